@@ -1,0 +1,29 @@
+"""icdh: causal graphs from tables whose noise is heteroscedastic.
+
+Public names load on first use, so that ``import icdh`` costs next to nothing and compiles nothing.
+"""
+
+from importlib import import_module
+
+from icdh._version import __version__
+
+_PUBLIC = {
+    "ICDH": "icdh.estimator",
+    "ConvergenceWarning": "icdh.exceptions",
+    "DataWarning": "icdh.exceptions",
+}
+_MODULES = ("acyclicity", "datasets", "graphs", "likelihood", "network", "plotting")
+
+__all__ = ["__version__", *_PUBLIC, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name):
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return import_module(f"icdh.{name}")
+    raise AttributeError(f"module 'icdh' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,43 @@
+"""The warnings and errors that are icdh's own."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An optimiser stopped before it reached what was asked of it."""
+
+
+class DataWarning(UserWarning):
+    """The data, or what was learned from them, deserve a second look."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is absent; the message names the extra that brings it."""
+
+
+def import_extra(module, extra):
+    """Import an optional dependency, or say which extra of icdh installs it.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of the module to import.
+    extra : str
+        The extra of ``setup.cfg`` that declares it.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    MissingExtraError
+        If the module is not installed.
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs {module.partition('.')[0]}, which is not installed: pip install 'icdh[{extra}]'"
+        ) from error
