@@ -249,7 +249,7 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
     node_forward(x, theta, units, hidden, mean, log_variance)
     objective = node_objective(y, theta, penalty, mean, log_variance)
     node_system(x, y, theta, penalty, units, hidden, mean, log_variance, gradient, fisher)
-    damping = 1e-2
+    damping = 0.03 * n
     growth = 2.0
     steps = 0
     small = 0
@@ -259,14 +259,14 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
             step[i] = -gradient[i]
             for j in range(i, freeze):
                 damped[i, j] = fisher[i, j]
-            damped[i, i] += damping * fisher[i, i]
+            damped[i, i] += damping
         cholesky_in_place(damped[:freeze, :freeze])
         _cholesky_solve(damped[:freeze, :freeze], step[:freeze])
         predicted = 0.0
         trial[:] = theta
         for i in range(freeze):
             trial[i] += step[i]
-            predicted += 0.5 * step[i] * (damping * fisher[i, i] * step[i] - gradient[i])
+            predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
         node_forward(x, trial, units, hidden, mean, log_variance)
         value = node_objective(y, trial, penalty, mean, log_variance)
         fall = objective - value
@@ -274,7 +274,7 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
             theta[:] = trial
             objective = value
             ratio = fall / predicted
-            damping = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), 1e-9)
+            damping = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), 1e-12)
             growth = 2.0
             small = small + 1 if fall < tol else 0
             node_system(x, y, theta, penalty, units, hidden, mean, log_variance, gradient, fisher)
@@ -283,7 +283,7 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
                 small += 1
             damping *= growth
             growth *= 2.0
-            if damping > 1e12:
+            if damping > 1e20:
                 break
     log_determinant = cholesky_in_place(fisher)
     return objective, log_determinant, steps, small >= 2
