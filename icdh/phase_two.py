@@ -203,7 +203,12 @@ def fit_means(
     while True:
         while True:
             result = minimize(
-                problem.value_and_gradient, theta, args=(rho, alpha), jac=True, method="L-BFGS-B", bounds=bounds
+                problem.value_and_gradient,
+                theta,
+                args=(rho, alpha),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
             )
             evaluations += result.nfev
             theta = result.x

@@ -163,9 +163,7 @@ def fit_two_phase(
             if best is None:
                 raise
             interrupted = True
-    return TwoPhaseResult(
-        best_weights, history, best.nll, best.round, converged and best.h <= h_tol, interrupted
-    )
+    return TwoPhaseResult(best_weights, history, best.nll, best.round, converged and best.h <= h_tol, interrupted)
 
 
 def _record(number, value, step, seconds):
