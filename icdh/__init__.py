@@ -14,7 +14,7 @@ _PUBLIC = {
 }
 _MODULES = ("acyclicity", "datasets", "graphs", "likelihood", "network", "plotting")
 
-__all__ = ["__version__", *_PUBLIC, *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
 def __getattr__(name):

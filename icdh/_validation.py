@@ -65,9 +65,7 @@ def check_table(X, *, min_rows=2, argument="X"):
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
         column = names[int(np.argmin(finite))]
-        raise ValueError(
-            f"column {column!r} of {argument} holds NaN or infinity; drop or impute these rows first"
-        )
+        raise ValueError(f"column {column!r} of {argument} holds NaN or infinity; drop or impute these rows first")
     return Table(values, names, named)
 
 
@@ -99,9 +97,7 @@ def warn_about_columns(table):
     constant = np.ptp(values, axis=0) == 0
     if constant.any():
         labels = ", ".join(repr(names[i]) for i in np.flatnonzero(constant))
-        warnings.warn(
-            f"constant column(s) {labels}: they can have no causes or effects", DataWarning, stacklevel=4
-        )
+        warnings.warn(f"constant column(s) {labels}: they can have no causes or effects", DataWarning, stacklevel=4)
     duplicated = _duplicated_columns(values, names, ~constant)
     if duplicated:
         warnings.warn(
