@@ -367,7 +367,7 @@ def _missing_edges(problem, w, edges, intercepts):
     wanted = problem.every_edge[excess > 0.0]
     A[problem.causes[wanted], problem.effects[wanted]] = excess[wanted]
     A[problem.causes[edges], problem.effects[edges]] = np.inf
-    A[np.isinf(A)] = 2.0 * (1.0 + excess.max())
+    A[np.isinf(A)] = 2.0 * (1.0 + excess.max(initial=0.0))
     dag = break_cycles(A).adjacency
     return wanted[dag[problem.causes[wanted], problem.effects[wanted]] > 0.0]
 
