@@ -376,7 +376,8 @@ def _minimise_on_dag(problem, w, inputs):
         for n in nodes:
             own = np.flatnonzero(problem.effects[inputs] == n)
             w[own], result = problem.minimise(w[own], inputs[own], FINAL_TOLERANCE, nodes=np.array([n]))
-            worst = max(worst, result, key=lambda one: one.status)
+            if own.size > 0 and result.status >= worst.status:
+                worst = result
         w, inputs = _present(problem, w, inputs)
         added = _missing_edges(problem, w, inputs)
         if added.size == 0:

@@ -131,7 +131,7 @@ def test_the_loss_is_the_sum_over_nodes():
 
 def fit(X, noise_scale=1.0, forbidden=None, l1=0.01, l2=0.01, seed=0, weights=None):
     n = X.shape[1]
-    weights = weights or initial_weights(n, 5, False, np.random.default_rng(seed))
+    weights = weights or initial_weights(X, 5, False, np.random.default_rng(seed))
     forbidden = np.zeros((n, n), dtype=bool) if forbidden is None else forbidden
     return fit_means(X, np.full(X.shape, noise_scale), weights, forbidden, l1, l2, 1e-8, 1e16)
 
@@ -157,9 +157,9 @@ def test_with_one_allowed_edge_it_finds_the_minimum_that_a_naive_search_finds():
     rng = np.random.default_rng(9)
     X = hetero_chain(rng, 40)[:, :2]
     forbidden = np.array([[True, False], [True, True]])
-    template = initial_weights(2, 2, False, rng)
+    template = initial_weights(X, 2, False, rng)
     ours = min(
-        fit_means(X, np.ones(X.shape), initial_weights(2, 2, False, np.random.default_rng(s)), forbidden,
+        fit_means(X, np.ones(X.shape), initial_weights(X, 2, False, np.random.default_rng(s)), forbidden,
                   0.05, 0.1, 1e-8, 1e16).objective
         for s in range(5)
     )  # fmt: skip
