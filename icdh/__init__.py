@@ -12,7 +12,7 @@ _PUBLIC = {
     "ConvergenceWarning": "icdh.exceptions",
     "DataWarning": "icdh.exceptions",
 }
-_MODULES = ("acyclicity", "datasets", "graphs", "likelihood", "network", "plotting")
+_MODULES = ("acyclicity", "datasets", "graphs", "likelihood", "metrics", "network", "plotting", "simulate")
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh.exceptions import DataWarning
+from icdh.exceptions import DataWarning, import_extra
 
 
 class Table(NamedTuple):
@@ -83,6 +83,58 @@ def _as_float(raw, argument):
     if raw.dtype.kind not in "biuf":
         raise TypeError(f"{argument} has type {raw.dtype}, not numbers; encode text as numbers or drop it")
     return np.array(raw, dtype=np.float64, order="C")
+
+
+class Graph(NamedTuple):
+    """A checked graph: float64 weights of shape (N, N), and N labels or None where none were given."""
+
+    weights: np.ndarray
+    names: list | None
+
+
+def check_graph(graph, *, argument="graph"):
+    """Return the weighted adjacency matrix of a graph, zero on its diagonal; the input is never modified.
+
+    Parameters
+    ----------
+    graph : array_like, shape (N, N), or DataFrame, or networkx graph
+        ``graph[i, j] != 0`` means i -> j. An undirected edge has both entries.
+    argument : str
+        The name of the argument in error messages.
+
+    Returns
+    -------
+    Graph
+        The weights, and the labels of a DataFrame or of a networkx graph.
+
+    Raises
+    ------
+    TypeError
+        If the entries are not real numbers.
+    ValueError
+        If the matrix is not square, has no variables, an edge from a variable to itself, or a NaN or infinity.
+    """
+    names = None
+    if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+        names = list(graph.nodes)
+        graph = import_extra("networkx", "graph").to_numpy_array(graph, nodelist=names)
+    elif hasattr(graph, "columns"):
+        names = list(graph.columns)
+        if list(graph.index) != names:
+            raise ValueError(f"{argument} must have the same labels, in the same order, as its index and its columns")
+    raw = np.asarray(graph)
+    if raw.ndim != 2 or raw.shape[0] != raw.shape[1] or raw.shape[0] == 0:
+        raise ValueError(
+            f"{argument} must be a square adjacency matrix, one row and column a variable; got shape {raw.shape}"
+        )
+    weights = _as_float(raw, argument)
+    if not np.isfinite(weights).all():
+        raise ValueError(f"{argument} holds NaN or infinity; write 0 where there is no edge")
+    if np.diagonal(weights).any():
+        i = int(np.flatnonzero(np.diagonal(weights))[0])
+        label = names[i] if names else i
+        raise ValueError(f"{argument} has an edge from variable {label!r} to itself; set its diagonal to 0")
+    return Graph(weights, names)
 
 
 def warn_about_columns(table):
