@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from icdh.network import (
-    LARGEST_LOG_FLOOR,
-    HiddenLayer,
-    Weights,
-    check_observations,
-    output_weights,
-)
+from icdh.network import LARGEST_LOG_FLOOR, Weights, check_observations, features_first, node_inputs
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
@@ -73,34 +67,29 @@ def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
 
     X = check_observations(X, weights)
     observations, nodes = X.shape
-    layer = HiddenLayer(X, weights.hidden_units, weights.hidden_bias is not None)
-    stacked = layer.stack(weights.w1, weights.hidden_bias)
-    outputs = output_weights(weights)
+    features = features_first(X, weights.hidden_bias is not None)
+    every = np.arange(features.shape[0])
     floor = weights.scale_floor()
-    value = LOG_SQRT_2PI * nodes * observations
-    d_stacked, d_outputs = np.zeros_like(stacked), np.zeros_like(outputs)
-    d_floor, d_output_bias = np.zeros(nodes), np.zeros(nodes)
-    for rows, s in layer.blocks(stacked):
-        out = np.empty((nodes, 2, s.shape[1]))
-        _kernels.combine(s, outputs, out)
-        residual = layer.variables[:, rows] - out[:, 0]
-        if weights.output_bias is not None:
-            residual -= weights.output_bias[:, np.newaxis]
-        for n in range(nodes):
-            loss, d = _kernels.gaussian_nll(residual[n], out[n, 1], floor[n], out[n, 0], out[n, 1])
-            value += loss
-            d_floor[n] += d
-        d_output_bias += out[:, 0].sum(axis=1)
-        _kernels.backpropagate(s, out, outputs, d_outputs)
-        d_stacked += s @ layer.features[:, rows].T
-    d_w1, d_hidden_bias = layer.unstack(d_stacked / observations, weights.w1.shape)
+    value = LOG_SQRT_2PI * nodes
+    d_inputs = np.zeros((nodes, features.shape[0], weights.hidden_units))
+    d_w2, d_w3 = np.zeros_like(weights.w2), np.zeros_like(weights.w3)
+    d_floor, d_intercept = np.zeros(nodes), np.zeros(nodes)
+    for n in range(nodes):
+        intercept = 0.0 if weights.output_bias is None else weights.output_bias[n]
+        output_weights = weights.w2[n], weights.w3[n], floor[n], intercept
+        loss, d_floor[n], d_intercept[n] = _kernels.node_nll(
+            features, n, every, node_inputs(weights, n), *output_weights, d_inputs[n], d_w2[n], d_w3[n]
+        )
+        value += loss / observations
     inside = np.abs(weights.w3_bias) < LARGEST_LOG_FLOOR
+    d_w1 = d_inputs[:, :nodes].transpose(0, 2, 1) / observations
+    d_w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
     gradient = Weights(
         d_w1,
-        w2=d_outputs[:, 0] / observations,
-        w3=d_outputs[:, 1] / observations,
+        w2=d_w2 / observations,
+        w3=d_w3 / observations,
         w3_bias=np.where(inside, d_floor * floor, 0.0) / observations,
-        hidden_bias=d_hidden_bias,
-        output_bias=None if weights.output_bias is None else d_output_bias / observations,
+        hidden_bias=None if weights.hidden_bias is None else d_inputs[:, nodes] / observations,
+        output_bias=None if weights.output_bias is None else d_intercept / observations,
     )
-    return value / observations, gradient
+    return float(value), gradient

@@ -9,14 +9,12 @@ Every node n has one hidden layer, shared by the mean and the scale of its distr
 so that X_n = f_n + sigma_n E_n with E_n ~ N(0, 1): sigma is a standard deviation (Eq. 10).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 # exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
 LARGEST_LOG_FLOOR = 150.0
-BLOCK_ELEMENTS = 1 << 16  # hidden activations a block: half a MiB, which stays in a core's cache
 
 
 @dataclass(frozen=True)
@@ -121,61 +119,18 @@ def initial_weights(n_variables: int, hidden_units: int, bias: bool, rng: np.ran
     )
 
 
-class HiddenLayer:
-    """Hidden activations of a table, computed a block of observations at a time in one reused buffer.
-
-    Parameters
-    ----------
-    X : ndarray, shape (M, N)
-        Observations.
-    hidden_units : int
-        m1.
-    bias : bool
-        Whether the inputs get a further feature, one everywhere, which carries the hidden intercepts.
-    block_elements : int
-        Activations held at a time.
-    """
-
-    def __init__(self, X, hidden_units, bias, block_elements=BLOCK_ELEMENTS):
-        observations, variables = X.shape
-        self.bias = bias
-        self.features = np.ones((variables + bias, observations))
-        self.features[:variables] = X.T
-        self.variables = self.features[:variables]
-        self._rows = max(1, min(observations, block_elements // (variables * hidden_units)))
-        self._buffer = np.empty(variables * hidden_units * self._rows)
-
-    def stack(self, w1: np.ndarray, hidden_bias: np.ndarray | None) -> np.ndarray:
-        """Return the weights of all hidden units as one matrix, shape (N * m1, features)."""
-        if self.bias:
-            w1 = np.concatenate([w1, hidden_bias[:, :, np.newaxis]], axis=2)
-        return w1.reshape(-1, self.features.shape[0])
-
-    def unstack(self, stacked: np.ndarray, shape: tuple) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return w1 and hidden_bias of a stacked matrix; the self-loops of w1 are zero."""
-        nodes, units, variables = shape
-        full = stacked.reshape(nodes, units, -1)
-        w1 = np.ascontiguousarray(full[:, :, :variables])
-        w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
-        return w1, full[:, :, variables].copy() if self.bias else None
-
-    def blocks(self, stacked: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield slices of observations and their activations, shape (N * m1, rows), valid until the next block."""
-        from icdh import _kernels
-
-        observations = self.features.shape[1]
-        for start in range(0, observations, self._rows):
-            rows = slice(start, min(start + self._rows, observations))
-            size = rows.stop - rows.start
-            s = self._buffer[: stacked.shape[0] * size].reshape(-1, size)
-            np.matmul(stacked, self.features[:, rows], out=s)
-            _kernels.activate(s)
-            yield rows, s
+def features_first(X: np.ndarray, bias: bool) -> np.ndarray:
+    """Return the table as the kernels read it: shape (N, M), with a last row of ones if there are intercepts."""
+    features = np.ones((X.shape[1] + bias, X.shape[0]))
+    features[: X.shape[1]] = X.T
+    return features
 
 
-def output_weights(weights: Weights) -> np.ndarray:
-    """Return w2 and w3 side by side, shape (N, 2, m1): the two outputs of every node."""
-    return np.stack([weights.w2, weights.w3], axis=1)
+def node_inputs(weights: Weights, n: int) -> np.ndarray:
+    """Return the hidden weights of node n as the kernels read them, shape (features, m1)."""
+    if weights.hidden_bias is None:
+        return np.ascontiguousarray(weights.w1[n].T)
+    return np.vstack([weights.w1[n].T, weights.hidden_bias[n]])
 
 
 def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -205,17 +160,15 @@ def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     from icdh import _kernels
 
     X = check_observations(X, weights)
-    layer = HiddenLayer(X, weights.hidden_units, weights.hidden_bias is not None)
-    outputs = output_weights(weights)
-    mean, scale = np.empty(X.shape), np.empty(X.shape)
-    for rows, s in layer.blocks(layer.stack(weights.w1, weights.hidden_bias)):
-        out = np.empty((*outputs.shape[:2], s.shape[1]))
-        _kernels.combine(s, outputs, out)
-        mean[rows] = out[:, 0].T
-        scale[rows] = np.maximum(out[:, 1].T, 0.0) + weights.scale_floor()
+    features = features_first(X, weights.hidden_bias is not None)
+    every = np.arange(features.shape[0])
+    mean, slope = np.empty((2, X.shape[1], X.shape[0]))
+    for n in range(weights.n_variables):
+        _kernels.node_outputs(features, every, node_inputs(weights, n), weights.w2[n], weights.w3[n], mean[n], slope[n])
+    scale = np.maximum(slope, 0.0, out=slope) + weights.scale_floor()[:, np.newaxis]
     if weights.output_bias is not None:
-        mean += weights.output_bias
-    return mean, scale
+        mean += weights.output_bias[:, np.newaxis]
+    return np.ascontiguousarray(mean.T), np.ascontiguousarray(scale.T)
 
 
 def check_observations(X: np.ndarray, weights: Weights) -> np.ndarray:

@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 from scipy.optimize import minimize
 
-from icdh.network import HiddenLayer, Weights
+from icdh.network import Weights, features_first, node_inputs
 
 # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
 # as a scale goes to zero.
@@ -45,9 +45,10 @@ def fit_scales(X: np.ndarray, weights: Weights, noise: str) -> Weights:
     """
     if noise == "equal":
         return weights
+    features = features_first(X, weights.hidden_bias is not None)
     w3, w3_bias = weights.w3.copy(), weights.w3_bias.copy()
     for n in range(weights.n_variables):
-        s, residual = _activations_and_residual(X, weights, n)
+        s, residual = _activations_and_residual(features, weights, n)
         rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
         if noise == "unequal":
             w3[n], w3_bias[n] = 0.0, np.log(rms)
@@ -58,15 +59,13 @@ def fit_scales(X: np.ndarray, weights: Weights, noise: str) -> Weights:
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
 
 
-def _activations_and_residual(X, weights, n):
+def _activations_and_residual(features, weights, n):
     """Return the hidden activations of node n, shape (m1, M), and its residual, shape (M,)."""
-    bias = weights.hidden_bias
-    layer = HiddenLayer(X, weights.hidden_units, bias is not None)
-    stacked = layer.stack(weights.w1[[n]], None if bias is None else bias[[n]])
-    s = np.empty((weights.hidden_units, X.shape[0]))
-    for rows, block in layer.blocks(stacked):
-        s[:, rows] = block
-    residual = X[:, n] - weights.w2[n] @ s
+    from icdh import _kernels
+
+    s = np.empty((weights.hidden_units, features.shape[1]))
+    _kernels.node_activations(features, np.arange(features.shape[0]), node_inputs(weights, n), s)
+    residual = features[n] - weights.w2[n] @ s
     return s, residual if weights.output_bias is None else residual - weights.output_bias[n]
 
 

@@ -4,21 +4,35 @@ The objective is
 
     (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
 
-and L-BFGS-B treats the l1 term exactly: W1 = W1+ - W1- with both parts non-negative. Weights of self-loops and of
-forbidden edges are not among the unknowns.
+and it is minimised by L-BFGS-B in a form that is cheap to evaluate and well conditioned:
+
+- W2 is eliminated (variable projection): given W1 it solves a ridge regression of m1 unknowns a node, and because it is
+  optimal, the gradient by W1 needs no derivative of it.
+- The l1 term is exact: W1 = W1+ - W1- with both parts non-negative.
+- Weights are measured in units of 1 / sqrt(mean of x_i^2 / sigma_n^2), in which they have like curvature.
+- Only weights of edges that are not zero are unknowns; self-loops and forbidden edges never are.
+- Once h is small the graph is decided up to its weakest edges: those that close a cycle are dropped, and the rest is
+  minimised where h is exactly zero, in place of the ill-conditioned end of the augmented Lagrangian method.
 """
 
 import dataclasses
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from icdh.acyclicity import acyclicity
-from icdh.network import HiddenLayer, Weights
+from icdh.graphs import break_cycles
+from icdh.network import Weights, features_first
 
 PROGRESS = 0.25  # c: rho stays once h fell below c times its last value
 GROWTH = 10.0  # s: the factor of rho otherwise
+DECIDED_H = 1e-2  # below, edges that close cycles are dropped
+SEARCH_TOLERANCE = 1e-7  # relative, of the subproblems of the augmented Lagrangian method
+FINAL_TOLERANCE = 1e-9  # of the last minimisation
+GRADIENT_TOLERANCE = 1e-5
+# A ridge on W2 that only removes the ambiguity of units that do the same, for l2 = 0.
+SMALLEST_RIDGE = 1e-10
 
 
 class MeanStep(NamedTuple):
@@ -35,10 +49,7 @@ class MeanStep(NamedTuple):
 
 
 class MeanProblem:
-    """The objective of Phase II as a function of one flat vector.
-
-    The vector holds, in this order: W1+ and W1- of the allowed edges, W2, and, with ``bias``, the intercepts of the
-    hidden units and of the means.
+    """The objective of Phase II with W2 eliminated, as a function of the weights of a set of edges.
 
     Parameters
     ----------
@@ -52,109 +63,217 @@ class MeanProblem:
         ``forbidden_edges[i, j]`` removes the edge i -> j; the diagonal is always removed.
     l1, l2 : float
         The penalties.
+
+    Attributes
+    ----------
+    effects, causes : ndarray, shape (E,)
+        The allowed edges ``causes[e]`` -> ``effects[e]``. Sets of edges are arrays of indices e, in ascending order,
+        and their weights arrays of shape (edges, m1).
     """
 
     def __init__(self, X, scale, template, forbidden_edges, l1, l2):
+        from icdh import _kernels
+
         self.template = template
         self.l1, self.l2 = l1, l2
         self.bias = template.hidden_bias is not None
-        self.layer = HiddenLayer(X, template.hidden_units, self.bias)
-        self.precision = np.ascontiguousarray(1.0 / (scale * scale).T)
-        allowed = ~forbidden_edges & ~np.eye(template.n_variables, dtype=bool)
-        self.free = np.flatnonzero(np.broadcast_to(allowed.T[:, np.newaxis, :], template.w1.shape))
+        self.features = features_first(X, self.bias)
+        self.precision = np.ascontiguousarray((1.0 / (scale * scale)).T)
+        variables, units = template.w2.shape
+        self.effects, self.causes = np.nonzero(~forbidden_edges.T & ~np.eye(variables, dtype=bool))
+        self.every_edge = np.arange(self.effects.size)
+        self.intercepts = template.hidden_bias
+        self.evaluations = 0
+        curvature = self.precision @ np.square(self.features.T) / X.shape[0]
+        self._units = 1.0 / np.sqrt(np.where(curvature > 0.0, curvature, 1.0))
+        ridge = max(l2, SMALLEST_RIDGE * self.precision.mean())
+        self._ridge = np.append(np.full(units, ridge), np.zeros(int(self.bias)))
+        self._w2 = np.zeros((variables, units + self.bias))
+        blocks = -(-X.shape[0] // _kernels.ROWS)
+        self._work = np.empty((blocks, units + self.bias, _kernels.ROWS))
 
-    def pack(self, weights: Weights) -> np.ndarray:
-        """Return the flat vector of the weights."""
-        w1 = weights.w1.ravel()[self.free]
-        parts = [np.maximum(w1, 0.0), np.maximum(-w1, 0.0), weights.w2.ravel()]
-        if self.bias:
-            parts += [weights.hidden_bias.ravel(), weights.output_bias]
-        return np.concatenate(parts)
+    def edge_weights(self, weights: Weights) -> np.ndarray:
+        """Return the weights of every allowed edge, shape (E, m1)."""
+        return weights.w1[self.effects, :, self.causes]
 
-    def unpack(self, theta: np.ndarray) -> Weights:
-        """Return the weights of the flat vector."""
-        nodes, units = self.template.w2.shape
-        sizes = [self.free.size, self.free.size, nodes * units] + self.bias * [nodes * units, nodes]
-        parts = np.split(theta, np.cumsum(sizes)[:-1])
+    def units(self, edges: np.ndarray) -> np.ndarray:
+        """Return the units in which the weights of edges, then the hidden intercepts, are measured."""
+        units = self._units[self.effects[edges], self.causes[edges]]
+        return np.append(units, self._units[:, -1] if self.bias else [])[:, np.newaxis]
+
+    def network(self, w: np.ndarray, edges: np.ndarray, intercepts: np.ndarray | None = None) -> Weights:
+        """Return all weights, W2 optimal, given those of some edges; other edges are absent."""
+        self.loss_and_gradient(w, edges, intercepts)
+        units = self.template.hidden_units
         w1 = np.zeros(self.template.w1.shape)
-        w1.ravel()[self.free] = parts[0] - parts[1]
+        w1[self.effects[edges], :, self.causes[edges]] = w
         return dataclasses.replace(
             self.template,
             w1=w1,
-            w2=parts[2].reshape(nodes, units),
-            hidden_bias=parts[3].reshape(nodes, units) if self.bias else None,
-            output_bias=parts[4] if self.bias else None,
+            w2=self._w2[:, :units].copy(),
+            hidden_bias=intercepts,
+            output_bias=self._w2[:, units].copy() if self.bias else None,
         )
 
-    def bounds(self) -> list:
-        """Return the bounds of the flat vector: both parts of W1 are non-negative."""
-        split = 2 * self.free.size
-        return [(0.0, None)] * split + [(None, None)] * (self.pack(self.template).size - split)
+    def loss_and_gradient(self, w, edges, intercepts=None):
+        """Return the weighted least squares part of the likelihood plus the ridge on W2, minimised over W2.
 
-    def loss_and_gradient(self, weights: Weights) -> tuple[float, Weights]:
-        """Return the weighted least squares part of the likelihood and its gradient by W1, W2 and intercepts."""
+        Parameters
+        ----------
+        w : ndarray, shape (edges, m1)
+            Weights of the edges.
+        edges : ndarray of int
+            The edges present.
+        intercepts : ndarray, shape (N, m1), optional
+            Intercepts of the hidden units.
+
+        Returns
+        -------
+        value : float
+            In nats, mean over observations.
+        gradient : ndarray, shape (edges, m1)
+            Derivative by ``w``.
+        intercept_gradient : ndarray, shape (N, m1), or None
+            Derivative by ``intercepts``.
+        """
         from icdh import _kernels
 
-        observations = self.precision.shape[1]
-        stacked = self.layer.stack(weights.w1, weights.hidden_bias)
-        outputs = weights.w2[:, np.newaxis, :]
-        total, d_stacked, d_outputs = 0.0, np.zeros_like(stacked), np.zeros_like(outputs)
-        d_output_bias = np.zeros(weights.n_variables)
-        for rows, s in self.layer.blocks(stacked):
-            out = np.empty((weights.n_variables, 1, s.shape[1]))
-            _kernels.combine(s, outputs, out)
-            if self.bias:
-                out += weights.output_bias[:, np.newaxis, np.newaxis]
-            total += _kernels.weighted_squares(self.layer.variables[:, rows], self.precision[:, rows], out[:, 0])
-            d_output_bias += out.sum(axis=(1, 2))
-            _kernels.backpropagate(s, out, outputs, d_outputs)
-            d_stacked += s @ self.layer.features[:, rows].T
-        d_w1, d_hidden_bias = self.layer.unstack(d_stacked / observations, weights.w1.shape)
-        gradient = dataclasses.replace(
-            weights,
-            w1=d_w1,
-            w2=d_outputs[:, 0] / observations,
-            hidden_bias=d_hidden_bias,
-            output_bias=d_output_bias / observations if self.bias else None,
-        )
-        return total / observations, gradient
-
-    def value_and_gradient(self, theta: np.ndarray, rho: float, alpha: float) -> tuple[float, np.ndarray]:
-        """Return the augmented Lagrangian and its gradient by the flat vector."""
-        weights = self.unpack(theta)
-        loss, gradient = self.loss_and_gradient(weights)
-        h, dh = acyclicity_of(weights)
-        split = 2 * self.free.size
-        value = (
-            loss
-            + self.l1 * theta[:split].sum()
-            + 0.5 * self.l2 * (np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))
-            + alpha * h
-            + 0.5 * rho * h * h
-        )
-        gradient.w1[...] += self.l2 * weights.w1 + (alpha + rho * h) * dh
-        gradient.w2[...] += self.l2 * weights.w2
-        flat = self.pack_gradient(gradient)
-        return value, flat
-
-    def pack_gradient(self, gradient: Weights) -> np.ndarray:
-        """Return the derivatives by the flat vector, those of the l1 term included."""
-        d_w1 = gradient.w1.ravel()[self.free]
-        parts = [d_w1 + self.l1, self.l1 - d_w1, gradient.w2.ravel()]
+        self.evaluations += 1
+        effects, causes = self.effects[edges], self.causes[edges]
         if self.bias:
-            parts += [gradient.hidden_bias.ravel(), gradient.output_bias]
-        return np.concatenate(parts)
+            variables = self._w2.shape[0]
+            effects = np.append(effects, np.arange(variables))
+            causes = np.append(causes, np.full(variables, variables))
+            w = np.concatenate([w, intercepts])
+        order = np.argsort(effects, kind="stable")
+        starts = np.searchsorted(effects[order], np.arange(self._w2.shape[0] + 1))
+        gradient, by_node = np.empty(w.shape), np.empty(w.shape)
+        value = _kernels.projected_least_squares(
+            self.features, self.precision, causes[order], starts, w[order], self._ridge, self._w2, by_node, self._work
+        )
+        gradient[order] = by_node
+        return value, gradient[: edges.size], gradient[edges.size :] if self.bias else None
+
+    def adjacency(self, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the weighted adjacency matrix, A[i, n] = |w1[n, :, i]|."""
+        A = np.zeros((self.template.n_variables,) * 2)
+        A[self.causes[edges], self.effects[edges]] = np.linalg.norm(w, axis=1)
+        return A
+
+    def acyclicity(self, w: np.ndarray, edges: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return h of the weighted adjacency matrix and its derivative by the weights of the edges.
+
+        With A[i, n]^2 = sum over h of w1[n, h, i]^2, dh/dw1[n, h, i] = (dh/dA)[i, n] / A[i, n] w1[n, h, i].
+        """
+        A = self.adjacency(w, edges)
+        h, dh_dA = acyclicity(A)
+        ratio = np.divide(dh_dA, A, out=np.zeros_like(A), where=A > 0.0)
+        return h, ratio[self.causes[edges], self.effects[edges], np.newaxis] * w
+
+    def smooth_part(self, w, edges, intercepts, rho, alpha):
+        """Return the augmented Lagrangian without its l1 term, with its derivatives by ``w`` and ``intercepts``."""
+        value, gradient, intercept_gradient = self.loss_and_gradient(w, edges, intercepts)
+        value += 0.5 * self.l2 * np.vdot(w, w)
+        gradient += self.l2 * w
+        if rho > 0.0 or alpha > 0.0:
+            h, dh = self.acyclicity(w, edges)
+            value += alpha * h + 0.5 * rho * h * h
+            gradient += (alpha + rho * h) * dh
+        return value, gradient, intercept_gradient
+
+    def objective(self, w: np.ndarray, edges: np.ndarray, intercepts: np.ndarray | None = None) -> float:
+        """Return the regularised objective without the terms in h."""
+        return self.smooth_part(w, edges, intercepts, 0.0, 0.0)[0] + self.l1 * np.abs(w).sum()
+
+    def minimise(self, w, edges, intercepts, rho, alpha, tolerance):
+        """Minimise the augmented Lagrangian over the weights of the edges and the hidden intercepts by L-BFGS-B.
+
+        Parameters
+        ----------
+        w : ndarray, shape (edges, m1)
+            Where to start.
+        edges : ndarray of int
+            The edges that may be present.
+        intercepts : ndarray, shape (N, m1), or None
+            Where to start.
+        rho, alpha : float
+            Penalty weight and multiplier.
+        tolerance : float
+            Relative decrease at which to stop.
+
+        Returns
+        -------
+        w, intercepts
+            The minimum.
+        result : OptimizeResult
+            What SciPy says of it.
+        """
+        split = SplitVector(w.shape, self.units(edges), self.l1)
+
+        def value_and_gradient(theta):
+            w, intercepts = split.weights(theta)
+            value, *gradients = self.smooth_part(w, edges, intercepts, rho, alpha)
+            return value + split.lasso(theta), split.gradient(*gradients)
+
+        result = minimize(
+            value_and_gradient,
+            split.vector(w, intercepts),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=split.bounds(),
+            options={"ftol": tolerance, "gtol": GRADIENT_TOLERANCE, "maxiter": 15_000, "maxfun": 1_000_000},
+        )
+        return *split.weights(result.x), result
 
 
-def acyclicity_of(weights: Weights) -> tuple[float, np.ndarray]:
-    """Return h of the weighted adjacency matrix and its derivative by w1, shape (N, m1, N).
+class SplitVector:
+    """The flat vector of L-BFGS-B: W1+ and W1- of the edges, then the hidden intercepts, each in its unit.
 
-    With A[i, n]^2 = sum over h of w1[n, h, i]^2, dh/dw1[n, h, i] = (dh/dA^2)[i, n] 2 w1[n, h, i].
+    Parameters
+    ----------
+    shape : tuple
+        (edges, m1).
+    units : ndarray, shape (edges, 1) or (edges + N, 1)
+        Weight = unit times entry of the vector.
+    l1 : float
+        The lasso penalty.
     """
-    A = weights.adjacency()
-    h, dh_dA = acyclicity(A)
-    by_square = np.divide(dh_dA, A, out=np.zeros_like(A), where=A > 0.0)
-    return h, by_square.T[:, np.newaxis, :] * weights.w1
+
+    def __init__(self, shape, units, l1):
+        self.shape = shape
+        self.size = shape[0] * shape[1]
+        self.units, self.intercept_units = units[: shape[0]], units[shape[0] :]
+        self.l1 = l1
+
+    def vector(self, w, intercepts):
+        """Return the vector of the weights and intercepts."""
+        scaled = (w / self.units).ravel()
+        rest = [] if intercepts is None else (intercepts / self.intercept_units).ravel()
+        return np.concatenate([np.maximum(scaled, 0.0), np.maximum(-scaled, 0.0), rest])
+
+    def weights(self, theta):
+        """Return the weights of the edges and the intercepts, None where there are none."""
+        positive, negative, rest = np.split(theta, [self.size, 2 * self.size])
+        w = (positive - negative).reshape(self.shape) * self.units
+        return w, (rest.reshape(-1, self.shape[1]) * self.intercept_units if self.intercept_units.size else None)
+
+    def lasso(self, theta):
+        """Return l1 times the sum of both parts of W1."""
+        parts = theta[: 2 * self.size].reshape(2, *self.shape)
+        return self.l1 * np.vdot(parts.sum(axis=(0, 2)), self.units)
+
+    def gradient(self, by_w, by_intercepts):
+        """Return the derivative by the vector, that of the l1 term included."""
+        rest = [] if by_intercepts is None else (by_intercepts * self.intercept_units).ravel()
+        positive = (self.l1 + by_w) * self.units
+        negative = (self.l1 - by_w) * self.units
+        return np.concatenate([positive.ravel(), negative.ravel(), rest])
+
+    def bounds(self):
+        """Return the bounds: both parts of W1 are non-negative."""
+        intercepts = self.intercept_units.size * self.shape[1]
+        lower = np.concatenate([np.zeros(2 * self.size), np.full(intercepts, -np.inf)])
+        return Bounds(lower, np.full(lower.size, np.inf))
 
 
 def fit_means(
@@ -197,30 +316,49 @@ def fit_means(
     Algorithm 3, its inner loop ended as soon as h < c h_previous (as printed it does not end).
     """
     problem = MeanProblem(X, scale, weights, forbidden_edges, l1, l2)
-    bounds = problem.bounds()
-    theta = problem.pack(weights)
-    rho, alpha, h_previous, evaluations = 1.0, 0.0, np.inf, 0
+    w, edges, intercepts = problem.edge_weights(weights), problem.every_edge, weights.hidden_bias
+    rho, alpha, h_previous = 1.0, 0.0, np.inf
     while True:
         while True:
-            result = minimize(
-                problem.value_and_gradient,
-                theta,
-                args=(rho, alpha),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-            )
-            evaluations += result.nfev
-            theta = result.x
-            h = acyclicity_of(problem.unpack(theta))[0]
+            w, intercepts, result = problem.minimise(w, edges, intercepts, rho, alpha, SEARCH_TOLERANCE)
+            w, edges = _present(w, edges)
+            h = problem.acyclicity(w, edges)[0]
             if h <= PROGRESS * h_previous or rho >= rho_max:
                 break
             rho *= GROWTH
         alpha += rho * h
         h_previous = h
-        if h <= h_tol or rho >= rho_max:
+        if h <= max(h_tol, DECIDED_H) or rho >= rho_max:
             break
-    objective = problem.value_and_gradient(theta, 0.0, 0.0)[0]
+    if h <= DECIDED_H:
+        w, edges = _without_cycles(problem, w, edges)
+        w, intercepts, result = problem.minimise(w, edges, intercepts, 0.0, 0.0, FINAL_TOLERANCE)
+        h = problem.acyclicity(w, edges)[0]
+    return _mean_step(problem, w, edges, intercepts, h, rho, alpha, result)
+
+
+def _present(w, edges):
+    """Drop edges of zero weight."""
+    present = np.abs(w).max(axis=1, initial=0.0) > 0.0
+    return w[present], edges[present]
+
+
+def _without_cycles(problem, w, edges):
+    """Drop every edge that closes a cycle of edges with larger weights."""
+    dag = break_cycles(problem.adjacency(w, edges)).adjacency
+    keep = dag[problem.causes[edges], problem.effects[edges]] > 0.0
+    return w[keep], edges[keep]
+
+
+def _mean_step(problem, w, edges, intercepts, h, rho, alpha, result: OptimizeResult) -> MeanStep:
+    evaluations = problem.evaluations
     return MeanStep(
-        problem.unpack(theta), objective, h, rho, alpha, evaluations, int(result.status), str(result.message)
+        problem.network(w, edges, intercepts),
+        problem.objective(w, edges, intercepts),
+        h,
+        rho,
+        alpha,
+        evaluations,
+        int(result.status),
+        str(result.message),
     )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._validation import check_graph
+from icdh.graphs import check_graph
 
 
 class Pair(NamedTuple):

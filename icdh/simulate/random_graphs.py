@@ -5,7 +5,8 @@ Every function returns an int64 adjacency matrix of shape (N, N) in which ``A[i,
 
 import numpy as np
 
-from icdh._validation import check_graph, check_number
+from icdh._validation import check_number
+from icdh.graphs import check_graph
 
 
 def erdos_renyi(n_variables: int, edges_per_variable: float, random_state=None) -> np.ndarray:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh import graphs
-from icdh._validation import check_choice, check_graph, check_number
+from icdh._validation import check_choice, check_number
+from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import DISTRIBUTIONS, NOISES, draw_moments
 from icdh.simulate.sortability import r2_sortability, varsortability
@@ -140,7 +140,7 @@ def simulate_sem(
     """
     weights, names = check_graph(graph)
     names = [str(name) for name in names or (f"x{i}" for i in range(len(weights)))]
-    graphs.causal_order(weights, names)
+    causal_order(weights, names)
     check_number("n_observations", n_observations, low=1, integer=True)
     check_number("spread", spread, low=1)
     check_choice("mechanism", mechanism, tuple(MECHANISMS))
@@ -156,7 +156,7 @@ def simulate_sem(
 def _draw(edges, names, n_observations, mechanism, noise, draw_noise, spread, rng):
     weights = np.zeros(edges.shape)
     X, mean, std = (np.zeros((n_observations, len(edges))) for _ in range(3))
-    for n in graphs.causal_order(edges):
+    for n in causal_order(edges):
         causes = edges[:, n]
         with np.errstate(over="ignore", invalid="ignore"):
             mean[:, n], std[:, n], weights[causes, n] = draw_moments(X[:, causes], mechanism, noise, spread, rng)

@@ -13,8 +13,8 @@ noise models", NeurIPS 2023.
 
 import numpy as np
 
-from icdh import graphs
-from icdh._validation import check_graph, check_table
+from icdh._validation import check_table
+from icdh.graphs import causal_order, check_graph
 
 TIE = 1e-9  # relative difference below which two statistics count as equal
 
@@ -88,7 +88,7 @@ def _sortability(statistic, graph):
         raise ValueError(f"X has {len(statistic)} columns and graph {len(edges)} variables; they must agree")
     if not edges.any():
         raise ValueError("graph has no edges, so that there are no paths along which to sort")
-    graphs.causal_order(edges)
+    causal_order(edges)
     difference = statistic - statistic[:, None]
     tied = np.abs(difference) <= TIE * np.maximum(np.abs(statistic), np.abs(statistic[:, None]))
     increases = np.where(tied, 0.5, difference > 0)
