@@ -2,17 +2,11 @@
 
 import argparse
 
+from icdh.cli._help import HelpFormatter
 from icdh.estimator import ICDH, NOISE, SCALING
 from icdh.files import LabelledTable, check_writable, graph_writer, read_graph, read_table, write_graph
 
 DATASETS = ("sachs",)
-
-
-class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
-    """Show defaults, but for options that have none."""
-
-    def _get_help_string(self, action):
-        return action.help if action.default in (None, False) else super()._get_help_string(action)
 
 
 def add_parser(subparsers) -> None:
@@ -21,7 +15,7 @@ def add_parser(subparsers) -> None:
         "fit",
         help="learn a causal graph from a table",
         description="Learn a causal graph from a table of numbers and print its edges, strongest first.",
-        formatter_class=_HelpFormatter,
+        formatter_class=HelpFormatter,
     )
     _add_input(parser)
     _add_estimator_options(parser)

@@ -67,7 +67,7 @@ def bipartite(n_variables: int, edges_per_variable: float, random_state=None, *,
     return _draw_edges(n_variables, edges_per_variable, causes, effects + n_causes, np.random.default_rng(random_state))
 
 
-def scale_free(n_variables: int, edges_per_variable: int, random_state=None) -> np.ndarray:
+def scale_free(n_variables: int, edges_per_variable: float, random_state=None) -> np.ndarray:
     """Draw a DAG by preferential attachment: a few variables have very many causes.
 
     Variables arrive one after the other. Each becomes a cause of k earlier ones (of all, while there are fewer than
@@ -77,8 +77,8 @@ def scale_free(n_variables: int, edges_per_variable: int, random_state=None) -> 
     ----------
     n_variables : int
         N.
-    edges_per_variable : int
-        k, below N; the graph has k N - k (k + 1) / 2 edges.
+    edges_per_variable : float
+        k, a whole number below N; the graph has k N - k (k + 1) / 2 edges.
     random_state : int, Generator or None
         Seed.
 
@@ -90,15 +90,18 @@ def scale_free(n_variables: int, edges_per_variable: int, random_state=None) -> 
     Raises
     ------
     ValueError
-        If k is not below N.
+        If k is not whole or not below N.
 
     References
     ----------
     Barabasi, Albert: "Emergence of scaling in random networks", Science 286, 1999.
     """
     _n_variables(n_variables)
-    check_number("edges_per_variable", edges_per_variable, low=0, integer=True)
-    if edges_per_variable >= n_variables:
+    check_number("edges_per_variable", edges_per_variable, low=0)
+    n_effects = int(edges_per_variable)
+    if n_effects != edges_per_variable:
+        raise ValueError(f"edges_per_variable must be a whole number for a scale-free graph; got {edges_per_variable}")
+    if n_effects >= n_variables:
         raise ValueError(
             f"edges_per_variable={edges_per_variable} is impossible: one of {n_variables} variables can be a cause of "
             f"at most {n_variables - 1} others; lower it"
@@ -107,8 +110,7 @@ def scale_free(n_variables: int, edges_per_variable: int, random_state=None) -> 
     graph = np.zeros((n_variables, n_variables), dtype=np.int64)
     for newcomer in range(1, n_variables):
         attraction = 1.0 + graph[:, :newcomer].sum(axis=0)
-        n_effects = min(edges_per_variable, newcomer)
-        effects = rng.choice(newcomer, size=n_effects, replace=False, p=attraction / attraction.sum())
+        effects = rng.choice(newcomer, size=min(n_effects, newcomer), replace=False, p=attraction / attraction.sum())
         graph[newcomer, effects] = 1
     return relabel(graph, rng)
 
