@@ -1,0 +1,96 @@
+"""Differential entropy of a sample from the spacings of its order statistics."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import digamma
+
+GAUSSIAN_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
+
+
+def entropy(sample: np.ndarray, spacing: int | None = None) -> float:
+    """Return the differential entropy of a sample, in nats, from its m-spacings.
+
+    The estimate is the mean of log((n + 1) (x_(i+m) - x_(i)) / m) over the order statistics, plus
+    log m - digamma(m), the bias a locally constant density has. Tied values count as spread evenly over the
+    interval that reaches half-way to their neighbours, so rounded data give finite answers.
+
+    Parameters
+    ----------
+    sample : ndarray, shape (n,)
+        The observations, n >= 3.
+    spacing : int, optional
+        m, from 1 to n - 1. The default is the square root of n, rounded.
+
+    Returns
+    -------
+    float
+        The entropy, minus infinity if all values are equal.
+
+    References
+    ----------
+    Vasicek, "A test for normality based on sample entropy", J. Royal Statistical Society B 38 (1976).
+    Learned-Miller and Fisher, "ICA using spacings estimates of entropy", JMLR 4 (2003), Eq. 8.
+    """
+    ordered = _spread_ties(np.sort(sample))
+    if ordered[0] == ordered[-1]:
+        return -math.inf
+    n = ordered.size
+    m = default_spacing(n) if spacing is None else spacing
+    gaps = ordered[m:] - ordered[:-m]
+    return float(np.log((n + 1) * gaps).mean() - digamma(m))
+
+
+def negentropy(sample: np.ndarray, spacing: int | None = None) -> float:
+    """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
+
+    The estimator's bias on Gaussian samples of this size is taken off: its mean over them is 0.
+
+    Parameters
+    ----------
+    sample : ndarray, shape (n,)
+        The observations, n >= 3.
+    spacing : int, optional
+        m of `entropy`.
+
+    Returns
+    -------
+    float
+        The negentropy: 0 for Gaussian samples up to noise, infinity if all values are equal.
+    """
+    m = default_spacing(sample.size) if spacing is None else spacing
+    return _excess(sample, m) - _gaussian_bias(sample.size, m)
+
+
+def default_spacing(n: int) -> int:
+    """Return the square root of n, rounded, at least 1."""
+    return max(1, round(math.sqrt(n)))
+
+
+def _excess(sample, spacing):
+    deviation = sample.std()
+    if deviation == 0.0:
+        return math.inf
+    return GAUSSIAN_ENTROPY + math.log(deviation) - entropy(sample, spacing)
+
+
+@lru_cache(maxsize=64)
+def _gaussian_bias(n, spacing):
+    """Return the mean of the uncorrected estimate over Gaussian samples of n (fixed draws: always the same)."""
+    rng = np.random.default_rng(0)
+    draws = max(10, min(200, 200_000 // n))
+    return float(np.mean([_excess(rng.standard_normal(n), spacing) for _ in range(draws)]))
+
+
+def _spread_ties(ordered):
+    """Return the ordered sample with every run of equal values spread over the interval that is nearest to it."""
+    values, counts = np.unique(ordered, return_counts=True)
+    if values.size in (1, ordered.size):
+        return ordered
+    middles = (values[1:] + values[:-1]) / 2
+    edges = np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
+    first = np.cumsum(counts) - counts
+    place = (np.arange(ordered.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
+    spread = np.repeat(edges[:-1], counts) + place * np.repeat(np.diff(edges), counts)
+    return np.where(np.repeat(counts > 1, counts), spread, ordered)
