@@ -360,7 +360,7 @@ def _missing_edges(problem, w, edges, intercepts):
     every = np.zeros((problem.every_edge.size, w.shape[1]))
     every[edges] = w
     gradient = problem.smooth_part(every, problem.every_edge, intercepts, 0.0, 0.0)[1]
-    excess = np.abs(gradient * problem.units(problem.every_edge)[: every.shape[0]]).max(axis=1) 
+    excess = np.abs(gradient * problem.units(problem.every_edge)[: every.shape[0]]).max(axis=1)
     excess = np.abs(gradient).max(axis=1) - problem.l1 * (1.0 + OPTIMALITY)
     excess[edges] = 0.0
     A = np.zeros((problem.template.n_variables,) * 2)
