@@ -10,10 +10,13 @@ The fast-math flags are named: ``contract`` (fused multiply-add) keeps every dig
 lets sums over observations use several accumulators. NaN and infinity keep their meaning everywhere.
 """
 
+import logging
 import math
 
 import numpy as np
 from numba import njit
+
+logger = logging.getLogger("icdh")
 
 CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
@@ -26,7 +29,20 @@ LN2_LOW = 1.90821492927058770002e-10
 ROUNDING = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 
 
-@njit(cache=True, fastmath=CONTRACT, error_model="numpy", inline="always")
+def kernel(**options):
+    """Return the decorator of a kernel: lazily compiled, free of the GIL, cached where there is a place."""
+
+    def compile_lazily(function):
+        try:
+            return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        except RuntimeError as error:  # neither the package's folder nor a user's cache folder can be written
+            logger.debug("kernel %s is compiled anew by every process: %s", function.__name__, error)
+            return njit(nogil=True, error_model="numpy", **options)(function)
+
+    return compile_lazily
+
+
+@kernel(fastmath=CONTRACT, inline="always")
 def exp(x):
     """Exponential of x in [-708, 708], clipped outside: branch free, so that loops over it vectorise."""
     x = min(max(x, -LARGEST_EXPONENT), LARGEST_EXPONENT)
@@ -51,7 +67,7 @@ def exp(x):
     return np.int64(bits).view(np.float64)
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, error_model="numpy")
+@kernel(fastmath=CONTRACT)
 def activate(features, inputs, w, start, rows, s):
     """Set the hidden activations ``s[h] = sigmoid(sum_i w[i, h] features[inputs[i]])`` of one block.
 
@@ -80,7 +96,7 @@ def activate(features, inputs, w, start, rows, s):
             z[m] = 1.0 / (1.0 + exp(-z[m]))
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def add_products(features, inputs, z, start, rows, dw):
     """Add ``z[h] @ features[inputs[i]]`` of one block to ``dw[i, h]``, shape (inputs, m1)."""
     count, units = dw.shape
@@ -111,7 +127,7 @@ def add_products(features, inputs, z, start, rows, dw):
             i += 1
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def combine(s, weights, rows, out):
     """Set ``out`` to the sum over h of ``weights[h] * s[h]``, one block."""
     out[:rows] = 0.0
@@ -121,7 +137,7 @@ def combine(s, weights, rows, out):
             out[m] += weight * sh[m]
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def add_weighted_gram(s, precision, target, gram, moment, scratch):
     """Add ``s diag(precision) s^T`` to the lower half of ``gram``, ``s diag(precision) target`` to ``moment``."""
     units, rows = moment.size, target.size
@@ -155,7 +171,7 @@ def add_weighted_gram(s, precision, target, gram, moment, scratch):
             j += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def solve_positive_definite(matrix, right, solution):
     """Solve by Cholesky factorisation, in place of the lower triangle of ``matrix``."""
     size = right.size
@@ -177,7 +193,7 @@ def solve_positive_definite(matrix, right, solution):
         solution[i] = rest / matrix[i, i]
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def back_through_mean(s, precision, target, w2, units, g):
     """Return the block's sum of ``precision * residual**2 / 2``; ``s`` becomes its derivative by pre-activations."""
     rows = target.size
@@ -195,7 +211,7 @@ def back_through_mean(s, precision, target, w2, units, g):
     return loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def projected_least_squares(features, precision, inputs, starts, w, ridge, w2, dw, blocks):
     """Minimise over W2 the weighted squares of all nodes plus ridge, given W1; return the minimum, per observation.
 
@@ -236,7 +252,7 @@ def projected_least_squares(features, precision, inputs, starts, w, ridge, w2, d
     return total / observations
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gaussian_nll(residual, slope, floor, g_mean, g_slope):
     """Negative log-likelihood of residuals with scale ``sigma = relu(slope) + floor`` (Eq. 11, one node).
 
@@ -257,7 +273,7 @@ def gaussian_nll(residual, slope, floor, g_mean, g_slope):
     return total, d_floor
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def back_through_outputs(s, g_mean, g_slope, w2, w3, rows, dw2, dw3):
     """Add the derivatives by ``w2`` and ``w3`` of one block; ``s`` becomes that by pre-activations."""
     for h in range(w2.size):
@@ -271,7 +287,7 @@ def back_through_outputs(s, g_mean, g_slope, w2, w3, rows, dw2, dw3):
         dw3[h] += b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def node_nll(features, n, inputs, w, w2, w3, floor, intercept, dw, dw2, dw3):
     """Negative log-likelihood of node n, summed over observations, without its constant (Eq. 11).
 
@@ -297,7 +313,7 @@ def node_nll(features, n, inputs, w, w2, w3, floor, intercept, dw, dw2, dw3):
     return total, d_floor, d_intercept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def node_outputs(features, inputs, w, w2, w3, mean, slope):
     """Set the outputs ``mean`` and ``slope`` of one node at all observations."""
     observations = features.shape[1]
@@ -309,7 +325,7 @@ def node_outputs(features, inputs, w, w2, w3, mean, slope):
         combine(s, w3, rows, slope[start : start + rows])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def node_activations(features, inputs, w, s):
     """Set the hidden activations ``s`` (m1, M) of one node at all observations."""
     observations = features.shape[1]
@@ -326,7 +342,7 @@ def node_activations(features, inputs, w, s):
 # docstring is the specification. Rows are processed in order: sums never depend on threads.
 
 # error_model="numpy" drops the check for division by zero, which would keep LLVM from vectorising.
-_node_jit = njit(cache=True, nogil=True, fastmath=CONTRACT, error_model="numpy")
+_node_jit = kernel(fastmath=CONTRACT)
 
 _LANES = 8
 _ROWS = 4

@@ -80,7 +80,8 @@ class ScaleProblem:
         self.residual = residual
         self._g_mean = np.empty_like(residual)
 
-    def value_and_gradient(self, theta):
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the loss and its gradient by theta, shape (m1 + 1,)."""
         from icdh import _kernels
 
         floor = np.exp(theta[-1])

@@ -27,11 +27,11 @@ from icdh.network import Weights, features_first
 
 PROGRESS = 0.25  # c: rho stays once h fell below c times its last value
 GROWTH = 10.0  # s: the factor of rho otherwise
-DECIDED_H = 1e-2  # below, edges that close cycles are dropped
-SEARCH_TOLERANCE = 1e-7  # relative, of the subproblems of the augmented Lagrangian method
+DECIDED_H = 0.1  # below, edges that close cycles are dropped
+SEARCH_TOLERANCE = 1e-6  # relative, of the subproblems of the augmented Lagrangian method
 FINAL_TOLERANCE = 1e-9  # of the last minimisation
 GRADIENT_TOLERANCE = 1e-8
-MAX_ADDITIONS = 10
+MAX_ADDITIONS = 10  # rounds of adding edges to the DAG
 OPTIMALITY = 0.01  # relative excess of a gradient over the lasso penalty that is worth another edge
 # A ridge on W2 that only removes the ambiguity of units that do the same, for l2 = 0.
 SMALLEST_RIDGE = 1e-10
@@ -356,20 +356,21 @@ def _minimise_on_dag(problem, w, edges, intercepts):
 
 
 def _missing_edges(problem, w, edges, intercepts):
-    """Return the absent edges whose gradient exceeds the lasso penalty, largest first, unless they close a cycle."""
+    """Return the absent edges that would lower the objective, the best first, unless they close a cycle.
+
+    An absent edge is optimal as long as no derivative by its weights exceeds the lasso penalty.
+    """
     every = np.zeros((problem.every_edge.size, w.shape[1]))
     every[edges] = w
     gradient = problem.smooth_part(every, problem.every_edge, intercepts, 0.0, 0.0)[1]
-    excess = np.abs(gradient * problem.units(problem.every_edge)[: every.shape[0]]).max(axis=1)
-    excess = np.abs(gradient).max(axis=1) - problem.l1 * (1.0 + OPTIMALITY)
-    excess[edges] = 0.0
+    promise = np.abs(gradient).max(axis=1) - (1.0 + OPTIMALITY) * problem.l1
+    promise[edges] = 0.0
+    promise = np.maximum(promise, 0.0)
     A = np.zeros((problem.template.n_variables,) * 2)
-    wanted = problem.every_edge[excess > 0.0]
-    A[problem.causes[wanted], problem.effects[wanted]] = excess[wanted]
-    A[problem.causes[edges], problem.effects[edges]] = np.inf
-    A[np.isinf(A)] = 2.0 * (1.0 + excess.max(initial=0.0))
+    A[problem.causes, problem.effects] = promise
+    A[problem.causes[edges], problem.effects[edges]] = 1.0 + promise.max(initial=0.0)
     dag = break_cycles(A).adjacency
-    return wanted[dag[problem.causes[wanted], problem.effects[wanted]] > 0.0]
+    return np.flatnonzero((promise > 0.0) & (dag[problem.causes, problem.effects] > 0.0))
 
 
 def _present(w, edges):

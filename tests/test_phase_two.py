@@ -77,9 +77,7 @@ def test_gradient_with_columns_in_tiny_and_huge_units(unit):
     X, scale = X * columns, scale * columns
     weights = dataclasses.replace(weights, w1=weights.w1 / columns)
     problem = MeanProblem(X, scale, weights, np.eye(4, dtype=bool), 0.03, 0.05)
-    value, by_w, _ = problem.smooth_part(
-        problem.edge_weights(weights), problem.every_edge, weights.hidden_bias, 0.0, 0.0
-    )
+    by_w = problem.smooth_part(problem.edge_weights(weights), problem.every_edge, weights.hidden_bias, 0.0, 0.0)[1]
     network = problem.network(problem.edge_weights(weights), problem.every_edge, weights.hidden_bias)
     expected = naive.complex_step(
         lambda w: naive.phase_two_objective(X, scale, w, 0.0, 0.05, 0.0, 0.0), network, ("w1",)
