@@ -119,6 +119,10 @@ def test_three_variables_by_hand(estimate, extra, missing, reversed_, precision,
     assert metrics.sid(estimate, CHAIN) == sid
 
 
+def test_one_variable_has_no_edges_to_get_wrong():
+    assert metrics.sid([[0]], [[0]]) == metrics.shd([[0]], [[0]]) == metrics.minimum_shd([[0]], [[0]]) == 0
+
+
 def test_skeleton_by_hand():
     estimate = [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
     assert metrics.edge_scores(estimate, CHAIN) == (0, 0, 0, 1, 0)

@@ -231,6 +231,14 @@ def test_every_noise_at_100_variables(noise):
     assert all(np.isfinite(data.report()))
 
 
+@pytest.mark.parametrize("mechanism", ["mim", "gp", "gp-add"])
+def test_the_literal_formula_at_100_variables(mechanism):
+    graph = simulate.erdos_renyi(100, 4, 0)
+    data = simulate.simulate_sem(graph, 60, mechanism=mechanism, noise="exp", random_state=0)
+    assert np.isfinite(data.X).all()
+    assert data.report().largest_ratio > 10
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("kind", simulate.GRAPHS)
 def test_every_mechanism_and_graph_at_100_variables(kind, mechanism):
@@ -343,6 +351,7 @@ def test_without_edges_there_is_nothing_to_report():
         (lambda: simulate.simulate_sem(CHAIN[:2]), ValueError, "square matrix"),
         (lambda: simulate.simulate_sem(np.zeros((0, 0))), ValueError, "no variables"),
         (lambda: simulate.simulate_sem(CHAIN, 0), ValueError, "n_observations must be at least 1"),
+        (lambda: simulate.simulate_sem(CHAIN, 1, standardize=True), ValueError, "n_observations must be at least 2"),
         (lambda: simulate.simulate_sem(CHAIN, spread=0.5), ValueError, "spread must be at least 1"),
         (lambda: simulate.simulate_sem(CHAIN, mechanism="cubic"), ValueError, "mechanism must be one of 'mlp'"),
         (lambda: simulate.simulate_sem(CHAIN, noise="loud"), ValueError, "noise must be one of 'homo-ev'"),

@@ -135,13 +135,13 @@ def _summary(model, observations):
 
 
 def _comparison(estimate, truth):
-    """Return one line about the estimated graph, given the true one; a reversed edge counts as one error."""
-    found, true = estimate != 0, truth != 0
-    right = (found & true).sum()
-    reversed_edges = (found & true.T & ~true).sum()
-    extra, missing = (found & ~true).sum() - reversed_edges, (true & ~found).sum() - reversed_edges
-    return (
-        f"against the true graph: SHD {extra + missing + reversed_edges} ({extra} extra, {missing} missing, "
-        f"{reversed_edges} reversed), precision {right / max(found.sum(), 1):.3f}, "
-        f"recall {right / max(true.sum(), 1):.3f}"
-    )
+    """Return one line about the estimated graph, given the true one."""
+    from icdh.metrics import edge_differences, edge_scores
+
+    differences = edge_differences(estimate, truth)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in differences._asdict().items())
+    line = f"against the true graph: SHD {sum(differences)} ({kinds})"
+    if not truth.any():
+        return line
+    scores = edge_scores(estimate, truth)
+    return f"{line}, precision {scores.precision:.3f}, recall {scores.recall:.3f}"
