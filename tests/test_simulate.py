@@ -211,6 +211,11 @@ def test_softplus_variance_shares_the_hidden_layer_of_the_mean():
     np.testing.assert_allclose(std**2, np.log(1 + np.exp(g)))
 
 
+@pytest.mark.parametrize("noise", ["exp-bounded", "piecewise"])
+def test_a_single_observation_has_a_bounded_spread_of_1(noise):
+    assert (simulate.simulate_sem(CHAIN, 1, noise=noise, random_state=0).std == 1).all()
+
+
 def test_the_literal_formula_reports_its_spread():
     data = simulate.simulate_sem(simulate.erdos_renyi(10, 1, 0), 1000, noise="exp", random_state=0)
     report = data.report()
