@@ -237,6 +237,8 @@ class ICDH(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=0)
         for name in ("h_tol", "rho_max"):
             check_number(name, getattr(self, name), low=0, low_open=True)
+        if not isinstance(self.bias, (bool, np.bool_)):
+            raise TypeError(f"bias must be True or False; got {self.bias!r}")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None; got {self.callback!r}")
 
