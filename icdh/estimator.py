@@ -303,6 +303,11 @@ class ICDH(CausalGraphEstimator):
 
         return forward(Z, self.network_)
 
+    def _mean_and_scale_of(self, node, Z):
+        from icdh.network import forward_node
+
+        return forward_node(Z, self.network_, node)
+
 
 def _offset_and_scale(values, scaling, varying):
     """Return what to subtract from and divide each column by; a constant column becomes zero."""
