@@ -230,11 +230,29 @@ def _cholesky_solve(factor, b):
 
 
 @_node_jit
-def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
+def inverse_diagonal(factor):
+    """Return the diagonal of (R^T R)^-1, R the upper triangle of factor."""
+    size = factor.shape[0]
+    diagonal = np.zeros(size)
+    row = np.empty(size)
+    for i in range(size - 1, -1, -1):
+        row[:] = 0.0
+        row[i] = 1.0
+        for k in range(i, size):
+            row[k] /= factor[k, k]
+            diagonal[i] += row[k] * row[k]
+            for j in range(k + 1, size):
+                row[j] -= row[k] * factor[k, j]
+    return diagonal
+
+
+@_node_jit
+def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol, factor):
     """Minimise F over theta, in place, by Fisher scoring with Levenberg-Marquardt damping.
 
-    Weights at and after index ``freeze`` stay as they are. Returns F, log det of the Fisher matrix,
-    the steps taken, and whether the last of them lowered F by less than ``tol``.
+    Weights at and after index ``freeze`` stay as they are. Fills factor with the Cholesky factor R of
+    the Fisher matrix at the end. Returns F, the log determinant of that matrix, the steps taken, and
+    whether the last of them lowered F by less than ``tol``.
     """
     n = y.shape[0]
     size = theta.shape[0]
@@ -285,5 +303,6 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
             growth *= 2.0
             if damping > 1e20:
                 break
-    log_determinant = cholesky_in_place(fisher)
+    factor[:] = fisher
+    log_determinant = cholesky_in_place(factor)
     return objective, log_determinant, steps, small >= 2

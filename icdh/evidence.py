@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._kernels import node_fit, node_forward, node_objective
+from icdh._kernels import inverse_diagonal, node_fit, node_forward, node_objective
 
 FLAT = 1e-8
 VARIANCE_FLOOR = 1e-5
@@ -70,6 +70,7 @@ def fit_node(
     start: np.ndarray | None = None,
     max_steps: int = 100,
     tol: float = 1e-2,
+    precision_updates: int = 3,
 ) -> NodeFit:
     """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
 
@@ -103,18 +104,58 @@ def fit_node(
     n_parents = x.shape[1]
     if n_parents == 0:
         return _fit_without_parents(y, hidden_units)
-    penalty = penalties(n_parents, hidden_units, l2)
+    layers = _layers(n_parents, hidden_units)
+    precision = np.full(len(layers), float(l2))
     if start is None:
         theta = cold_start(n_parents, hidden_units, random_state)
+        factor = np.empty((theta.size, theta.size))
+        penalty = _penalties(layers, precision, theta.size)
         constant_variance = theta.size - hidden_units
-        node_fit(x, y, theta, penalty, hidden_units, constant_variance, max_steps, tol)
+        node_fit(x, y, theta, penalty, hidden_units, constant_variance, max_steps, tol, factor)
     else:
         theta = start.copy()
-    objective, log_determinant, steps, converged = node_fit(
-        x, y, theta, penalty, hidden_units, theta.size, max_steps, tol
-    )
-    evidence = objective + 0.5 * log_determinant - 0.5 * (theta.size - 2) * math.log(l2)
-    return NodeFit(theta, objective, log_determinant, evidence, steps, converged)
+        factor = np.empty((theta.size, theta.size))
+    best = None
+    for _ in range(precision_updates + 1):
+        penalty = _penalties(layers, precision, theta.size)
+        objective, log_determinant, steps, converged = node_fit(
+            x, y, theta, penalty, hidden_units, theta.size, max_steps, tol, factor
+        )
+        evidence = objective + 0.5 * log_determinant + _prior_cost(layers, precision, l2)
+        if best is None or evidence < best.evidence:
+            best = NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged)
+        precision = _updated_precision(theta, inverse_diagonal(factor), layers, precision, l2)
+    return best
+
+
+def _layers(n_parents, hidden_units):
+    """Return the slices of theta that share a prior precision: first layer, mean weights, scale weights."""
+    b2, b3 = _intercepts(n_parents, hidden_units)
+    return slice(0, b2), slice(b2 + 1, b3), slice(b3 + 1, None)
+
+
+def _penalties(layers, precision, size):
+    penalty = np.full(size, FLAT)
+    for layer, value in zip(layers, precision, strict=True):
+        penalty[layer] = value
+    return penalty
+
+
+def _prior_cost(layers, precision, l2):
+    """Return what the prior adds to the evidence: its normalisation, and the hyperprior of the precisions."""
+    ratio = precision / l2
+    hyperprior = 0.5 * (ratio - 1.0 - np.log(ratio)).sum()
+    sizes = np.array([layers[0].stop, layers[1].stop - layers[1].start, layers[1].stop - layers[1].start])
+    return hyperprior - 0.5 * (sizes * np.log(precision)).sum()
+
+
+def _updated_precision(theta, posterior_variance, layers, precision, l2):
+    """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about l2."""
+    updated = np.empty_like(precision)
+    for k, layer in enumerate(layers):
+        determined = max(float((1.0 - precision[k] * posterior_variance[layer]).sum()), 0.0)
+        updated[k] = (determined + 1.0) / (float(theta[layer] @ theta[layer]) + 1.0 / l2)
+    return updated
 
 
 def predict_node(theta: np.ndarray, x: np.ndarray, hidden_units: int = 10) -> tuple[np.ndarray, np.ndarray]:
@@ -124,13 +165,6 @@ def predict_node(theta: np.ndarray, x: np.ndarray, hidden_units: int = 10) -> tu
     node_forward(x, theta, hidden_units, np.empty((n, hidden_units)), mean, log_variance)
     variance = VARIANCE_FLOOR + np.exp(np.clip(log_variance, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
     return mean, np.sqrt(variance)
-
-
-def penalties(n_parents: int, hidden_units: int, l2: float) -> np.ndarray:
-    """Return the penalty of each weight of theta: l2, and next to nothing for the intercepts b2 and b3."""
-    penalty = np.full(hidden_units * (n_parents + 3) + 2, float(l2))
-    penalty[list(_intercepts(n_parents, hidden_units))] = FLAT
-    return penalty
 
 
 def cold_start(n_parents: int, hidden_units: int, random_state: int) -> np.ndarray:
