@@ -11,10 +11,11 @@ _PUBLIC = {
     "ICDH": "icdh.estimator",
     "ConvergenceWarning": "icdh.exceptions",
     "DataWarning": "icdh.exceptions",
+    "NotFittedError": "icdh.exceptions",
 }
-_MODULES = ("acyclicity", "datasets", "graphs", "likelihood", "network", "plotting")
+_MODULES = ("acyclicity", "datasets", "files", "graphs", "likelihood", "network", "plotting")
 
-__all__ = ["__version__", *_PUBLIC, *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
 def __getattr__(name):

@@ -65,9 +65,7 @@ def check_table(X, *, min_rows=2, argument="X"):
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
         column = names[int(np.argmin(finite))]
-        raise ValueError(
-            f"column {column!r} of {argument} holds NaN or infinity; drop or impute these rows first"
-        )
+        raise ValueError(f"column {column!r} of {argument} holds NaN or infinity; drop or impute these rows first")
     return Table(values, names, named)
 
 
@@ -87,20 +85,27 @@ def _as_float(raw, argument):
     return np.array(raw, dtype=np.float64, order="C")
 
 
-def warn_about_columns(table):
+def constant_columns(values):
+    """Return which columns of a table hold one value only, shape (N,)."""
+    return values.min(axis=0) == values.max(axis=0)
+
+
+def warn_about_columns(table, stacklevel=3):
     """Warn about constant columns, duplicated columns and fewer rows than columns.
 
     Parameters
     ----------
     table : Table
         A checked table.
+    stacklevel : int
+        That of the warnings, as in `warnings.warn`.
     """
     values, names, _ = table
-    constant = np.ptp(values, axis=0) == 0
+    constant = constant_columns(values)
     if constant.any():
         labels = ", ".join(repr(names[i]) for i in np.flatnonzero(constant))
         warnings.warn(
-            f"constant column(s) {labels}: they can have no causes or effects", DataWarning, stacklevel=4
+            f"constant column(s) {labels}: they can have no causes or effects", DataWarning, stacklevel=stacklevel
         )
     duplicated = _duplicated_columns(values, names, ~constant)
     if duplicated:
@@ -108,14 +113,14 @@ def warn_about_columns(table):
             f"column {duplicated[1]!r} repeats column {duplicated[0]!r}: which of them is a cause cannot be told; "
             "drop one",
             DataWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     if values.shape[0] < values.shape[1]:
         warnings.warn(
             f"{values.shape[0]} observations of {values.shape[1]} variables: expect an unreliable graph; "
             "collect more rows or drop columns",
             DataWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 
@@ -173,3 +178,13 @@ def check_number(name, value, *, low, low_open=False, integer=False):
         raise TypeError(f"{name} must be {'an integer' if integer else 'a number'}; got {value!r}")
     if not np.isfinite(value) or value < low or (low_open and value == low):
         raise ValueError(f"{name} must be {'above' if low_open else 'at least'} {low}; got {value!r}")
+
+
+def random_generator(random_state):
+    """Return `numpy.random.default_rng` of ``random_state``, or raise TypeError or ValueError that names it."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"random_state must be None, a non-negative integer, a SeedSequence or a Generator; got {random_state!r}"
+        ) from error

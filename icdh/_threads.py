@@ -1,0 +1,68 @@
+"""Limit the BLAS to one thread for a while.
+
+L-BFGS-B runs many BLAS calls on short vectors, which a second thread makes ten times slower and more
+(https://github.com/scipy/scipy/issues/22438).
+"""
+
+import ctypes
+import logging
+import threading
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+logger = logging.getLogger("icdh")
+
+PREFIXES = ("scipy_openblas_", "openblas_")
+SUFFIXES = ("64_", "")
+
+_lock = threading.Lock()
+_depth = 0
+_restore = []
+
+
+@cache
+def _bundled_openblas():
+    """Return (get, set) pairs of functions for the OpenBLAS libraries that the wheels of NumPy and SciPy bring."""
+    controls = []
+    for package in (np, scipy):
+        root = Path(package.__file__).parent
+        for folder in (root.parent / f"{root.name}.libs", root / ".dylibs"):
+            for library in sorted(folder.glob("*openblas*")):
+                controls.extend(_thread_controls(ctypes.CDLL(str(library))))
+    if not controls:
+        logger.debug("no bundled OpenBLAS found: set OMP_NUM_THREADS=1 if fits are slow")
+    return controls
+
+
+def _thread_controls(library):
+    for prefix in PREFIXES:
+        for suffix in SUFFIXES:
+            getter = getattr(library, f"{prefix}get_num_threads{suffix}", None)
+            setter = getattr(library, f"{prefix}set_num_threads{suffix}", None)
+            if getter is not None and setter is not None:
+                yield getter, setter
+                return
+
+
+@contextmanager
+def single_blas_thread():
+    """Run the body on one BLAS thread; the number of threads is restored when the last such body ends."""
+    global _depth
+    with _lock:
+        if _depth == 0:
+            _restore[:] = [(setter, getter()) for getter, setter in _bundled_openblas()]
+            for setter, _ in _restore:
+                setter(1)
+        _depth += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                for setter, threads in _restore:
+                    setter(threads)

@@ -1,0 +1,253 @@
+"""Graphs as weighted adjacency matrices: thresholds, cycles, causal order, export.
+
+Everywhere A[i, j] != 0 means the edge i -> j, and the strength of an edge is its absolute weight.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh.exceptions import import_extra
+
+
+class Edge(NamedTuple):
+    """One edge, cause -> effect."""
+
+    cause: str
+    effect: str
+    weight: float
+
+
+class AcyclicPart(NamedTuple):
+    """What `break_cycles` returns.
+
+    Attributes
+    ----------
+    adjacency : ndarray, shape (N, N)
+        The DAG that is left.
+    removed : list of (int, int)
+        The edges removed, strongest first.
+    smallest_threshold : float
+        The smallest value for which `threshold` alone gives a DAG; zero if the graph was one.
+    """
+
+    adjacency: np.ndarray
+    removed: list
+    smallest_threshold: float
+
+
+def check_adjacency(A) -> np.ndarray:
+    """Return A as float64, after checking that it is square and finite.
+
+    Parameters
+    ----------
+    A : array_like, shape (N, N)
+        Weighted adjacency matrix.
+
+    Raises
+    ------
+    ValueError
+        If it is not a square matrix of finite numbers.
+    """
+    A = np.asarray(A, dtype=np.float64)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be a square matrix, one row and column a variable; got shape {A.shape}")
+    if not np.isfinite(A).all():
+        raise ValueError("A holds NaN or infinity; every weight must be finite, zero for no edge")
+    return A
+
+
+def threshold(A: np.ndarray, value: float) -> np.ndarray:
+    """Return the matrix without the edges weaker than a value.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    value : float
+        Edges with ``abs(A[i, j]) < value`` go.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        A new matrix.
+    """
+    A = check_adjacency(A)
+    return np.where(np.abs(A) >= value, A, 0.0)
+
+
+def is_dag(A: np.ndarray) -> bool:
+    """Return whether the graph has no directed cycle; a self-loop is one.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    """
+    A = check_adjacency(A)
+    return len(_sources_first(A)) == len(A)
+
+
+def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]:
+    """Return the variables with every cause before its effects; of several such orders, the first by index.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix of a DAG.
+    names : sequence of str, optional
+        Labels for the error message.
+
+    Returns
+    -------
+    list of int
+        A permutation of 0 ... N - 1.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle; the message names one.
+    """
+    A = check_adjacency(A)
+    order = _sources_first(A)
+    if len(order) < len(A):
+        labels = names or [f"x{i}" for i in range(len(A))]
+        cycle = " -> ".join(labels[i] for i in _cycle(A, order))
+        raise ValueError(f"the graph has a cycle, {cycle}, so there is no causal order; see icdh.graphs.break_cycles")
+    return order
+
+
+def _sources_first(A):
+    """Return the variables in causal order, as far as there is one."""
+    edges = A != 0
+    causes_left = edges.sum(axis=0)
+    order, ready = [], [int(i) for i in np.flatnonzero(causes_left == 0)]
+    while ready:
+        i = min(ready)
+        ready.remove(i)
+        order.append(i)
+        for j in np.flatnonzero(edges[i]):
+            causes_left[j] -= 1
+            if causes_left[j] == 0:
+                ready.append(int(j))
+    return order
+
+
+def _cycle(A, order):
+    """Return one cycle, its first variable repeated at the end, among the variables that have no causal order."""
+    left = set(range(len(A))) - set(order)
+    path = [min(left)]
+    while path[-1] not in path[:-1]:
+        path.append(min(left.intersection(np.flatnonzero(A[:, path[-1]]).tolist())))
+    return path[path.index(path[-1]) :][::-1]
+
+
+def break_cycles(A: np.ndarray) -> AcyclicPart:
+    """Return the DAG that is left when the weakest edges on cycles go.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+
+    Returns
+    -------
+    AcyclicPart
+        The DAG, the edges removed, and the smallest threshold that gives a DAG.
+
+    Notes
+    -----
+    Edges enter from the strongest to the weakest, and one that would close a cycle stays out: it is the weakest on
+    that cycle, and adding any of them back would make a cycle.
+    """
+    A = check_adjacency(A)
+    dag, removed = np.zeros_like(A), []
+    reaches = np.eye(len(A), dtype=bool)
+    for i, j in strongest_first(A):
+        if reaches[j, i]:
+            removed.append((i, j))
+        else:
+            dag[i, j] = A[i, j]
+            reaches |= np.outer(reaches[:, i], reaches[j])
+    smallest = float(np.nextafter(abs(A[removed[0]]), np.inf)) if removed else 0.0
+    return AcyclicPart(dag, removed, smallest)
+
+
+def strongest_first(A: np.ndarray) -> list[tuple[int, int]]:
+    """Return the edges (i, j) by decreasing strength, ties by index.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    """
+    causes, effects = np.nonzero(A)
+    order = np.argsort(-np.abs(A[causes, effects]), kind="stable")
+    return list(zip(causes[order].tolist(), effects[order].tolist(), strict=True))
+
+
+def edge_list(A: np.ndarray, names: Sequence[str]) -> list[Edge]:
+    """Return the edges by name, strongest first.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    names : sequence of str
+        N labels.
+
+    Returns
+    -------
+    list of Edge
+        Tuples (cause, effect, weight).
+    """
+    return [Edge(names[i], names[j], float(A[i, j])) for i, j in strongest_first(A)]
+
+
+def to_networkx(A: np.ndarray, names: Sequence[str]):
+    """Return the graph as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    names : sequence of str
+        N labels, which become the nodes.
+
+    Returns
+    -------
+    networkx.DiGraph
+        All N variables, those without edges included.
+
+    Raises
+    ------
+    MissingExtraError
+        If networkx is not installed.
+    """
+    graph = import_extra("networkx", "graph").DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_weighted_edges_from(edge_list(A, names))
+    return graph
+
+
+def to_dot(A: np.ndarray, names: Sequence[str]) -> str:
+    """Return the graph in the DOT language of Graphviz, weights as labels.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    names : sequence of str
+        N labels.
+    """
+    lines = [f"  {_quoted(name)};" for name in names]
+    lines += [
+        f'  {_quoted(edge.cause)} -> {_quoted(edge.effect)} [label="{edge.weight:.3g}"];'
+        for edge in edge_list(A, names)
+    ]
+    return "\n".join(["digraph {", *lines, "}"]) + "\n"
+
+
+def _quoted(name):
+    return '"' + str(name).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,95 @@
+"""The negative log-likelihood of the heteroscedastic noise model (Eq. 11) and its full gradient."""
+
+import numpy as np
+
+from icdh.network import LARGEST_LOG_FLOOR, Weights, check_observations, features_first, node_inputs
+
+LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+
+
+def nll(X: np.ndarray, weights: Weights) -> float:
+    """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, N)
+        Observations.
+    weights : Weights
+        The network.
+
+    Returns
+    -------
+    float
+        (1/M) sum over m, n of log(sigma sqrt(2 pi)) + (X_n - f_n)^2 / (2 sigma^2).
+
+    Raises
+    ------
+    ValueError
+        If X is not a table of N finite columns.
+
+    Notes
+    -----
+    The likelihood is unbounded where a scale goes to zero at observations that are fitted exactly. The scale is
+    relu(...) + exp(w3_bias) with the exponential clipped to at least exp(-150): no division by zero, but a
+    minimiser must bound ``w3_bias`` from below, as Phase I does.
+
+    References
+    ----------
+    Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024, Eq. 11.
+    """
+    return nll_and_gradient(X, weights)[0]
+
+
+def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
+    """Return the negative log-likelihood and its gradient by every weight.
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, N)
+        Observations.
+    weights : Weights
+        The network.
+
+    Returns
+    -------
+    value : float
+        The mean over observations, in nats; see `nll`.
+    gradient : Weights
+        The derivatives, in the shapes of ``weights``; those by self-loops ``w1[n, :, n]``, which are structurally
+        absent, are zero. At the kink of the ReLU the derivative from the dead side is returned.
+
+    Raises
+    ------
+    ValueError
+        If X is not a table of N finite columns.
+    """
+    from icdh import _kernels
+
+    X = check_observations(X, weights)
+    observations, nodes = X.shape
+    features = features_first(X, weights.hidden_bias is not None)
+    every = np.arange(features.shape[0])
+    floor = weights.scale_floor()
+    value = LOG_SQRT_2PI * nodes
+    d_inputs = np.zeros((nodes, features.shape[0], weights.hidden_units))
+    d_w2, d_w3 = np.zeros_like(weights.w2), np.zeros_like(weights.w3)
+    d_floor, d_intercept = np.zeros(nodes), np.zeros(nodes)
+    for n in range(nodes):
+        intercept = 0.0 if weights.output_bias is None else weights.output_bias[n]
+        output_weights = weights.w2[n], weights.w3[n], floor[n], intercept
+        loss, d_floor[n], d_intercept[n] = _kernels.node_nll(
+            features, n, every, node_inputs(weights, n), *output_weights, d_inputs[n], d_w2[n], d_w3[n]
+        )
+        value += loss / observations
+    inside = np.abs(weights.w3_bias) < LARGEST_LOG_FLOOR
+    d_w1 = d_inputs[:, :nodes].transpose(0, 2, 1) / observations
+    d_w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
+    gradient = Weights(
+        d_w1,
+        w2=d_w2 / observations,
+        w3=d_w3 / observations,
+        w3_bias=np.where(inside, d_floor * floor, 0.0) / observations,
+        hidden_bias=None if weights.hidden_bias is None else d_inputs[:, nodes] / observations,
+        output_bias=None if weights.output_bias is None else d_intercept / observations,
+    )
+    return float(value), gradient

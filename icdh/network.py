@@ -1,0 +1,183 @@
+"""The network of the model: its weights, its forward pass and its initialisation.
+
+Every node n has one hidden layer, shared by the mean and the scale of its distribution given its parents:
+
+    s_n      = sigmoid(W1_n x [+ hidden_bias_n])
+    f_n      = W2_n . s_n [+ output_bias_n]
+    sigma_n  = relu(W3_n . s_n) + exp(W3_n0)
+
+so that X_n = f_n + sigma_n E_n with E_n ~ N(0, 1): sigma is a standard deviation (Eq. 10).
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+# exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
+LARGEST_LOG_FLOOR = 150.0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of all nodes, for N variables and m1 hidden units a node.
+
+    Attributes
+    ----------
+    w1 : ndarray, shape (N, m1, N)
+        Hidden layer: ``w1[n, h, i]`` leads from variable i to hidden unit h of node n. ``w1[n, :, n]`` is zero.
+    w2 : ndarray, shape (N, m1)
+        Output weights of the mean.
+    w3 : ndarray, shape (N, m1)
+        Output weights of the scale.
+    w3_bias : ndarray, shape (N,)
+        Logarithm of the smallest scale of each node; its exponential is clipped to exp(±150).
+    hidden_bias : ndarray, shape (N, m1), optional
+        Intercepts of the hidden units; absent in the paper.
+    output_bias : ndarray, shape (N,), optional
+        Intercepts of the means; absent in the paper.
+    """
+
+    w1: np.ndarray
+    w2: np.ndarray
+    w3: np.ndarray
+    w3_bias: np.ndarray
+    hidden_bias: np.ndarray | None = None
+    output_bias: np.ndarray | None = None
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                object.__setattr__(self, field.name, np.ascontiguousarray(value, dtype=np.float64))
+        self._check_shapes()
+
+    def _check_shapes(self):
+        if self.w1.ndim != 3 or self.w1.shape[0] != self.w1.shape[2]:
+            raise ValueError(f"w1 must have shape (N, m1, N); got {self.w1.shape}")
+        nodes, units, _ = self.w1.shape
+        expected = {
+            "w2": (nodes, units),
+            "w3": (nodes, units),
+            "w3_bias": (nodes,),
+            "hidden_bias": (nodes, units),
+            "output_bias": (nodes,),
+        }
+        for name, shape in expected.items():
+            value = getattr(self, name)
+            if value is not None and value.shape != shape:
+                raise ValueError(f"{name} must have shape {shape} to go with w1; got {value.shape}")
+
+    @property
+    def n_variables(self) -> int:
+        """N, the number of variables."""
+        return self.w1.shape[0]
+
+    @property
+    def hidden_units(self) -> int:
+        """m1, the number of hidden units of a node."""
+        return self.w1.shape[1]
+
+    def adjacency(self) -> np.ndarray:
+        """Return the weighted adjacency matrix A[i, n] = |w1[n, :, i]|, the edge i -> n, shape (N, N)."""
+        return np.linalg.norm(self.w1, axis=1).T
+
+    def scale_floor(self) -> np.ndarray:
+        """Return the smallest scale exp(W3_n0) of every node, shape (N,)."""
+        return np.exp(np.clip(self.w3_bias, -LARGEST_LOG_FLOOR, LARGEST_LOG_FLOOR))
+
+
+def initial_weights(n_variables: int, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+    """Draw small random weights, away from the saddle point at zero, with scale one at every node.
+
+    Parameters
+    ----------
+    n_variables : int
+        N.
+    hidden_units : int
+        m1.
+    bias : bool
+        Whether hidden units and means get intercepts.
+    rng : numpy.random.Generator
+        The only source of randomness.
+
+    Returns
+    -------
+    Weights
+        w1 uniform in ±0.01 off the self-loops, w2 uniform in ±1 / sqrt(m1), zero w3, w3_bias and intercepts.
+    """
+    shape = (n_variables, hidden_units)
+    w1 = rng.uniform(-0.01, 0.01, size=(*shape, n_variables))
+    w1[np.arange(n_variables), :, np.arange(n_variables)] = 0.0
+    w2 = rng.uniform(-1.0, 1.0, size=shape) / np.sqrt(hidden_units)
+    return Weights(
+        w1,
+        w2,
+        w3=np.zeros(shape),
+        w3_bias=np.zeros(n_variables),
+        hidden_bias=np.zeros(shape) if bias else None,
+        output_bias=np.zeros(n_variables) if bias else None,
+    )
+
+
+def features_first(X: np.ndarray, bias: bool) -> np.ndarray:
+    """Return the table as the kernels read it: shape (N, M), with a last row of ones if there are intercepts."""
+    features = np.ones((X.shape[1] + bias, X.shape[0]))
+    features[: X.shape[1]] = X.T
+    return features
+
+
+def node_inputs(weights: Weights, n: int) -> np.ndarray:
+    """Return the hidden weights of node n as the kernels read them, shape (features, m1)."""
+    if weights.hidden_bias is None:
+        return np.ascontiguousarray(weights.w1[n].T)
+    return np.vstack([weights.w1[n].T, weights.hidden_bias[n]])
+
+
+def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the scale (standard deviation) of every variable given the others.
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, N)
+        Observations.
+    weights : Weights
+        The network.
+
+    Returns
+    -------
+    mean, scale : ndarray, shape (M, N)
+        Both in the units of X.
+
+    Raises
+    ------
+    ValueError
+        If X is not a table of N finite columns.
+
+    References
+    ----------
+    Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024, Eq. 10.
+    """
+    from icdh import _kernels
+
+    X = check_observations(X, weights)
+    features = features_first(X, weights.hidden_bias is not None)
+    every = np.arange(features.shape[0])
+    mean, slope = np.empty((2, X.shape[1], X.shape[0]))
+    for n in range(weights.n_variables):
+        _kernels.node_outputs(features, every, node_inputs(weights, n), weights.w2[n], weights.w3[n], mean[n], slope[n])
+    scale = np.maximum(slope, 0.0, out=slope) + weights.scale_floor()[:, np.newaxis]
+    if weights.output_bias is not None:
+        mean += weights.output_bias[:, np.newaxis]
+    return np.ascontiguousarray(mean.T), np.ascontiguousarray(scale.T)
+
+
+def check_observations(X: np.ndarray, weights: Weights) -> np.ndarray:
+    """Return X as float64 after checking that it is a table of finite numbers with one column a node."""
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != weights.n_variables or X.shape[0] == 0:
+        raise ValueError(
+            f"X must have shape (M, {weights.n_variables}), one column for each node of the network; got {X.shape}"
+        )
+    if not np.isfinite(X).all():
+        raise ValueError("X holds NaN or infinity; drop or impute these rows first")
+    return X

@@ -1,0 +1,116 @@
+"""Phase I (Algorithm 2): the scales, W3 and W3_0, given the means.
+
+With W1 and W2 fixed the likelihood separates into one problem of m1 + 1 unknowns a node, over cached hidden
+activations. Each is solved in units of the node's root mean squared residual, so the units of the data do not
+matter to the optimiser.
+"""
+
+import dataclasses
+
+import numpy as np
+from scipy.optimize import minimize
+
+from icdh.network import Weights, features_first, node_inputs
+
+# Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
+# as a scale goes to zero.
+RELATIVE_FLOOR = 1e-3
+SMALLEST_SCALE = 1e-60
+MAX_ITERATIONS = 200
+TOLERANCE = 1e-9
+
+
+def fit_scales(X: np.ndarray, weights: Weights, noise: str) -> Weights:
+    """Return the weights with W3 and W3_0 refitted; the negative log-likelihood never rises.
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, N)
+        Observations.
+    weights : Weights
+        The network; its w1, w2 and intercepts stay.
+    noise : {"heteroscedastic", "unequal", "equal"}
+        "heteroscedastic" fits W3 and W3_0 by L-BFGS-B; "unequal" sets each scale to the root mean squared
+        residual, the maximum of the likelihood among constants (Eq. 16-18); "equal" leaves scales at one (Eq. 15).
+
+    Returns
+    -------
+    Weights
+        The same network with new scales.
+
+    References
+    ----------
+    Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
+    Algorithm 2.
+    """
+    if noise == "equal":
+        return weights
+    features = features_first(X, weights.hidden_bias is not None)
+    w3, w3_bias = weights.w3.copy(), weights.w3_bias.copy()
+    for n in range(weights.n_variables):
+        s, residual = _activations_and_residual(features, weights, n)
+        rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
+        if noise == "unequal":
+            w3[n], w3_bias[n] = 0.0, np.log(rms)
+        else:
+            start = np.append(w3[n] / rms, w3_bias[n] - np.log(rms))
+            theta = _minimise(ScaleProblem(s, residual / rms), start)
+            w3[n], w3_bias[n] = theta[:-1] * rms, theta[-1] + np.log(rms)
+    return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
+
+
+def _activations_and_residual(features, weights, n):
+    """Return the hidden activations of node n, shape (m1, M), and its residual, shape (M,)."""
+    from icdh import _kernels
+
+    s = np.empty((weights.hidden_units, features.shape[1]))
+    _kernels.node_activations(features, np.arange(features.shape[0]), node_inputs(weights, n), s)
+    residual = features[n] - weights.w2[n] @ s
+    return s, residual if weights.output_bias is None else residual - weights.output_bias[n]
+
+
+class ScaleProblem:
+    """The negative log-likelihood of one node as a function of theta = (W3_n, W3_n0), in nats per observation.
+
+    Without its constant; ``residual`` has unit root mean square.
+    """
+
+    def __init__(self, s, residual):
+        self.s = s
+        self.residual = residual
+        self._g_mean = np.empty_like(residual)
+
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the loss and its gradient by theta, shape (m1 + 1,)."""
+        from icdh import _kernels
+
+        floor = np.exp(theta[-1])
+        slope = theta[:-1] @ self.s
+        total, d_floor = _kernels.gaussian_nll(self.residual, slope, floor, self._g_mean, slope)
+        observations = self.residual.size
+        return total / observations, np.append(self.s @ slope, d_floor * floor) / observations
+
+
+def _minimise(problem, start):
+    """Return the best of: the start, and the optima reached from it and from a scale that is alive everywhere."""
+    lowest = min(np.log(RELATIVE_FLOOR), start[-1])
+    bounds = [(None, None)] * (start.size - 1) + [(lowest, 10.0)]
+    start = np.append(start[:-1], min(start[-1], 10.0))
+    candidates = [start]
+    for begin in (start, _alive_start(problem.s)):
+        result = minimize(
+            problem.value_and_gradient,
+            begin,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE, "gtol": 1e-6},
+        )
+        candidates.append(result.x)
+    values = [problem.value_and_gradient(theta)[0] for theta in candidates]
+    return candidates[int(np.nanargmin(values))]
+
+
+def _alive_start(s):
+    """Return theta for a constant-like scale of one, half from a ReLU that is alive at every observation."""
+    return np.append(np.full(s.shape[0], 0.5 / s.mean() / s.shape[0]), np.log(0.5))

@@ -1,0 +1,181 @@
+"""The two-phase procedure (Algorithm 1): alternate Phase II and Phase I until the likelihood stands still."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._threads import single_blas_thread
+from icdh.likelihood import nll
+from icdh.network import Weights, forward, initial_weights
+from icdh.phase_one import fit_scales
+from icdh.phase_two import fit_means
+
+
+class Round(NamedTuple):
+    """The record of one round: Phase II, then Phase I.
+
+    Attributes
+    ----------
+    round : int
+        Counted from 1.
+    nll : float
+        Negative log-likelihood after the round, in nats, mean over observations.
+    objective : float
+        Regularised objective of Phase II (without the terms in h) at its end.
+    h : float
+        Acyclicity of the weights.
+    rho, alpha : float
+        Penalty weight and multiplier at the end of the augmented Lagrangian method.
+    evaluations : int
+        Evaluations of the objective of Phase II.
+    seconds : float
+        Wall time of the round.
+    status : int
+        Status of the last L-BFGS-B run: 0 converged, 1 limit reached, 2 failed line search.
+    message : str
+        Its message.
+    """
+
+    round: int
+    nll: float
+    objective: float
+    h: float
+    rho: float
+    alpha: float
+    evaluations: int
+    seconds: float
+    status: int
+    message: str
+
+
+class TwoPhaseResult(NamedTuple):
+    """The best round: its weights and likelihood, and the history up to where the procedure ended.
+
+    Attributes
+    ----------
+    weights : Weights
+        The network of the round with the lowest negative log-likelihood.
+    history : list of Round
+        All rounds, in order.
+    nll : float
+        Negative log-likelihood of ``weights``, in nats, mean over observations.
+    n_rounds : int
+        The round that ``weights`` belongs to.
+    converged : bool
+        Whether the likelihood stood still and the constraint was met before ``max_rounds``.
+    interrupted : bool
+        Whether a KeyboardInterrupt ended the procedure early.
+    """
+
+    weights: Weights
+    history: list
+    nll: float
+    n_rounds: int
+    converged: bool
+    interrupted: bool
+
+
+def fit_two_phase(
+    X: np.ndarray,
+    *,
+    hidden_units: int = 10,
+    l1: float = 0.01,
+    l2: float = 0.01,
+    noise: str = "heteroscedastic",
+    bias: bool = False,
+    max_rounds: int = 10,
+    tol: float = 1e-2,
+    h_tol: float = 1e-8,
+    rho_max: float = 1e16,
+    forbidden_edges: np.ndarray | None = None,
+    random_state=None,
+    initial: Weights | None = None,
+    callback: Callable[[Round], None] | None = None,
+) -> TwoPhaseResult:
+    """Learn the network of the heteroscedastic noise model under the acyclicity constraint.
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, N)
+        Observations, finite float64.
+    hidden_units : int
+        m1, hidden units a node.
+    l1, l2 : float
+        Penalties on W1 (lasso) and on W1 and W2 (ridge).
+    noise : {"heteroscedastic", "unequal", "equal"}
+        The scale: a function of the parents, a constant a node, or one everywhere.
+    bias : bool
+        Whether hidden units and means get intercepts.
+    max_rounds : int
+        The most rounds of Phase II and Phase I.
+    tol : float
+        The procedure ends when a round lowers the negative log-likelihood by less, in nats.
+    h_tol, rho_max : float
+        Where the augmented Lagrangian method ends; see `icdh.phase_two.fit_means`.
+    forbidden_edges : ndarray of bool, shape (N, N), optional
+        Edges i -> j that must not appear.
+    random_state : int, SeedSequence, Generator or None
+        Draws the initial weights.
+    initial : Weights, optional
+        Initial weights in place of random ones.
+    callback : callable, optional
+        Called with the `Round` after each round.
+
+    Returns
+    -------
+    TwoPhaseResult
+        Weights, likelihood and history, all of the same, best round.
+
+    Notes
+    -----
+    A KeyboardInterrupt returns the best round so far, or is raised again if there is none yet.
+
+    References
+    ----------
+    Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
+    Algorithm 1; "Generality" in its appendix for the two other kinds of noise.
+    """
+    variables = X.shape[1]
+    if forbidden_edges is None:
+        forbidden_edges = np.eye(variables, dtype=bool)
+    if initial is None:
+        initial = initial_weights(variables, hidden_units, bias, np.random.default_rng(random_state))
+    weights, best, history, converged, interrupted = initial, None, [], False, False
+    scale = np.ones(X.shape)
+    with single_blas_thread():
+        try:
+            while len(history) < max_rounds and not converged:
+                begin = time.perf_counter()
+                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max)
+                weights = fit_scales(X, step.weights, noise)
+                value = nll(X, weights)
+                scale = forward(X, weights)[1]
+                record = _record(len(history) + 1, value, step, time.perf_counter() - begin)
+                converged = noise == "equal" or (best is not None and best.nll - value < tol)
+                history.append(record)
+                if best is None or value < best.nll:
+                    best, best_weights = record, weights
+                if callback is not None:
+                    callback(record)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            interrupted = True
+    return TwoPhaseResult(best_weights, history, best.nll, best.round, converged and best.h <= h_tol, interrupted)
+
+
+def _record(number, value, step, seconds):
+    return Round(
+        number,
+        value,
+        step.objective,
+        step.h,
+        step.rho,
+        step.alpha,
+        step.evaluations,
+        seconds,
+        step.status,
+        step.message,
+    )

@@ -1,0 +1,26 @@
+"""Small tables and networks that several tests share."""
+
+import numpy as np
+
+from icdh.network import Weights
+
+
+def random_weights(rng, n=4, m1=3, bias=True):
+    w1 = rng.normal(size=(n, m1, n))
+    w1[np.arange(n), :, np.arange(n)] = 0.0
+    return Weights(
+        w1,
+        w2=rng.normal(size=(n, m1)),
+        w3=rng.normal(size=(n, m1)),
+        w3_bias=rng.normal(size=n) * 0.3,
+        hidden_bias=rng.normal(size=(n, m1)) if bias else None,
+        output_bias=rng.normal(size=n) if bias else None,
+    )
+
+
+def hetero_chain(rng, m=300):
+    """x0 -> x1 -> x2 with spread that depends on the cause."""
+    x0 = rng.normal(size=m) * 2
+    x1 = 2 * np.tanh(x0) + (0.3 + 0.6 * (x0 > 0)) * rng.normal(size=m)
+    x2 = 1.5 * np.sin(x1) + (0.2 + 0.3 * np.abs(x1)) * rng.normal(size=m)
+    return np.column_stack([x0, x1, x2])

@@ -1,0 +1,65 @@
+import naive
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from icdh.acyclicity import acyclicity
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_value_and_gradient(scale, n):
+    A = np.random.default_rng(n).normal(size=(n, n)) * scale
+    h, gradient = acyclicity(A)
+    assert h == pytest.approx(naive.acyclicity(A), rel=1e-11)
+    assert h == pytest.approx(np.trace(expm(A * A)) - n, rel=1e-8)
+    np.testing.assert_allclose(gradient, complex_step(A), rtol=1e-9, atol=1e-300)
+
+
+def complex_step(A):
+    gradient = np.empty(A.shape)
+    for index in np.ndindex(A.shape):
+        shifted = A.astype(complex)
+        shifted[index] += 1j * naive.STEP
+        gradient[index] = np.imag(naive.acyclicity(shifted)) / naive.STEP
+    return gradient
+
+
+def test_a_dag_scores_exactly_zero_however_large_its_weights():
+    A = np.triu(np.random.default_rng(0).normal(size=(30, 30)), 1) * 100
+    assert acyclicity(A)[0] == 0.0
+
+
+def test_a_tiny_cycle_is_seen_to_full_relative_accuracy():
+    A = np.zeros((3, 3))
+    A[0, 1], A[1, 2], A[2, 0] = 50.0, 1e-6, 1e-6
+    product = np.prod([50.0**2, 1e-12, 1e-12])
+    assert acyclicity(A)[0] == pytest.approx(3 * product / 6, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [30.0, 1e3, 1e9, 1e160])
+def test_finite_where_the_exponential_overflows(scale):
+    A = np.random.default_rng(1).normal(size=(5, 5)) * scale
+    with np.errstate(all="raise"):
+        h, gradient = acyclicity(A)
+    assert np.isfinite(h)
+    assert h > 0
+    assert np.isfinite(gradient).all()
+
+
+def test_the_continuation_has_the_gradient_it_claims():
+    A = np.abs(np.random.default_rng(2).normal(size=(4, 4))) * 40
+    _, gradient = acyclicity(A)
+    for index in np.ndindex(A.shape):
+        step = np.zeros(A.shape)
+        step[index] = 1e-3 * A[index]
+        f = [acyclicity(A + k * step)[0] for k in (-2, -1, 1, 2)]
+        stencil = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step[index])
+        assert gradient[index] == pytest.approx(stencil, rel=1e-7)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="square"):
+        acyclicity(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="finite"):
+        acyclicity(np.full((2, 2), np.nan))

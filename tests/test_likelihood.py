@@ -1,0 +1,132 @@
+import dataclasses
+
+import naive
+import numpy as np
+import pytest
+from helpers import random_weights
+
+from icdh.likelihood import nll, nll_and_gradient
+from icdh.network import Weights, forward, initial_weights
+
+NAMES = ("w1", "w2", "w3", "w3_bias", "hidden_bias", "output_bias")
+ROUNDING = 1e-18  # s (1 - s) of a saturated unit, s = 1, is zero instead of exp(-z)
+
+
+def assert_gradient_is_exact(X, weights, rtol=1e-9):
+    names = [name for name in NAMES if getattr(weights, name) is not None]
+    expected = naive.complex_step(lambda w: naive.nll(X, w), weights, names)
+    value, gradient = nll_and_gradient(X, weights)
+    assert value == pytest.approx(naive.nll(X, naive.as_dict(weights)), rel=1e-12)
+    for name in names:
+        largest = np.abs(expected[name]).max(initial=0.0)
+        np.testing.assert_allclose(getattr(gradient, name), expected[name], rtol=rtol, atol=rtol * largest + ROUNDING)
+
+
+def hidden_dead(weights):
+    """W3 so negative that the ReLU is off at every observation."""
+    return dataclasses.replace(weights, w3=-np.abs(weights.w3) - 1.0)
+
+
+def saturated(weights):
+    return dataclasses.replace(weights, w1=weights.w1 * 2000.0)
+
+
+def near_floor(weights):
+    return dataclasses.replace(weights, w3=-np.abs(weights.w3), w3_bias=np.full(weights.n_variables, -12.0))
+
+
+def below_clip(weights):
+    return dataclasses.replace(weights, w3=np.abs(weights.w3), w3_bias=np.full(weights.n_variables, -400.0))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("awkward", [lambda w: w, hidden_dead, saturated, near_floor, below_clip])
+def test_gradient_at_random_and_awkward_points(bias, awkward):
+    rng = np.random.default_rng(1)
+    weights = awkward(random_weights(rng, bias=bias))
+    assert_gradient_is_exact(rng.normal(size=(7, 4)), weights)
+
+
+@pytest.mark.parametrize(("m", "n", "m1"), [(1, 3, 2), (5, 1, 3), (6, 3, 1), (1, 1, 1), (40, 2, 10)])
+@pytest.mark.parametrize("bias", [False, True])
+def test_gradient_at_the_smallest_shapes(m, n, m1, bias):
+    rng = np.random.default_rng(2)
+    assert_gradient_is_exact(rng.normal(size=(m, n)), random_weights(rng, n, m1, bias))
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_gradient_with_columns_in_tiny_and_huge_units(unit):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(8, 4)) * [unit, 1.0, unit, 1.0]
+    assert_gradient_is_exact(X, random_weights(rng))
+
+
+def test_saturation_is_really_reached():
+    rng = np.random.default_rng(1)
+    weights = saturated(random_weights(rng, bias=False))
+    X = rng.normal(size=(7, 4))
+    assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_forward_equals_the_naive_loops(bias):
+    rng = np.random.default_rng(4)
+    X, weights = rng.normal(size=(30, 5)) * 3, random_weights(rng, 5, 4, bias)
+    for fast, slow in zip(forward(X, weights), naive.forward(X, weights), strict=True):
+        np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12)
+
+
+def test_a_table_longer_than_a_block_is_the_mean_of_its_parts():
+    rng = np.random.default_rng(5)
+    X, weights = rng.normal(size=(1200, 4)), random_weights(rng)
+    value, gradient = nll_and_gradient(X, weights)
+    parts = [nll_and_gradient(X[i : i + 100], weights) for i in range(0, 1200, 100)]
+    assert value == pytest.approx(np.mean([part[0] for part in parts]), rel=1e-13)
+    for name in NAMES:
+        mean = np.mean([getattr(part[1], name) for part in parts], axis=0)
+        np.testing.assert_allclose(getattr(gradient, name), mean, rtol=1e-11, atol=1e-14)
+    joined = np.concatenate([forward(X[i : i + 100], weights)[1] for i in range(0, 1200, 100)])
+    np.testing.assert_allclose(forward(X, weights)[1], joined, rtol=1e-13)
+
+
+def test_known_value_of_a_standard_normal_table():
+    X = np.array([[0.0, 1.0], [2.0, 0.0]])
+    weights = Weights(np.zeros((2, 3, 2)), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(2))
+    assert nll(X, weights) == pytest.approx(np.log(2 * np.pi) + 5 / 4)
+
+
+def test_self_loops_are_no_inputs():
+    rng = np.random.default_rng(7)
+    weights = initial_weights(4, 3, True, rng)
+    assert np.all(np.diagonal(weights.adjacency()) == 0.0)
+    gradient = nll_and_gradient(rng.normal(size=(9, 4)), weights)[1]
+    assert np.all(gradient.w1[np.arange(4), :, np.arange(4)] == 0.0)
+
+
+def test_inputs_are_left_alone():
+    rng = np.random.default_rng(8)
+    X, weights = rng.normal(size=(9, 4)), random_weights(rng)
+    X_before, w1_before = X.copy(), weights.w1.copy()
+    nll_and_gradient(X, weights)
+    forward(X, weights)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(weights.w1, w1_before)
+
+
+def test_adjacency_is_the_norm_over_hidden_units():
+    w1 = np.zeros((2, 2, 2))
+    w1[1, :, 0] = [3.0, 4.0]
+    weights = Weights(w1, np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2))
+    np.testing.assert_array_equal(weights.adjacency(), [[0.0, 5.0], [0.0, 0.0]])
+
+
+def test_wrong_shapes_are_named():
+    with pytest.raises(ValueError, match="w2 must have shape"):
+        Weights(np.zeros((2, 3, 2)), np.zeros((2, 2)), np.zeros((2, 3)), np.zeros(2))
+    with pytest.raises(ValueError, match="w1 must have shape"):
+        Weights(np.zeros((2, 3)), np.zeros((2, 2)), np.zeros((2, 3)), np.zeros(2))
+    weights = Weights(np.zeros((2, 3, 2)), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(2))
+    with pytest.raises(ValueError, match="one column for each node"):
+        nll(np.zeros((4, 3)), weights)
+    with pytest.raises(ValueError, match="NaN"):
+        nll(np.full((4, 2), np.nan), weights)
