@@ -1,9 +1,9 @@
 """Greedy search over directed acyclic graphs for a score that is a sum over families.
 
-A family is a node with its parents, written (node, parents), parents a sorted tuple; a lower score is better. The search
-climbs from the empty graph by the best insertion, deletion or reversal of one edge until none pays. It then tries to
-leave the local optimum: each node in turn loses all its parents, the climb goes on with that node kept a source, then
-freely, and the outcome stays if it is better.
+A family is a node with its parents, written (node, parents), parents a sorted tuple; a lower score is better. The
+search climbs from the empty graph by the best insertion, deletion or reversal of one edge until none pays. It then
+tries to leave the local optimum: each node in turn loses all its parents, the climb goes on with that node kept a
+source, then freely, and the outcome stays if it is better.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,8 +59,9 @@ def greedy_search(
     tuple
         The graph, a tuple of parents for each node, and the list of moves.
     """
+    report = callback or (lambda move: None)
     climber = _Climber(scores, forbidden, max_parents)
-    graph, moves = climber.climb(((),) * forbidden.shape[0])
+    graph, moves = climber.climb(((),) * forbidden.shape[0], report)
     improved = True
     while improved:
         improved = False
@@ -71,6 +72,8 @@ def greedy_search(
             if climber.total(escape) < climber.total(graph) - _MIN_GAIN:
                 graph, improved = escape, True
                 moves += detour
+                for move in detour:
+                    report(move)
     return graph, moves
 
 
@@ -99,24 +102,23 @@ class _Climber:
         detached, second = self.climb(detached)
         return detached, moves + first + second
 
-    def climb(self, graph):
+    def climb(self, graph, report=None):
         """Climb to a local optimum that stays one when its families are refined."""
-        moves = []
+        graph, moves = self._climb_once(graph, self.forbidden, report)
         while True:
-            graph, new_moves = self._climb_once(graph, self.forbidden)
-            moves += new_moves
-            before = graph
             self.scores.refine(_families_with_fewer_parents(graph))
-            graph, new_moves = self._climb_once(graph, self.forbidden)
-            moves += new_moves
-            if graph == before:
+            graph, further = self._climb_once(graph, self.forbidden, report)
+            moves += further
+            if not further:
                 return graph, moves
 
-    def _climb_once(self, graph, forbidden):
+    def _climb_once(self, graph, forbidden, report=None):
         moves = []
         while (best := self._best_move(graph, forbidden)) is not None:
             move, graph = best
             moves.append(move)
+            if report is not None:
+                report(move)
         return graph, moves
 
     def _best_move(self, graph, forbidden):
