@@ -39,7 +39,6 @@ from icdh.entropy import negentropy
 
 FLAT = 1e-8
 VARIANCE_FLOOR = 1e-5
-LOG_VARIANCE_LIMIT = 30.0
 NON_GAUSSIAN = 0.02
 
 
@@ -116,6 +115,7 @@ def fit_node(
     n_parents = x.shape[1]
     if n_parents == 0:
         return _fit_without_parents(y, hidden_units)
+    x = np.ascontiguousarray(x.T)
     layers = _layers(n_parents, hidden_units)
     precision = np.full(len(layers), float(l2))
     if start is None:
@@ -173,9 +173,8 @@ def _updated_precision(theta, posterior_variance, layers, precision, l2):
 def predict_node(theta: np.ndarray, x: np.ndarray, hidden_units: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Return the node's mean and standard deviation, both (n,), at the parents' rows x (n, p)."""
     n = x.shape[0]
-    mean, log_variance = np.empty(n), np.empty(n)
-    node_forward(x, theta, hidden_units, np.empty((n, hidden_units)), mean, log_variance)
-    variance = VARIANCE_FLOOR + np.exp(np.clip(log_variance, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
+    mean, variance = np.empty(n), np.empty(n)
+    node_forward(np.ascontiguousarray(x.T), theta, hidden_units, np.empty((hidden_units, n)), mean, variance)
     return mean, np.sqrt(variance)
 
 
@@ -201,7 +200,7 @@ def _fit_without_parents(y, hidden_units):
     theta[b2] = y.mean()
     variance = max(y.var(), 2.0 * VARIANCE_FLOOR)
     theta[b3] = math.log(variance - VARIANCE_FLOOR)
-    objective = node_objective(y, theta, np.zeros(theta.size), np.full(n, theta[b2]), np.full(n, theta[b3]))
+    objective = node_objective(y, theta, np.zeros(theta.size), np.full(n, theta[b2]), np.full(n, variance))
     log_determinant = math.log(n / variance) + math.log(n / 2)
     return NodeFit(theta, objective, log_determinant, objective + 0.5 * log_determinant, 0, True)
 
