@@ -344,6 +344,7 @@ def node_activations(features, inputs, w, s):
 _LOG_VARIANCE_LIMIT = 30.0
 _VARIANCE_FLOOR = 1e-5
 _SQRT_HALF = math.sqrt(0.5)
+_BLOCK = 120  # rows of the Jacobian at a time: they stay in the first-level cache
 
 
 @kernel(fastmath=CONTRACT)
@@ -454,16 +455,16 @@ def node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, f
     shared = (p + 1) * m
     own = m + 1
     size = shared + own
-    jacobian = np.empty((size, ROWS))
-    weight = np.empty(ROWS)
-    pull = np.empty(ROWS)
+    jacobian = np.empty((size, _BLOCK))
+    weight = np.empty(_BLOCK)
+    pull = np.empty(_BLOCK)
     mean_gradient = np.zeros(size)
     scale_gradient = np.zeros(size)
     mean_gram = np.zeros((size, size))
     scale_gram = np.zeros((size, size))
     largest = _VARIANCE_FLOOR + math.exp(_LOG_VARIANCE_LIMIT)
-    for first in range(0, n, ROWS):
-        rows = min(ROWS, n - first)
+    for first in range(0, n, _BLOCK):
+        rows = min(_BLOCK, n - first)
         for r in range(rows):
             v = variance[first + r]
             weight[r] = 1.0 / math.sqrt(v)
