@@ -212,20 +212,21 @@ def back_through_mean(s, precision, target, w2, units, g):
 
 
 @kernel()
-def projected_least_squares(features, precision, inputs, starts, w, ridge, w2, dw, blocks):
-    """Minimise over W2 the weighted squares of all nodes plus ridge, given W1; return the minimum, per observation.
+def projected_least_squares(features, precision, nodes, inputs, starts, w, ridge, w2, dw, blocks):
+    """Minimise over W2 the weighted squares of some nodes plus ridge, given W1; return the minimum by observation.
 
-    Node n has the inputs ``inputs[starts[n]:starts[n + 1]]`` with weights in the same rows of ``w``. Sets ``w2``
-    (N, outputs), whose last column is an intercept where it has one more column than ``w``, and ``dw``, the derivative
-    of the minimum by ``w``: that at fixed w2, because w2 is optimal. ``blocks`` (blocks, outputs, ROWS) is work space.
+    Node ``nodes[k]`` has the inputs ``inputs[starts[k]:starts[k + 1]]`` with weights in the same rows of ``w``. Sets
+    its row of ``w2`` (N, outputs), whose last column is an intercept where it has one more than ``w``, and ``dw``,
+    the derivative of the minimum by ``w``: that at fixed w2, because w2 is optimal. ``blocks`` (blocks, outputs, ROWS)
+    is work space.
     """
-    nodes, observations = precision.shape
+    observations = precision.shape[1]
     outputs, units = w2.shape[1], w.shape[1]
     gram, moment, scratch = np.empty((outputs, outputs)), np.empty(outputs), np.empty(ROWS)
     total = 0.0
     dw[:] = 0.0
-    for n in range(nodes):
-        own = slice(starts[n], starts[n + 1])
+    for k in range(nodes.size):
+        n, own = nodes[k], slice(starts[k], starts[k + 1])
         gram[:] = 0.0
         moment[:] = 0.0
         for b in range(blocks.shape[0]):

@@ -86,13 +86,13 @@ class Weights:
         return np.exp(np.clip(self.w3_bias, -LARGEST_LOG_FLOOR, LARGEST_LOG_FLOOR))
 
 
-def initial_weights(n_variables: int, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
-    """Draw small random weights, away from the saddle point at zero, with scale one at every node.
+def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+    """Draw small random input weights, away from the saddle point at zero, with scale one at every node.
 
     Parameters
     ----------
-    n_variables : int
-        N.
+    X : ndarray, shape (M, N)
+        Observations; their root mean squares set the units of w1.
     hidden_units : int
         m1.
     bias : bool
@@ -103,15 +103,16 @@ def initial_weights(n_variables: int, hidden_units: int, bias: bool, rng: np.ran
     Returns
     -------
     Weights
-        w1 uniform in ±0.01 off the self-loops, w2 uniform in ±1 / sqrt(m1), zero w3, w3_bias and intercepts.
+        w1 uniform in ±0.1 / (root mean square of the input) off the self-loops; all else zero: Phase II finds w2 first.
     """
+    n_variables = X.shape[1]
     shape = (n_variables, hidden_units)
-    w1 = rng.uniform(-0.01, 0.01, size=(*shape, n_variables))
+    rms = np.sqrt(np.mean(np.square(X), axis=0))
+    w1 = rng.uniform(-0.1, 0.1, size=(*shape, n_variables)) / np.where(rms > 0.0, rms, 1.0)
     w1[np.arange(n_variables), :, np.arange(n_variables)] = 0.0
-    w2 = rng.uniform(-1.0, 1.0, size=shape) / np.sqrt(hidden_units)
     return Weights(
         w1,
-        w2,
+        w2=np.zeros(shape),
         w3=np.zeros(shape),
         w3_bias=np.zeros(n_variables),
         hidden_bias=np.zeros(shape) if bias else None,
