@@ -86,7 +86,7 @@ class CausalGraphEstimator(Parameters):
         raise NotImplementedError
 
     def _mean_and_scale_of(self, node, Z):
-        """Return mean and scale of one variable at scaled observations Z, each of shape (M,)."""
+        """Return mean and scale of one variable at scaled observations Z, each of shape (M,); for `sample`."""
         mean, scale = self._mean_and_scale(Z)
         return mean[:, node], scale[:, node]
 

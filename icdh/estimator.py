@@ -237,6 +237,8 @@ class ICDH(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=0)
         for name in ("h_tol", "rho_max"):
             check_number(name, getattr(self, name), low=0, low_open=True)
+        if not isinstance(self.bias, (bool, np.bool_)):
+            raise TypeError(f"bias must be True or False; got {self.bias!r}")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None; got {self.callback!r}")
 
@@ -300,6 +302,11 @@ class ICDH(CausalGraphEstimator):
         from icdh.network import forward
 
         return forward(Z, self.network_)
+
+    def _mean_and_scale_of(self, node, Z):
+        from icdh.network import forward_node
+
+        return forward_node(Z, self.network_, node)
 
 
 def offset_and_scale(values, scaling, varying):

@@ -158,18 +158,29 @@ def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024, Eq. 10.
     """
-    from icdh import _kernels
-
     X = check_observations(X, weights)
     features = features_first(X, weights.hidden_bias is not None)
-    every = np.arange(features.shape[0])
-    mean, slope = np.empty((2, X.shape[1], X.shape[0]))
+    mean, scale = np.empty((2, *X.shape))
     for n in range(weights.n_variables):
-        _kernels.node_outputs(features, every, node_inputs(weights, n), weights.w2[n], weights.w3[n], mean[n], slope[n])
-    scale = np.maximum(slope, 0.0, out=slope) + weights.scale_floor()[:, np.newaxis]
+        mean[:, n], scale[:, n] = _node_outputs(features, weights, n)
+    return mean, scale
+
+
+def forward_node(X: np.ndarray, weights: Weights, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and scale of variable n alone, each of shape (M,); see `forward`."""
+    X = check_observations(X, weights)
+    return _node_outputs(features_first(X, weights.hidden_bias is not None), weights, n)
+
+
+def _node_outputs(features, weights, n):
+    from icdh import _kernels
+
+    every = np.arange(features.shape[0])
+    mean, slope = np.empty((2, features.shape[1]))
+    _kernels.node_outputs(features, every, node_inputs(weights, n), weights.w2[n], weights.w3[n], mean, slope)
     if weights.output_bias is not None:
-        mean += weights.output_bias[:, np.newaxis]
-    return np.ascontiguousarray(mean.T), np.ascontiguousarray(scale.T)
+        mean += weights.output_bias[n]
+    return mean, np.maximum(slope, 0.0) + weights.scale_floor()[n]
 
 
 def check_observations(X: np.ndarray, weights: Weights) -> np.ndarray:

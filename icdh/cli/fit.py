@@ -105,7 +105,7 @@ def _read(args):
         from icdh.datasets import load_sachs
 
         sachs = load_sachs()
-        return LabelledTable(sachs.data, sachs.feature_names), sachs.adjacency
+        return sachs.table, sachs.adjacency
     values, columns = read_table(args.data, header=args.header, delimiter=args.delimiter)
     return LabelledTable(values, columns or [f"x{i}" for i in range(values.shape[1])]), None
 
