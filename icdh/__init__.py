@@ -14,7 +14,17 @@ _PUBLIC = {
     "DataWarning": "icdh.exceptions",
     "NotFittedError": "icdh.exceptions",
 }
-_MODULES = ("acyclicity", "datasets", "files", "graphs", "likelihood", "network", "plotting")
+_MODULES = (
+    "acyclicity",
+    "datasets",
+    "files",
+    "graphs",
+    "likelihood",
+    "metrics",
+    "network",
+    "plotting",
+    "simulate",
+)
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

@@ -61,7 +61,7 @@ def check_table(X, *, min_rows=2, argument="X"):
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
-    values = _as_float(raw, argument)
+    values = as_float(raw, argument)
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
         column = names[int(np.argmin(finite))]
@@ -77,7 +77,8 @@ def _reject_text_columns(frame, argument):
             )
 
 
-def _as_float(raw, argument):
+def as_float(raw, argument):
+    """Return a copy of an array as float64 in C order, or raise TypeError if it does not hold real numbers."""
     if np.iscomplexobj(raw):
         raise TypeError(f"{argument} is complex; pass real numbers (for instance {argument}.real)")
     if raw.dtype.kind not in "biuf":

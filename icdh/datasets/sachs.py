@@ -57,20 +57,24 @@ class Dataset:
         return LabelledTable(np.asarray(self.data), self.feature_names)
 
 
-def load_sachs(*, as_frame: bool = False) -> Dataset:
+def load_sachs(*, log: bool = False, standardize: bool = False, as_frame: bool = False) -> Dataset:
     """Return 853 observations of 11 phosphoproteins and phospholipids, and the consensus graph of 17 edges.
 
     Parameters
     ----------
+    log : bool
+        Whether to take natural logarithms: the raw values are positive and skewed to the right.
+    standardize : bool
+        Whether to give every column mean zero and standard deviation one, after the logarithm if both are asked for.
     as_frame : bool
         Whether ``data`` is a pandas DataFrame, which needs the extra ``[dataframe]``.
 
     Returns
     -------
     Dataset
-        ``data`` of shape (853, 11): fluorescence of single cells by flow cytometry, in arbitrary units, raw. The
-        cells are those observed without intervention on the network's proteins (stimulated with anti-CD3 and
-        anti-CD28).
+        ``data`` of shape (853, 11): fluorescence of single cells by flow cytometry, in arbitrary units, raw by
+        default. The cells are those observed without intervention on the network's proteins (stimulated with anti-CD3
+        and anti-CD28).
 
     Raises
     ------
@@ -92,6 +96,10 @@ def load_sachs(*, as_frame: bool = False) -> Dataset:
     adjacency = np.zeros((len(names), len(names)), dtype=int)
     for cause, effect in CONSENSUS_EDGES:
         adjacency[names.index(cause), names.index(effect)] = 1
+    if log:
+        data = np.log(data)
+    if standardize:
+        data = (data - data.mean(axis=0)) / data.std(axis=0)
     if as_frame:
         data = import_extra("pandas", "dataframe").DataFrame(data, columns=names)
     return Dataset(data, names, CONSENSUS_EDGES, adjacency)
