@@ -100,6 +100,45 @@ def complex_step(function, weights, names):
     return gradient
 
 
+def node_model(x, theta, units):
+    """Mean and variance of the node model of icdh.evidence at one observation of its parents."""
+    p, m = len(x), units
+    w1, b1 = theta[: p * m], theta[p * m : (p + 1) * m]
+    b2, w2 = theta[(p + 1) * m], theta[(p + 1) * m + 1 : (p + 2) * m + 1]
+    b3, w3 = theta[(p + 2) * m + 1], theta[(p + 2) * m + 2 :]
+    s = [np.tanh(b1[h] + sum(w1[j * m + h] * x[j] for j in range(p))) for h in range(m)]
+    mean = b2 + sum(w2[h] * s[h] for h in range(m))
+    log_variance = b3 + sum(w3[h] * s[h] for h in range(m))
+    if abs(log_variance.real) > 30:
+        log_variance = 30.0 * np.sign(log_variance.real)
+    return mean, 1e-5 + np.exp(log_variance)
+
+
+def node_objective(x, y, theta, penalty, units):
+    """F of icdh.evidence."""
+    total = 0.5 * sum(penalty[k] * theta[k] ** 2 for k in range(len(theta)))
+    for r in range(len(y)):
+        mean, variance = node_model(x[r], theta, units)
+        total = total + 0.5 * np.log(variance) + (y[r] - mean) ** 2 / (2 * variance)
+    return total
+
+
+def complex_step_gradient(function, theta):
+    """Derivatives of a real-analytic function of theta, exact to the last digits."""
+    return np.array([function(theta + 1j * STEP * unit).imag / STEP for unit in np.eye(len(theta))])
+
+
+def node_fisher(x, theta, penalty, units):
+    """Sum over observations of dmu dmu^T / v + dv dv^T / (2 v^2), plus the penalties."""
+    fisher = np.diag(penalty)
+    for row in x:
+        _, v = node_model(row, theta, units)
+        dmu = complex_step_gradient(lambda t, row=row: node_model(row, t, units)[0] + 0j, theta)
+        dv = complex_step_gradient(lambda t, row=row: node_model(row, t, units)[1] + 0j, theta)
+        fisher = fisher + np.outer(dmu, dmu) / v + np.outer(dv, dv) / (2 * v**2)
+    return fisher
+
+
 def descendants(G, i):
     """Variable i and all that it causes."""
     found, waiting = {i}, [i]

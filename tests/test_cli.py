@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from icdh import ICDH, __version__, cli, two_phase
+from icdh import ICDH, HNMSearch, __version__, cli, two_phase
 from icdh.files import read_graph
 
 ROOT = Path(__file__).parent.parent
@@ -169,6 +169,42 @@ def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypa
 
 def _stop():
     raise ValueError("stopped")
+
+
+def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeypatch):
+    (tmp_path / "forbidden.csv").write_text("cause,effect\na,c\n")
+    seen = []
+    monkeypatch.setattr(HNMSearch, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    values = {
+        "hidden_units": 3,
+        "l2": 0.25,
+        "edge_penalty": 4.0,
+        "max_parents": 2,
+        "noise_distribution": "free",
+        "restarts": 1,
+        "n_jobs": 2,
+    }
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+    forbidden = ["--forbidden-edges", tmp_path / "forbidden.csv"]
+    assert fit(table, "--method", "search", *options, *forbidden, "--seed", 5, "--verbose") == 2
+    assert np.argwhere(seen[0].pop("forbidden_edges")).tolist() == [[0, 2]]
+    assert seen[0] == {**values, "random_state": 5, "verbose": True, "callback": None}
+
+
+def test_the_search_finds_the_chain(table, capsys):
+    assert fit(table, "--method", "search") == 0
+    out = capsys.readouterr().out
+    assert "2 edges" in out
+    assert "weights are nats" in out
+    assert "a -> b" in out
+    assert "b -> c" in out
+
+
+def test_an_option_of_the_other_method_is_refused(table, capsys):
+    assert fit(table, "--method", "search", "--threshold", 0.5) == 2
+    assert_one_line(capsys.readouterr().err, "--threshold is no option of --method search")
+    assert fit(table, "--max-parents", 2) == 2
+    assert_one_line(capsys.readouterr().err, "--max-parents is no option of --method icdh")
 
 
 def test_options_have_the_defaults_of_the_estimator(table, monkeypatch):
