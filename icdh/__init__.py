@@ -11,8 +11,19 @@ _PUBLIC = {
     "ICDH": "icdh.estimator",
     "ConvergenceWarning": "icdh.exceptions",
     "DataWarning": "icdh.exceptions",
+    "NotFittedError": "icdh.exceptions",
 }
-_MODULES = ("acyclicity", "datasets", "graphs", "likelihood", "network", "plotting")
+_MODULES = (
+    "acyclicity",
+    "datasets",
+    "files",
+    "graphs",
+    "likelihood",
+    "metrics",
+    "network",
+    "plotting",
+    "simulate",
+)
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

@@ -61,7 +61,7 @@ def check_table(X, *, min_rows=2, argument="X"):
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
-    values = _as_float(raw, argument)
+    values = as_float(raw, argument)
     finite = np.isfinite(values).all(axis=0)
     if not finite.all():
         column = names[int(np.argmin(finite))]
@@ -77,7 +77,8 @@ def _reject_text_columns(frame, argument):
             )
 
 
-def _as_float(raw, argument):
+def as_float(raw, argument):
+    """Return a copy of an array as float64 in C order, or raise TypeError if it does not hold real numbers."""
     if np.iscomplexobj(raw):
         raise TypeError(f"{argument} is complex; pass real numbers (for instance {argument}.real)")
     if raw.dtype.kind not in "biuf":
@@ -85,33 +86,42 @@ def _as_float(raw, argument):
     return np.array(raw, dtype=np.float64, order="C")
 
 
-def warn_about_columns(table):
+def constant_columns(values):
+    """Return which columns of a table hold one value only, shape (N,)."""
+    return values.min(axis=0) == values.max(axis=0)
+
+
+def warn_about_columns(table, stacklevel=3):
     """Warn about constant columns, duplicated columns and fewer rows than columns.
 
     Parameters
     ----------
     table : Table
         A checked table.
+    stacklevel : int
+        That of the warnings, as in `warnings.warn`.
     """
     values, names, _ = table
-    constant = np.ptp(values, axis=0) == 0
+    constant = constant_columns(values)
     if constant.any():
         labels = ", ".join(repr(names[i]) for i in np.flatnonzero(constant))
-        warnings.warn(f"constant column(s) {labels}: they can have no causes or effects", DataWarning, stacklevel=4)
+        warnings.warn(
+            f"constant column(s) {labels}: they can have no causes or effects", DataWarning, stacklevel=stacklevel
+        )
     duplicated = _duplicated_columns(values, names, ~constant)
     if duplicated:
         warnings.warn(
             f"column {duplicated[1]!r} repeats column {duplicated[0]!r}: which of them is a cause cannot be told; "
             "drop one",
             DataWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     if values.shape[0] < values.shape[1]:
         warnings.warn(
             f"{values.shape[0]} observations of {values.shape[1]} variables: expect an unreliable graph; "
             "collect more rows or drop columns",
             DataWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 
@@ -169,3 +179,13 @@ def check_number(name, value, *, low, low_open=False, integer=False):
         raise TypeError(f"{name} must be {'an integer' if integer else 'a number'}; got {value!r}")
     if not np.isfinite(value) or value < low or (low_open and value == low):
         raise ValueError(f"{name} must be {'above' if low_open else 'at least'} {low}; got {value!r}")
+
+
+def random_generator(random_state):
+    """Return `numpy.random.default_rng` of ``random_state``, or raise TypeError or ValueError that names it."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"random_state must be None, a non-negative integer, a SeedSequence or a Generator; got {random_state!r}"
+        ) from error

@@ -9,6 +9,10 @@ class DataWarning(UserWarning):
     """The data, or what was learned from them, deserve a second look."""
 
 
+class NotFittedError(ValueError, AttributeError):
+    """An estimator was asked for what only ``fit`` provides."""
+
+
 class MissingExtraError(ImportError):
     """An optional dependency is absent; the message names the extra that brings it."""
 

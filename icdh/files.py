@@ -131,6 +131,28 @@ def _is_number(cell):
     return True
 
 
+def write_table(path, values: np.ndarray, names: Sequence[str]) -> None:
+    """Write a table with its column names in the first line; the numbers read back exactly.
+
+    Parameters
+    ----------
+    path : str or Path
+        Tabs separate the cells if it ends in ``.tsv``, commas otherwise.
+    values : ndarray, shape (M, N)
+        Observations in rows.
+    names : sequence of str
+        N labels.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; an older one then stays as it was.
+    """
+    delimiter = "\t" if Path(path).suffix.lower() == ".tsv" else ","
+    with replace_on_success(path) as temporary:
+        temporary.write_text(_delimited([names, *np.asarray(values).tolist()], delimiter), encoding="utf-8")
+
+
 def read_graph(path, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
     """Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
 

@@ -1,0 +1,53 @@
+"""``icdh evaluate``: compare an estimated graph with the true one."""
+
+import argparse
+import json
+
+from icdh.cli._help import HelpFormatter
+from icdh.files import read_graph
+
+
+def add_parser(subparsers) -> None:
+    """Describe the command's options."""
+    parser = subparsers.add_parser(
+        "evaluate",
+        help="compare an estimated graph with the true one",
+        description="Compare two graphs by every metric. See icdh.metrics.evaluate.",
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument("estimated", help="estimated graph: adjacency matrix, edge list or .json, with weights if any")
+    parser.add_argument("truth", help="true graph: likewise")
+    parser.add_argument(
+        "--threshold", type=float, default=0.0, metavar="X", help="edges of smaller weight are left out"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, compare and print."""
+    from icdh.metrics import evaluate
+
+    names = _names(args)
+    (estimated, _), (truth, _) = read_graph(args.estimated, names), read_graph(args.truth, names)
+    metrics = evaluate(estimated, truth, threshold=args.threshold)
+    print(json.dumps(metrics, indent=2) if args.json else _table(metrics))
+    return 0
+
+
+def _names(args):
+    """Return the names of all variables: edge lists leave some out, and matrices may have none."""
+    estimated, truth = read_graph(args.estimated)[1], read_graph(args.truth)[1]
+    unnamed = [f"x{i}" for i in range(len(truth))]
+    return estimated if len(estimated) > len(truth) or truth == unnamed else truth
+
+
+def _table(metrics):
+    width = max(map(len, metrics))
+    return "\n".join(f"{name:<{width}}  {_text(value)}" for name, value in metrics.items())
+
+
+def _text(value):
+    if value is None:
+        return "not available (needs an acyclic estimate and icdh[metrics])"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

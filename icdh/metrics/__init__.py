@@ -1,0 +1,29 @@
+"""How far an estimated graph is from the true one.
+
+Graphs are arrays in which ``A[i, j] != 0`` means i -> j, DataFrames of such arrays, or networkx graphs; weights count
+by their absolute value. An undirected edge, as in a CPDAG, has both entries, ``A[i, j]`` and ``A[j, i]``.
+"""
+
+from icdh.metrics.edges import EdgeScores, edge_scores, skeleton_scores
+from icdh.metrics.hamming import EdgeDifferences, au_shdc, edge_differences, minimum_shd, shd, shd_curve
+from icdh.metrics.intervention import sid
+from icdh.metrics.ranking import PrecisionRecallCurve, average_precision, precision_recall_curve, truncated_auprc
+from icdh.metrics.summary import evaluate
+
+__all__ = [
+    "EdgeDifferences",
+    "EdgeScores",
+    "PrecisionRecallCurve",
+    "au_shdc",
+    "average_precision",
+    "edge_differences",
+    "edge_scores",
+    "evaluate",
+    "minimum_shd",
+    "precision_recall_curve",
+    "shd",
+    "shd_curve",
+    "sid",
+    "skeleton_scores",
+    "truncated_auprc",
+]

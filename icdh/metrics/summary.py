@@ -1,0 +1,65 @@
+"""All metrics at once."""
+
+from icdh import graphs
+from icdh._validation import check_number
+from icdh.exceptions import MissingExtraError
+from icdh.metrics.comparison import comparable_with_edges
+from icdh.metrics.edges import edge_scores, skeleton_scores
+from icdh.metrics.hamming import au_shdc, edge_differences, minimum_shd, shd
+from icdh.metrics.intervention import sid
+from icdh.metrics.ranking import average_precision, truncated_auprc
+
+
+def evaluate(estimate, truth, *, threshold: float = 0.0) -> dict:
+    """Compute every metric of an estimated graph.
+
+    Parameters
+    ----------
+    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
+        The estimate. Its weights rank the edges in the metrics over thresholds.
+    truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The true DAG.
+    threshold : float
+        Edges of smaller absolute weight do not count in the metrics of one graph.
+
+    Returns
+    -------
+    dict
+        Numbers of edges, ``n_edges`` and ``n_true_edges``; of the graph at the threshold, ``shd``, ``extra``,
+        ``missing``, ``reversed``, ``shd_favourable`` (undirected edges counted favourably), ``sid`` (None if the
+        estimate has a cycle or gadjid is not installed), ``precision``, ``recall``, ``f1``, ``fdr``, ``tpr`` and the
+        same of the ``skeleton_``; of the weights, ``minimum_shd``, ``au_shdc``, ``average_precision``,
+        ``truncated_auprc``.
+
+    Raises
+    ------
+    ValueError
+        If a graph is malformed, the two are of different variables, or the truth has a cycle or no edges.
+    """
+    weights, truth = comparable_with_edges(estimate, truth)
+    if not graphs.is_dag(truth):
+        raise ValueError("truth has a cycle; it must be a DAG")
+    check_number("threshold", threshold, low=0)
+    graph = graphs.threshold(weights, threshold)
+    differences = edge_differences(graph, truth)
+    return {
+        "n_edges": int((graph != 0).sum()),
+        "n_true_edges": int(truth.sum()),
+        "shd": sum(differences),
+        **differences._asdict(),
+        "shd_favourable": shd(graph, truth, undirected="favourable"),
+        "sid": _sid_or_none(graph, truth),
+        **edge_scores(graph, truth)._asdict(),
+        **{f"skeleton_{name}": score for name, score in skeleton_scores(graph, truth)._asdict().items()},
+        "minimum_shd": minimum_shd(weights, truth),
+        "au_shdc": au_shdc(weights, truth),
+        "average_precision": average_precision(weights, truth),
+        "truncated_auprc": truncated_auprc(weights, truth),
+    }
+
+
+def _sid_or_none(graph, truth):
+    try:
+        return sid(graph, truth) if graphs.is_dag(graph) else None
+    except MissingExtraError:
+        return None
