@@ -8,6 +8,7 @@ from importlib import import_module
 from icdh._version import __version__
 
 _PUBLIC = {
+    "HNMSearch": "icdh.hnm_search",
     "ICDH": "icdh.estimator",
     "ConvergenceWarning": "icdh.exceptions",
     "DataWarning": "icdh.exceptions",

@@ -10,10 +10,13 @@ The fast-math flags are named: ``contract`` (fused multiply-add) keeps every dig
 lets sums over observations use several accumulators. NaN and infinity keep their meaning everywhere.
 """
 
+import logging
 import math
 
 import numpy as np
 from numba import njit
+
+logger = logging.getLogger("icdh")
 
 CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
@@ -26,7 +29,20 @@ LN2_LOW = 1.90821492927058770002e-10
 ROUNDING = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 
 
-@njit(cache=True, fastmath=CONTRACT, error_model="numpy", inline="always")
+def kernel(**options):
+    """Return the decorator of a kernel: lazily compiled, free of the GIL, cached where there is a place."""
+
+    def compile_lazily(function):
+        try:
+            return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        except RuntimeError as error:  # neither the package's folder nor a user's cache folder can be written
+            logger.debug("kernel %s is compiled anew by every process: %s", function.__name__, error)
+            return njit(nogil=True, error_model="numpy", **options)(function)
+
+    return compile_lazily
+
+
+@kernel(fastmath=CONTRACT, inline="always")
 def exp(x):
     """Exponential of x in [-708, 708], clipped outside: branch free, so that loops over it vectorise."""
     x = min(max(x, -LARGEST_EXPONENT), LARGEST_EXPONENT)
@@ -51,7 +67,7 @@ def exp(x):
     return np.int64(bits).view(np.float64)
 
 
-@njit(cache=True, nogil=True, fastmath=CONTRACT, error_model="numpy")
+@kernel(fastmath=CONTRACT)
 def activate(features, inputs, w, start, rows, s):
     """Set the hidden activations ``s[h] = sigmoid(sum_i w[i, h] features[inputs[i]])`` of one block.
 
@@ -80,7 +96,7 @@ def activate(features, inputs, w, start, rows, s):
             z[m] = 1.0 / (1.0 + exp(-z[m]))
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def add_products(features, inputs, z, start, rows, dw):
     """Add ``z[h] @ features[inputs[i]]`` of one block to ``dw[i, h]``, shape (inputs, m1)."""
     count, units = dw.shape
@@ -111,7 +127,7 @@ def add_products(features, inputs, z, start, rows, dw):
             i += 1
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def combine(s, weights, rows, out):
     """Set ``out`` to the sum over h of ``weights[h] * s[h]``, one block."""
     out[:rows] = 0.0
@@ -121,7 +137,7 @@ def combine(s, weights, rows, out):
             out[m] += weight * sh[m]
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def add_weighted_gram(s, precision, target, gram, moment, scratch):
     """Add ``s diag(precision) s^T`` to the lower half of ``gram``, ``s diag(precision) target`` to ``moment``."""
     units, rows = moment.size, target.size
@@ -155,7 +171,7 @@ def add_weighted_gram(s, precision, target, gram, moment, scratch):
             j += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def solve_positive_definite(matrix, right, solution):
     """Solve by Cholesky factorisation, in place of the lower triangle of ``matrix``."""
     size = right.size
@@ -177,7 +193,7 @@ def solve_positive_definite(matrix, right, solution):
         solution[i] = rest / matrix[i, i]
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def back_through_mean(s, precision, target, w2, units, g):
     """Return the block's sum of ``precision * residual**2 / 2``; ``s`` becomes its derivative by pre-activations."""
     rows = target.size
@@ -195,7 +211,7 @@ def back_through_mean(s, precision, target, w2, units, g):
     return loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def projected_least_squares(features, precision, inputs, starts, w, ridge, w2, dw, blocks):
     """Minimise over W2 the weighted squares of all nodes plus ridge, given W1; return the minimum, per observation.
 
@@ -236,7 +252,7 @@ def projected_least_squares(features, precision, inputs, starts, w, ridge, w2, d
     return total / observations
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gaussian_nll(residual, slope, floor, g_mean, g_slope):
     """Negative log-likelihood of residuals with scale ``sigma = relu(slope) + floor`` (Eq. 11, one node).
 
@@ -257,7 +273,7 @@ def gaussian_nll(residual, slope, floor, g_mean, g_slope):
     return total, d_floor
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE, error_model="numpy")
+@kernel(fastmath=REASSOCIATE)
 def back_through_outputs(s, g_mean, g_slope, w2, w3, rows, dw2, dw3):
     """Add the derivatives by ``w2`` and ``w3`` of one block; ``s`` becomes that by pre-activations."""
     for h in range(w2.size):
@@ -271,7 +287,7 @@ def back_through_outputs(s, g_mean, g_slope, w2, w3, rows, dw2, dw3):
         dw3[h] += b
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def node_nll(features, n, inputs, w, w2, w3, floor, intercept, dw, dw2, dw3):
     """Negative log-likelihood of node n, summed over observations, without its constant (Eq. 11).
 
@@ -297,7 +313,7 @@ def node_nll(features, n, inputs, w, w2, w3, floor, intercept, dw, dw2, dw3):
     return total, d_floor, d_intercept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def node_outputs(features, inputs, w, w2, w3, mean, slope):
     """Set the outputs ``mean`` and ``slope`` of one node at all observations."""
     observations = features.shape[1]
@@ -309,7 +325,7 @@ def node_outputs(features, inputs, w, w2, w3, mean, slope):
         combine(s, w3, rows, slope[start : start + rows])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def node_activations(features, inputs, w, s):
     """Set the hidden activations ``s`` (m1, M) of one node at all observations."""
     observations = features.shape[1]
@@ -320,156 +336,163 @@ def node_activations(features, inputs, w, s):
         s[:, start : start + rows] = block[:, :rows]
 
 
-# --- Node model: Fisher scoring of one variable given its parents -------------------------------
+# --- Node model: Fisher scoring of one variable given its parents --------------------------------------------------
 #
-# theta is the flat vector [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)] of icdh.evidence, whose
-# docstring is the specification. Rows are processed in order: sums never depend on threads.
+# theta is the flat vector [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)] of icdh.evidence, whose docstring is the
+# specification. x is (p, n), hidden (m, n): observations last, as everywhere in this file.
 
-# error_model="numpy" drops the check for division by zero, which would keep LLVM from vectorising.
-_node_jit = njit(cache=True, nogil=True, fastmath=CONTRACT, error_model="numpy")
-
-_LANES = 8
-_ROWS = 4
 _LOG_VARIANCE_LIMIT = 30.0
 _VARIANCE_FLOOR = 1e-5
+_SQRT_HALF = math.sqrt(0.5)
 
 
-@_node_jit
-def tanh(z):
-    """Return tanh(z), error 4e-16, without branches or calls: LLVM vectorises loops over it."""
-    return 1.0 - 2.0 / (exp(2.0 * z) + 1.0)
+@kernel(fastmath=CONTRACT)
+def _add_multiple(factor, source, target):
+    for r in range(target.shape[0]):
+        target[r] += factor * source[r]
 
 
-@_node_jit
-def node_forward(x, theta, units, hidden, mean, log_variance):
-    """Fill the hidden units (n, m), the means (n,) and the log-variances (n,) of the node model."""
-    n, p = x.shape
+@kernel(fastmath=CONTRACT)
+def node_forward(x, theta, units, hidden, mean, variance):
+    """Fill the hidden units (m, n), the means (n,) and the variances (n,) of the node model."""
+    p = x.shape[0]
     m = units
     out = (p + 1) * m
-    for r in range(n):
-        for h in range(m):
-            hidden[r, h] = theta[p * m + h]
+    for h in range(m):
+        unit = hidden[h]
+        unit[:] = theta[p * m + h]
         for j in range(p):
-            x_rj = x[r, j]
-            for h in range(m):
-                hidden[r, h] += x_rj * theta[j * m + h]
-    flat = hidden.reshape(n * m)
-    for i in range(n * m):
-        flat[i] = tanh(flat[i])
-    for r in range(n):
-        mu = theta[out]
-        u = theta[out + m + 1]
-        for h in range(m):
-            mu += theta[out + 1 + h] * hidden[r, h]
-            u += theta[out + m + 2 + h] * hidden[r, h]
-        mean[r] = mu
-        log_variance[r] = u
+            _add_multiple(theta[j * m + h], x[j], unit)
+        for r in range(unit.shape[0]):
+            unit[r] = 1.0 - 2.0 / (exp(2.0 * unit[r]) + 1.0)
+    mean[:] = theta[out]
+    variance[:] = theta[out + m + 1]
+    for h in range(m):
+        _add_multiple(theta[out + 1 + h], hidden[h], mean)
+        _add_multiple(theta[out + m + 2 + h], hidden[h], variance)
+    for r in range(variance.shape[0]):
+        variance[r] = _VARIANCE_FLOOR + exp(min(max(variance[r], -_LOG_VARIANCE_LIMIT), _LOG_VARIANCE_LIMIT))
 
 
-@_node_jit
-def node_objective(y, theta, penalty, mean, log_variance):
+@kernel(fastmath=REASSOCIATE)
+def node_objective(y, theta, penalty, mean, variance):
     """Return F: the negative log-likelihood without its constant, plus the penalty."""
     total = 0.0
     for r in range(y.shape[0]):
-        u = min(max(log_variance[r], -_LOG_VARIANCE_LIMIT), _LOG_VARIANCE_LIMIT)
-        v = _VARIANCE_FLOOR + math.exp(u)
-        total += 0.5 * (math.log(v) + (y[r] - mean[r]) ** 2 / v)
+        residual = y[r] - mean[r]
+        total += residual * residual / variance[r]
+    for r in range(y.shape[0]):
+        total += math.log(variance[r])
     for k in range(theta.shape[0]):
-        total += 0.5 * penalty[k] * theta[k] ** 2
-    return total
+        total += penalty[k] * theta[k] * theta[k]
+    return 0.5 * total
 
 
-@_node_jit
-def _fill_features(features, row, x_row, hidden_row, theta, out, weight):
-    """Fill a row with weight * d(output)/d(w1, b1, its intercept at theta[out], its weights after)."""
-    p = x_row.shape[0]
-    m = hidden_row.shape[0]
+@kernel(fastmath=CONTRACT)
+def _fill_jacobian(jacobian, x, hidden, first, rows, theta, out, weight):
+    """Fill weight * d(output)/d(w1, b1, its intercept at theta[out], its weights after), one weight a row."""
+    p = x.shape[0]
+    m = hidden.shape[0]
     for h in range(m):
-        s = hidden_row[h]
-        features[row, p * m + h] = weight * theta[out + 1 + h] * (1.0 - s * s)
-        features[row, (p + 1) * m + 1 + h] = weight * s
-    features[row, (p + 1) * m] = weight
-    for j in range(p):
-        for h in range(m):
-            features[row, j * m + h] = x_row[j] * features[row, p * m + h]
+        factor = theta[out + 1 + h]
+        unit = hidden[h, first : first + rows]
+        bias = jacobian[p * m + h]
+        output = jacobian[(p + 1) * m + 1 + h]
+        for r in range(rows):
+            output[r] = weight[r] * unit[r]
+            bias[r] = factor * (weight[r] - output[r] * unit[r])
+        for j in range(p):
+            cause = x[j, first : first + rows]
+            slope = jacobian[j * m + h]
+            for r in range(rows):
+                slope[r] = cause[r] * bias[r]
+    jacobian[(p + 1) * m, :rows] = weight[:rows]
 
 
-@_node_jit
-def _add_gram(gram, features, size):
-    """Add features.T @ features to the blocks of gram on and right of the diagonal."""
+@kernel(fastmath=REASSOCIATE)
+def _add_jacobian_products(jacobian, rows, pull, gradient, gram):
+    """Add jacobian @ pull to the gradient, and the upper triangle of jacobian @ jacobian.T to gram."""
+    size = gradient.shape[0]
     for i in range(size):
-        f0 = features[0, i]
-        f1 = features[1, i]
-        f2 = features[2, i]
-        f3 = features[3, i]
-        start = (i // _LANES) * _LANES
-        target = gram[i, start:]
-        a0 = features[0, start:]
-        a1 = features[1, start:]
-        a2 = features[2, start:]
-        a3 = features[3, start:]
-        for j in range(target.shape[0]):
-            target[j] += (f0 * a0[j] + f1 * a1[j]) + (f2 * a2[j] + f3 * a3[j])
+        a = jacobian[i, :rows]
+        total = 0.0
+        for r in range(rows):
+            total += a[r] * pull[r]
+        gradient[i] += total
+        j = i
+        while j + 4 <= size:
+            t0 = t1 = t2 = t3 = 0.0
+            b0 = jacobian[j, :rows]
+            b1 = jacobian[j + 1, :rows]
+            b2 = jacobian[j + 2, :rows]
+            b3 = jacobian[j + 3, :rows]
+            for r in range(rows):
+                t0 += a[r] * b0[r]
+                t1 += a[r] * b1[r]
+                t2 += a[r] * b2[r]
+                t3 += a[r] * b3[r]
+            gram[i, j] += t0
+            gram[i, j + 1] += t1
+            gram[i, j + 2] += t2
+            gram[i, j + 3] += t3
+            j += 4
+        while j < size:
+            b = jacobian[j, :rows]
+            total = 0.0
+            for r in range(rows):
+                total += a[r] * b[r]
+            gram[i, j] += total
+            j += 1
 
 
-@_node_jit
-def node_system(x, y, theta, penalty, units, hidden, mean, log_variance, gradient, fisher):
+@kernel(fastmath=CONTRACT)
+def node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, fisher):
     """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty)."""
-    n, p = x.shape
+    p = x.shape[0]
     m = units
+    n = y.shape[0]
     shared = (p + 1) * m
-    size = shared + m + 1
-    padded = ((size + _LANES - 1) // _LANES) * _LANES
-    mean_features = np.zeros((_ROWS, padded))
-    scale_features = np.zeros((_ROWS, padded))
-    mean_gram = np.zeros((size, padded))
-    scale_gram = np.zeros((size, padded))
-    mean_gradient = np.zeros(padded)
-    scale_gradient = np.zeros(padded)
-    for first in range(0, n, _ROWS):
-        for k in range(_ROWS):
-            r = first + k
-            if r >= n:
-                mean_features[k] = 0.0
-                scale_features[k] = 0.0
-                continue
-            u = log_variance[r]
-            e = math.exp(min(max(u, -_LOG_VARIANCE_LIMIT), _LOG_VARIANCE_LIMIT))
-            v = _VARIANCE_FLOOR + e
-            root = 1.0 / math.sqrt(v)
-            moving = 1.0 if abs(u) < _LOG_VARIANCE_LIMIT else 0.0
-            standardised = (y[r] - mean[r]) * root
-            slope = moving * math.sqrt(0.5) * e / v
-            _fill_features(mean_features, k, x[r], hidden[r], theta, shared, root)
-            _fill_features(scale_features, k, x[r], hidden[r], theta, shared + m + 1, slope)
-            pull = math.sqrt(0.5) * (1.0 - standardised * standardised)
-            for i in range(padded):
-                mean_gradient[i] -= standardised * mean_features[k, i]
-                scale_gradient[i] += pull * scale_features[k, i]
-        _add_gram(mean_gram, mean_features, size)
-        _add_gram(scale_gram, scale_features, size)
     own = m + 1
+    size = shared + own
+    jacobian = np.empty((size, ROWS))
+    weight = np.empty(ROWS)
+    pull = np.empty(ROWS)
+    mean_gradient = np.zeros(size)
+    scale_gradient = np.zeros(size)
+    mean_gram = np.zeros((size, size))
+    scale_gram = np.zeros((size, size))
+    largest = _VARIANCE_FLOOR + math.exp(_LOG_VARIANCE_LIMIT)
+    for first in range(0, n, ROWS):
+        rows = min(ROWS, n - first)
+        for r in range(rows):
+            v = variance[first + r]
+            weight[r] = 1.0 / math.sqrt(v)
+            pull[r] = (mean[first + r] - y[first + r]) * weight[r]
+        _fill_jacobian(jacobian, x, hidden, first, rows, theta, shared, weight)
+        _add_jacobian_products(jacobian, rows, pull, mean_gradient, mean_gram)
+        for r in range(rows):
+            v = variance[first + r]
+            pull[r] = _SQRT_HALF * (1.0 - pull[r] * pull[r])
+            weight[r] = _SQRT_HALF * (v - _VARIANCE_FLOOR) / v if v < largest else 0.0
+        _fill_jacobian(jacobian, x, hidden, first, rows, theta, shared + own, weight)
+        _add_jacobian_products(jacobian, rows, pull, scale_gradient, scale_gram)
     fisher[:] = 0.0
-    for i in range(size):
-        gradient[i] = mean_gradient[i]
-        for j in range(i, size):
-            fisher[i, j] = mean_gram[i, j]
+    gradient[:size] = mean_gradient
+    fisher[:size, :size] = mean_gram
+    gradient[size:] = scale_gradient[shared:]
+    fisher[size:, size:] = scale_gram[shared:, shared:]
     for i in range(shared):
         gradient[i] += scale_gradient[i]
         for j in range(i, shared):
             fisher[i, j] += scale_gram[i, j]
         for j in range(shared, size):
             fisher[i, j + own] = scale_gram[i, j]
-    for i in range(shared, size):
-        gradient[i + own] = scale_gradient[i]
-        for j in range(i, size):
-            fisher[i + own, j + own] = scale_gram[i, j]
     for i in range(theta.shape[0]):
         gradient[i] += penalty[i] * theta[i]
         fisher[i, i] += penalty[i]
 
 
-@_node_jit
+@kernel(fastmath=CONTRACT)
 def cholesky_in_place(a):
     """Overwrite the upper triangle of a with R, a = R^T R; return log det a (NaN unless positive)."""
     size = a.shape[0]
@@ -491,7 +514,7 @@ def cholesky_in_place(a):
     return log_determinant
 
 
-@_node_jit
+@kernel(fastmath=CONTRACT)
 def _cholesky_solve(factor, b):
     """Overwrite b with the solution of R^T R b = b."""
     size = b.shape[0]
@@ -506,26 +529,44 @@ def _cholesky_solve(factor, b):
         b[k] = total / factor[k, k]
 
 
-@_node_jit
-def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
+@kernel(fastmath=CONTRACT)
+def inverse_diagonal(factor):
+    """Return the diagonal of (R^T R)^-1, R the upper triangle of factor."""
+    size = factor.shape[0]
+    diagonal = np.zeros(size)
+    row = np.empty(size)
+    for i in range(size - 1, -1, -1):
+        row[:] = 0.0
+        row[i] = 1.0
+        for k in range(i, size):
+            row[k] /= factor[k, k]
+            diagonal[i] += row[k] * row[k]
+            for j in range(k + 1, size):
+                row[j] -= row[k] * factor[k, j]
+    return diagonal
+
+
+@kernel(fastmath=CONTRACT)
+def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol, factor):
     """Minimise F over theta, in place, by Fisher scoring with Levenberg-Marquardt damping.
 
-    Weights at and after index ``freeze`` stay as they are. Returns F, log det of the Fisher matrix,
-    the steps taken, and whether the last of them lowered F by less than ``tol``.
+    Weights at and after index ``freeze`` stay as they are. Fills factor with the Cholesky factor R of
+    the Fisher matrix at the end. Returns F, the log determinant of that matrix, the steps taken, and
+    whether the last of them lowered F by less than ``tol``.
     """
     n = y.shape[0]
     size = theta.shape[0]
-    hidden = np.empty((n, units))
+    hidden = np.empty((units, n))
     mean = np.empty(n)
-    log_variance = np.empty(n)
+    variance = np.empty(n)
     gradient = np.empty(size)
     fisher = np.empty((size, size))
     damped = np.empty((size, size))
     step = np.empty(size)
     trial = np.empty(size)
-    node_forward(x, theta, units, hidden, mean, log_variance)
-    objective = node_objective(y, theta, penalty, mean, log_variance)
-    node_system(x, y, theta, penalty, units, hidden, mean, log_variance, gradient, fisher)
+    node_forward(x, theta, units, hidden, mean, variance)
+    objective = node_objective(y, theta, penalty, mean, variance)
+    node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, fisher)
     damping = 0.03 * n
     growth = 2.0
     steps = 0
@@ -544,8 +585,8 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
         for i in range(freeze):
             trial[i] += step[i]
             predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
-        node_forward(x, trial, units, hidden, mean, log_variance)
-        value = node_objective(y, trial, penalty, mean, log_variance)
+        node_forward(x, trial, units, hidden, mean, variance)
+        value = node_objective(y, trial, penalty, mean, variance)
         fall = objective - value
         if fall > 0.0:
             theta[:] = trial
@@ -554,7 +595,7 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
             damping = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), 1e-12)
             growth = 2.0
             small = small + 1 if fall < tol else 0
-            node_system(x, y, theta, penalty, units, hidden, mean, log_variance, gradient, fisher)
+            node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, fisher)
         else:
             if predicted < tol:
                 small += 1
@@ -562,5 +603,6 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol):
             growth *= 2.0
             if damping > 1e20:
                 break
-    log_determinant = cholesky_in_place(fisher)
+    factor[:] = fisher
+    log_determinant = cholesky_in_place(factor)
     return objective, log_determinant, steps, small >= 2

@@ -181,8 +181,8 @@ class ICDH(CausalGraphEstimator):
         varying = ~constant_columns(table.values)
         if not varying.any():
             raise ValueError("every column of X is constant; there is nothing to learn")
-        _check_magnitude(table, self.scaling)
-        offset, scale = _offset_and_scale(table.values, self.scaling, varying)
+        check_magnitude(table, self.scaling)
+        offset, scale = offset_and_scale(table.values, self.scaling, varying)
         Z = (table.values - offset) / scale
         _warn_about_units(Z, table.names, varying)
         result = self._run(np.ascontiguousarray(Z[:, varying]), forbidden[np.ix_(varying, varying)])
@@ -302,7 +302,7 @@ class ICDH(CausalGraphEstimator):
         return forward(Z, self.network_)
 
 
-def _offset_and_scale(values, scaling, varying):
+def offset_and_scale(values, scaling, varying):
     """Return what to subtract from and divide each column by; a constant column becomes zero."""
     peak = np.where(varying, np.abs(values).max(axis=0), 1.0)
     shares = values / peak
@@ -313,7 +313,8 @@ def _offset_and_scale(values, scaling, varying):
     return offset, scale
 
 
-def _check_magnitude(table, scaling):
+def check_magnitude(table, scaling):
+    """Raise ValueError if a column holds values that the scaling cannot bring into range."""
     largest = np.abs(table.values).max(axis=0)
     if largest.max() > LARGEST_VALUE[scaling]:
         name = table.names[int(np.argmax(largest))]

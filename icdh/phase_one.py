@@ -54,7 +54,7 @@ def fit_scales(X: np.ndarray, weights: Weights, noise: str) -> Weights:
             w3[n], w3_bias[n] = 0.0, np.log(rms)
         else:
             start = np.append(w3[n] / rms, w3_bias[n] - np.log(rms))
-            theta = _minimise(_ScaleProblem(s, residual / rms), start)
+            theta = _minimise(ScaleProblem(s, residual / rms), start)
             w3[n], w3_bias[n] = theta[:-1] * rms, theta[-1] + np.log(rms)
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
 
@@ -69,7 +69,7 @@ def _activations_and_residual(features, weights, n):
     return s, residual if weights.output_bias is None else residual - weights.output_bias[n]
 
 
-class _ScaleProblem:
+class ScaleProblem:
     """The negative log-likelihood of one node as a function of theta = (W3_n, W3_n0), in nats per observation.
 
     Without its constant; ``residual`` has unit root mean square.
@@ -80,7 +80,8 @@ class _ScaleProblem:
         self.residual = residual
         self._g_mean = np.empty_like(residual)
 
-    def value_and_gradient(self, theta):
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the loss and its gradient by theta, shape (m1 + 1,)."""
         from icdh import _kernels
 
         floor = np.exp(theta[-1])

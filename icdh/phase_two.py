@@ -27,10 +27,12 @@ from icdh.network import Weights, features_first
 
 PROGRESS = 0.25  # c: rho stays once h fell below c times its last value
 GROWTH = 10.0  # s: the factor of rho otherwise
-DECIDED_H = 1e-2  # below, edges that close cycles are dropped
-SEARCH_TOLERANCE = 1e-7  # relative, of the subproblems of the augmented Lagrangian method
+DECIDED_H = 0.1  # below, edges that close cycles are dropped
+SEARCH_TOLERANCE = 1e-6  # relative, of the subproblems of the augmented Lagrangian method
 FINAL_TOLERANCE = 1e-9  # of the last minimisation
-GRADIENT_TOLERANCE = 1e-5
+GRADIENT_TOLERANCE = 1e-8
+MAX_ADDITIONS = 10  # rounds of adding edges to the DAG
+OPTIMALITY = 0.01  # relative excess of a gradient over the lasso penalty that is worth another edge
 # A ridge on W2 that only removes the ambiguity of units that do the same, for l2 = 0.
 SMALLEST_RIDGE = 1e-10
 
@@ -209,6 +211,9 @@ class MeanProblem:
             What SciPy says of it.
         """
         split = SplitVector(w.shape, self.units(edges), self.l1)
+        start = split.vector(w, intercepts)
+        if start.size == 0:
+            return w, intercepts, OptimizeResult(status=0, message="NO UNKNOWNS")
 
         def value_and_gradient(theta):
             w, intercepts = split.weights(theta)
@@ -217,7 +222,7 @@ class MeanProblem:
 
         result = minimize(
             value_and_gradient,
-            split.vector(w, intercepts),
+            start,
             jac=True,
             method="L-BFGS-B",
             bounds=split.bounds(),
@@ -332,9 +337,40 @@ def fit_means(
             break
     if h <= DECIDED_H:
         w, edges = _without_cycles(problem, w, edges)
-        w, intercepts, result = problem.minimise(w, edges, intercepts, 0.0, 0.0, FINAL_TOLERANCE)
+        w, edges, intercepts, result = _minimise_on_dag(problem, w, edges, intercepts)
         h = problem.acyclicity(w, edges)[0]
     return _mean_step(problem, w, edges, intercepts, h, rho, alpha, result)
+
+
+def _minimise_on_dag(problem, w, edges, intercepts):
+    """Minimise over the edges of a DAG, adding edges that lower the objective and close no cycle until none is left."""
+    for _ in range(MAX_ADDITIONS):
+        w, intercepts, result = problem.minimise(w, edges, intercepts, 0.0, 0.0, FINAL_TOLERANCE)
+        w, edges = _present(w, edges)
+        added = _missing_edges(problem, w, edges, intercepts)
+        if added.size == 0:
+            break
+        edges, order = np.unique(np.concatenate([edges, added]), return_index=True)
+        w = np.concatenate([w, np.zeros((added.size, w.shape[1]))])[order]
+    return w, edges, intercepts, result
+
+
+def _missing_edges(problem, w, edges, intercepts):
+    """Return the absent edges that would lower the objective, the best first, unless they close a cycle.
+
+    An absent edge is optimal as long as no derivative by its weights exceeds the lasso penalty.
+    """
+    every = np.zeros((problem.every_edge.size, w.shape[1]))
+    every[edges] = w
+    gradient = problem.smooth_part(every, problem.every_edge, intercepts, 0.0, 0.0)[1]
+    promise = np.abs(gradient).max(axis=1) - (1.0 + OPTIMALITY) * problem.l1
+    promise[edges] = 0.0
+    promise = np.maximum(promise, 0.0)
+    A = np.zeros((problem.template.n_variables,) * 2)
+    A[problem.causes, problem.effects] = promise
+    A[problem.causes[edges], problem.effects[edges]] = 1.0 + promise.max(initial=0.0)
+    dag = break_cycles(A).adjacency
+    return np.flatnonzero((promise > 0.0) & (dag[problem.causes, problem.effects] > 0.0))
 
 
 def _present(w, edges):

@@ -75,8 +75,7 @@ def phase_two_objective(X, scale, w, l1, l2, rho, alpha):
     w1 = w["w1"]
     lasso = np.sum(np.where(w1.real < 0, -w1, w1))
     ridge = np.sum(w1 * w1) + np.sum(w["w2"] * w["w2"])
-    A = np.sqrt(np.sum(w1 * w1, axis=1)).T
-    h = acyclicity(A)
+    h = acyclicity(np.sqrt(np.sum(w1 * w1, axis=1)).T) if rho or alpha else 0
     return loss / len(X) + l1 * lasso + l2 / 2 * ridge + alpha * h + rho / 2 * h * h
 
 

@@ -1,0 +1,49 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import icdh
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(code):
+    """Run Python code in a process of its own and return what it prints."""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("statement", ["import icdh", "import icdh; icdh.ICDH(l1=0.1)", "import icdh.cli.fit"])
+def test_importing_loads_nothing_heavy(statement):
+    heavy = ("numba", "scipy.optimize", "scipy.linalg", "pandas", "sklearn", "matplotlib", "networkx")
+    loaded = run(f"import sys; {statement}; print([name for name in {heavy!r} if name in sys.modules])")
+    assert loaded.strip() == "[]"
+
+
+def test_importing_touches_no_global_state():
+    code = """
+import os, warnings, logging
+import numpy as np
+state = lambda: (np.get_printoptions(), np.geterr(), np.random.get_state()[1].tolist(), dict(os.environ),
+                 list(warnings.filters), logging.getLogger().handlers[:], logging.getLogger().level)
+before = state()
+import icdh
+import icdh.estimator, icdh.graphs, icdh.files, icdh.network, icdh.likelihood
+print(before == state())
+"""
+    assert run(code).strip() == "True"
+
+
+def test_public_names_are_listed_found_and_documented():
+    assert set(icdh.__all__) <= set(dir(icdh))
+    for name in icdh.__all__:
+        assert getattr(icdh, name) is not None
+        assert name == "__version__" or getattr(icdh, name).__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = icdh.nonsense

@@ -1,0 +1,104 @@
+import dataclasses
+
+import naive
+import numpy as np
+import pytest
+from helpers import hetero_chain, random_weights
+from scipy.optimize import minimize
+
+from icdh.likelihood import nll
+from icdh.network import Weights, initial_weights
+from icdh.phase_one import ScaleProblem, fit_scales
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_likelihood_never_falls(seed, bias):
+    rng = np.random.default_rng(seed)
+    X = hetero_chain(rng)
+    weights = random_weights(rng, 3, 4, bias)
+    before = nll(X, weights)
+    once = fit_scales(X, weights, "heteroscedastic")
+    twice = fit_scales(X, once, "heteroscedastic")
+    assert nll(X, once) <= before
+    assert nll(X, twice) <= nll(X, once) + 1e-12
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_the_fit_does_not_depend_on_the_unit(unit):
+    rng = np.random.default_rng(1)
+    X, weights = hetero_chain(rng), initial_weights(3, 5, False, rng)
+    here = fit_scales(X, weights, "heteroscedastic")
+    there = fit_scales(
+        X * unit,
+        dataclasses.replace(weights, w1=weights.w1 / unit, w2=weights.w2 * unit, w3_bias=np.full(3, np.log(unit))),
+        "heteroscedastic",
+    )
+    np.testing.assert_allclose(nll(X * unit, there), nll(X, here) + 3 * np.log(unit), rtol=1e-6)
+
+
+def test_a_dead_relu_comes_alive_where_the_spread_varies():
+    """Scale 0.2 + 2 s with a hidden unit s of the cause: the fit is as likely as the truth."""
+    rng = np.random.default_rng(2)
+    cause = rng.normal(size=3000)
+    truth = 0.2 + 2.0 / (1.0 + np.exp(-2.0 * cause))
+    X = np.column_stack([cause, truth * rng.normal(size=3000)])
+    w1 = np.zeros((2, 2, 2))
+    w1[1, :, 0] = 2.0, 0.5
+    dead = Weights(w1, w2=np.zeros((2, 2)), w3=np.full((2, 2), -1.0), w3_bias=np.zeros(2))
+    fitted = fit_scales(X, dead, "heteroscedastic")
+    scale = naive.forward(X[:200], fitted)[1][:, 1]
+    np.testing.assert_allclose(scale, truth[:200], rtol=0.15)
+    assert nll(X, fitted) < nll(X, fit_scales(X, dead, "unequal")) - 0.1
+
+
+def test_unequal_scales_are_root_mean_squared_residuals_and_maximise_the_likelihood():
+    rng = np.random.default_rng(3)
+    X, weights = hetero_chain(rng), random_weights(rng, 3, 4)
+    fitted = fit_scales(X, weights, "unequal")
+    residual = X - naive.forward(X, weights)[0].real
+    np.testing.assert_allclose(np.exp(fitted.w3_bias), np.sqrt(np.mean(residual**2, axis=0)), rtol=1e-10)
+    best = minimize(lambda b: nll(X, dataclasses.replace(fitted, w3_bias=b)), np.zeros(3), method="BFGS")
+    assert nll(X, fitted) == pytest.approx(best.fun, abs=1e-9)
+
+
+def test_equal_scales_stay_one():
+    rng = np.random.default_rng(4)
+    weights = initial_weights(3, 4, False, rng)
+    assert fit_scales(hetero_chain(rng), weights, "equal") is weights
+
+
+@pytest.mark.parametrize("w3", ["random", "dead", "floor"])
+def test_gradient_of_one_node(w3):
+    rng = np.random.default_rng(5)
+    s, residual = rng.uniform(size=(4, 9)), rng.normal(size=9)
+    start = {
+        "random": rng.normal(size=5),
+        "dead": np.append(-np.ones(4), 0.3),
+        "floor": np.append(-np.ones(4), -9.0),
+    }[w3]
+    problem = ScaleProblem(s, residual)
+
+    def slow(theta):
+        total = 0
+        for m in range(9):
+            slope = theta[:4] @ s[:, m]
+            sigma = (slope if slope.real > 0 else 0) + np.exp(theta[4])
+            total += np.log(sigma) + residual[m] ** 2 / (2 * sigma**2)
+        return total / 9
+
+    value, gradient = problem.value_and_gradient(start)
+    steps = start + 1j * naive.STEP * np.eye(5)
+    expected = [np.imag(slow(step)) / naive.STEP for step in steps]
+    assert value == pytest.approx(slow(start.astype(complex)).real, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-10, atol=1e-14)
+
+
+def test_a_node_that_is_fitted_exactly_keeps_a_finite_likelihood():
+    X = np.zeros((20, 2))
+    X[:, 0] = np.linspace(-1, 1, 20)
+    weights = initial_weights(2, 3, False, np.random.default_rng(6))
+    exact = dataclasses.replace(weights, w2=np.zeros((2, 3)))
+    fitted = fit_scales(X, exact, "heteroscedastic")
+    assert np.isfinite(nll(X, fitted))
+    assert nll(X, fitted) < nll(X, exact)

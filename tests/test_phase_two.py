@@ -1,0 +1,196 @@
+import dataclasses
+
+import naive
+import numpy as np
+import pytest
+from helpers import hetero_chain, random_weights
+from scipy.optimize import minimize
+
+from icdh.acyclicity import acyclicity
+from icdh.network import Weights, initial_weights
+from icdh.phase_two import MeanProblem, SplitVector, fit_means
+
+
+def problem_and_weights(rng, m=8, n=4, m1=3, bias=True, forbidden=None, l2=0.05):
+    X, scale = rng.normal(size=(m, n)) * 2, rng.uniform(0.5, 2.0, size=(m, n))
+    weights = random_weights(rng, n, m1, bias)
+    forbidden = np.zeros((n, n), dtype=bool) if forbidden is None else forbidden
+    return X, scale, weights, MeanProblem(X, scale, weights, forbidden, 0.03, l2)
+
+
+def assert_objective_is_exact(X, scale, weights, problem, rho, alpha, rtol=1e-8):
+    """Value and gradient of the augmented Lagrangian against slow loops, at the W2 that the problem found."""
+    edges = problem.every_edge
+    w = problem.edge_weights(weights)
+    value, by_w, by_intercepts = problem.smooth_part(w, edges, weights.hidden_bias, rho, alpha)
+    network = problem.network(w, edges, weights.hidden_bias)
+
+    def slow(entries):
+        return naive.phase_two_objective(X, scale, entries, 0.0, 0.05, rho, alpha)
+
+    names = ("w1", "w2") + (("hidden_bias", "output_bias") if problem.bias else ())
+    expected = naive.complex_step(slow, network, names)
+    assert value == pytest.approx(slow(naive.as_dict(network)), rel=1e-11)
+    largest = np.abs(expected["w1"]).max()
+    np.testing.assert_allclose(
+        by_w, expected["w1"][problem.effects, :, problem.causes], rtol=rtol, atol=rtol * largest + 1e-12
+    )
+    np.testing.assert_allclose(expected["w2"], 0.0, atol=1e-8 * max(1.0, abs(value)))
+    if problem.bias:
+        np.testing.assert_allclose(expected["output_bias"], 0.0, atol=1e-8 * max(1.0, abs(value)))
+        np.testing.assert_allclose(by_intercepts, expected["hidden_bias"], rtol=rtol, atol=rtol * largest + 1e-12)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("rho", "alpha"), [(0.0, 0.0), (1.0, 0.5), (1e4, 3.0)])
+def test_gradient_with_and_without_the_penalty(rho, alpha, bias):
+    rng = np.random.default_rng(1)
+    X, scale, weights, problem = problem_and_weights(rng, bias=bias)
+    assert_objective_is_exact(X, scale, weights, problem, rho, alpha)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("m", "n", "m1"), [(1, 3, 2), (3, 2, 1), (1, 2, 1), (30, 6, 4)])
+def test_gradient_at_the_smallest_shapes(m, n, m1, bias):
+    rng = np.random.default_rng(2)
+    X, scale, weights, problem = problem_and_weights(rng, m, n, m1, bias)
+    assert_objective_is_exact(X, scale, weights, problem, 1.0, 0.5)
+
+
+def test_gradient_where_units_are_saturated():
+    rng = np.random.default_rng(3)
+    X, _, weights, problem = problem_and_weights(rng)
+    weights = dataclasses.replace(weights, w1=weights.w1 * 2000.0)
+    assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
+    value, by_w, _ = problem.smooth_part(
+        problem.edge_weights(weights), problem.every_edge, weights.hidden_bias, 1.0, 0.0
+    )
+    assert np.isfinite(value)
+    assert np.isfinite(by_w).all()
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_gradient_with_columns_in_tiny_and_huge_units(unit):
+    rng = np.random.default_rng(4)
+    X, scale, weights, _ = problem_and_weights(rng)
+    columns = np.array([unit, 1.0, unit, 1.0])
+    X, scale = X * columns, scale * columns
+    weights = dataclasses.replace(weights, w1=weights.w1 / columns)
+    problem = MeanProblem(X, scale, weights, np.eye(4, dtype=bool), 0.03, 0.05)
+    by_w = problem.smooth_part(problem.edge_weights(weights), problem.every_edge, weights.hidden_bias, 0.0, 0.0)[1]
+    network = problem.network(problem.edge_weights(weights), problem.every_edge, weights.hidden_bias)
+    expected = naive.complex_step(
+        lambda w: naive.phase_two_objective(X, scale, w, 0.0, 0.05, 0.0, 0.0), network, ("w1",)
+    )["w1"][problem.effects, :, problem.causes]
+    np.testing.assert_allclose(by_w, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+
+
+def test_the_split_vector_is_the_augmented_lagrangian():
+    """The flat function that L-BFGS-B sees, l1 term and units included, against differences."""
+    rng = np.random.default_rng(5)
+    _, _, weights, problem = problem_and_weights(rng)
+    edges = problem.every_edge[::2]
+    split = SplitVector((edges.size, 3), problem.units(edges), problem.l1)
+
+    def function(theta):
+        w, intercepts = split.weights(theta)
+        value, *gradients = problem.smooth_part(w, edges, intercepts, 2.0, 0.3)
+        return value + split.lasso(theta), split.gradient(*gradients)
+
+    theta = split.vector(problem.edge_weights(weights)[::2], weights.hidden_bias)
+    theta[: 2 * split.size] += rng.uniform(0.1, 0.2, size=2 * split.size)
+    gradient = function(theta)[1]
+    for k in rng.choice(theta.size, size=30, replace=False):
+        step = np.zeros(theta.size)
+        step[k] = 1e-3
+        f = [function(theta + c * step)[0] for c in (-2, -1, 1, 2)]
+        stencil = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / 12e-3
+        assert gradient[k] == pytest.approx(stencil, rel=1e-6, abs=1e-9)
+
+
+def test_vector_and_weights_are_inverse():
+    rng = np.random.default_rng(6)
+    _, _, weights, problem = problem_and_weights(rng)
+    w = problem.edge_weights(weights)
+    split = SplitVector(w.shape, problem.units(problem.every_edge), 0.1)
+    back, intercepts = split.weights(split.vector(w, weights.hidden_bias))
+    np.testing.assert_allclose(back, w, rtol=1e-14)
+    np.testing.assert_allclose(intercepts, weights.hidden_bias, rtol=1e-14)
+    assert (split.vector(w, weights.hidden_bias)[: 2 * w.size] >= 0).all()
+    absolute = np.abs(w).sum() * 0.1
+    assert split.lasso(split.vector(w, weights.hidden_bias)) == pytest.approx(absolute)
+
+
+def fit(X, noise_scale=1.0, forbidden=None, l1=0.01, l2=0.01, seed=0, weights=None):
+    n = X.shape[1]
+    weights = weights or initial_weights(n, 5, False, np.random.default_rng(seed))
+    forbidden = np.zeros((n, n), dtype=bool) if forbidden is None else forbidden
+    return fit_means(X, np.full(X.shape, noise_scale), weights, forbidden, l1, l2, 1e-8, 1e16)
+
+
+def test_the_result_is_acyclic_and_its_objective_is_that_of_its_weights():
+    X = hetero_chain(np.random.default_rng(7))
+    step = fit(X)
+    assert acyclicity(step.weights.adjacency())[0] <= 1e-8
+    expected = naive.phase_two_objective(X, np.ones(X.shape), naive.as_dict(step.weights), 0.01, 0.01, 0.0, 0.0)
+    assert step.objective == pytest.approx(expected, rel=1e-9)
+
+
+def test_forbidden_edges_stay_away():
+    X = hetero_chain(np.random.default_rng(8))
+    forbidden = np.zeros((3, 3), dtype=bool)
+    forbidden[0, 1] = forbidden[2, :] = True
+    A = fit(X, forbidden=forbidden).weights.adjacency()
+    assert np.all(A[forbidden] == 0.0)
+
+
+def test_with_one_allowed_edge_it_finds_the_minimum_that_a_naive_search_finds():
+    """Two variables, one direction: the constraint is void and the NOTEARS-MLP objective (Eq. 15) is minimised."""
+    rng = np.random.default_rng(9)
+    X = hetero_chain(rng, 40)[:, :2]
+    forbidden = np.array([[True, False], [True, True]])
+    template = initial_weights(2, 2, False, rng)
+    ours = min(
+        fit_means(X, np.ones(X.shape), initial_weights(2, 2, False, np.random.default_rng(s)), forbidden,
+                  0.05, 0.1, 1e-8, 1e16).objective
+        for s in range(5)
+    )  # fmt: skip
+
+    def naive_objective(theta):
+        w1 = np.zeros((2, 2, 2))
+        w1[1, :, 0] = theta[:2]
+        w = naive.as_dict(dataclasses.replace(template, w1=w1, w2=theta[2:].reshape(2, 2)))
+        return naive.phase_two_objective(X, np.ones(X.shape), w, 0.05, 0.1, 0.0, 0.0)
+
+    theirs = min(
+        minimize(naive_objective, rng.normal(size=6), method="Powell", options={"ftol": 1e-10, "maxiter": 200}).fun
+        for _ in range(3)
+    )
+    assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+def test_noise_scales_weigh_the_observations():
+    """With sigma huge everywhere the penalties alone decide, and no edge is worth its weight."""
+    X = hetero_chain(np.random.default_rng(10))
+    assert fit(X).weights.adjacency().max() > 0.3
+    assert np.all(fit(X, noise_scale=1e4).weights.adjacency() == 0.0)
+
+
+def test_no_allowed_edges_and_a_single_variable():
+    X = hetero_chain(np.random.default_rng(11))
+    assert fit(X, forbidden=np.ones((3, 3), dtype=bool)).h == 0.0
+    assert fit(X[:, :1]).weights.adjacency().shape == (1, 1)
+
+
+def test_without_a_ridge_the_elimination_of_w2_stays_finite():
+    step = fit(hetero_chain(np.random.default_rng(12)), l1=0.0, l2=0.0)
+    assert np.isfinite(step.objective)
+    assert np.isfinite(step.weights.w2).all()
+
+
+def test_template_carries_the_scale_weights_along():
+    rng = np.random.default_rng(13)
+    weights = random_weights(rng, 3, 5, bias=False)
+    step = fit(hetero_chain(rng), weights=weights)
+    assert isinstance(step.weights, Weights)
+    np.testing.assert_array_equal(step.weights.w3, weights.w3)

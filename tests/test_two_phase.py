@@ -1,0 +1,131 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from helpers import hetero_chain
+
+from icdh import two_phase
+from icdh._threads import _bundled_openblas, single_blas_thread
+from icdh.likelihood import nll
+from icdh.network import initial_weights
+from icdh.two_phase import fit_two_phase
+
+
+@pytest.fixture(scope="module")
+def table():
+    return hetero_chain(np.random.default_rng(0), 400)
+
+
+@pytest.fixture(scope="module")
+def result(table):
+    return fit_two_phase(table, random_state=0)
+
+
+def test_weights_likelihood_and_history_belong_to_the_same_round(table, result):
+    best = min(result.history, key=lambda record: record.nll)
+    assert result.n_rounds == best.round
+    assert result.nll == best.nll == pytest.approx(nll(table, result.weights), rel=1e-12)
+    assert [record.round for record in result.history] == list(range(1, len(result.history) + 1))
+
+
+def test_the_chain_is_found(result):
+    A = result.weights.adjacency() > 0.3
+    assert A[0, 1]
+    assert A[1, 2]
+    assert not A[2].any()
+
+
+def test_rounds_lower_the_likelihood_until_they_do_not(result):
+    values = [record.nll for record in result.history]
+    falls = -np.diff(values)
+    assert np.all(falls[:-1] >= 1e-2)
+    assert result.converged == (len(values) < 10 or falls[-1] < 1e-2)
+
+
+def test_same_seed_same_bits(table, result):
+    again = fit_two_phase(table, random_state=0)
+    for field in dataclasses.fields(again.weights):
+        np.testing.assert_array_equal(getattr(again.weights, field.name), getattr(result.weights, field.name))
+
+
+def test_the_global_generator_is_neither_read_nor_moved(table, result):
+    np.random.seed(5)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    fit_two_phase(table, random_state=0, max_rounds=1)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+@pytest.mark.parametrize("noise", ["equal", "heteroscedastic"])
+def test_permuted_columns_give_the_permuted_graph(table, noise):
+    order = np.array([2, 0, 1])
+    initial = initial_weights(3, 10, False, np.random.default_rng(1))
+    permuted = dataclasses.replace(
+        initial, w1=initial.w1[np.ix_(order, range(10), order)], w2=initial.w2[order], w3=initial.w3[order]
+    )
+    here = fit_two_phase(table, noise=noise, initial=initial, max_rounds=2)
+    there = fit_two_phase(table[:, order], noise=noise, initial=permuted, max_rounds=2)
+    A, B = here.weights.adjacency()[np.ix_(order, order)], there.weights.adjacency()
+    np.testing.assert_array_equal(A > 0.3, B > 0.3)
+    np.testing.assert_allclose(A, B, atol=0.05)
+
+
+def test_equal_noise_is_one_round_with_scale_one(table):
+    result = fit_two_phase(table, noise="equal", random_state=0)
+    assert len(result.history) == 1
+    assert result.converged
+    assert np.all(result.weights.w3 == 0)
+    assert np.all(result.weights.w3_bias == 0)
+
+
+def test_heteroscedastic_fits_better_than_unequal_than_equal(table):
+    values = [
+        fit_two_phase(table, noise=noise, random_state=0).nll for noise in ("heteroscedastic", "unequal", "equal")
+    ]
+    assert values[0] < values[1] < values[2]
+
+
+def test_the_callback_sees_every_round(table):
+    seen = []
+    result = fit_two_phase(table, random_state=0, max_rounds=2, callback=seen.append)
+    assert seen == result.history
+
+
+def test_an_interrupt_returns_the_best_round_so_far(table):
+    def interrupt(record):
+        if record.round == 2:
+            raise KeyboardInterrupt
+
+    result = fit_two_phase(table, random_state=0, callback=interrupt)
+    assert result.interrupted
+    assert not result.converged
+    assert len(result.history) == 2
+    assert result.nll == pytest.approx(nll(table, result.weights), rel=1e-12)
+
+
+def test_an_interrupt_before_the_first_round_is_raised(table, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(two_phase, "fit_means", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fit_two_phase(table, random_state=0)
+
+
+def test_fewer_rounds_than_needed_is_not_convergence(table):
+    assert not fit_two_phase(table, random_state=0, max_rounds=1).converged
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_extreme_units_raise_no_floating_point_error(table, unit):
+    with np.errstate(all="raise", under="ignore"):
+        result = fit_two_phase(table * unit, random_state=0, max_rounds=2)
+    assert np.isfinite(result.nll)
+    assert np.isfinite(result.weights.adjacency()).all()
+
+
+def test_blas_threads_are_limited_inside_and_restored_after():
+    controls = _bundled_openblas()
+    before = [get() for get, _ in controls]
+    with single_blas_thread(), single_blas_thread():
+        assert all(get() == 1 for get, _ in controls)
+    assert [get() for get, _ in controls] == before
