@@ -103,7 +103,8 @@ def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random
     Returns
     -------
     Weights
-        w1 uniform in ±0.1 / (root mean square of the input) off the self-loops; all else zero: Phase II finds w2 first.
+        w1 uniform in ±0.1 / (root mean square of the input) off the self-loops, hidden intercepts uniform in ±1
+        (at zero an even function is a saddle point); all else zero: Phase II finds w2 first.
     """
     n_variables = X.shape[1]
     shape = (n_variables, hidden_units)
@@ -115,7 +116,7 @@ def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random
         w2=np.zeros(shape),
         w3=np.zeros(shape),
         w3_bias=np.zeros(n_variables),
-        hidden_bias=np.zeros(shape) if bias else None,
+        hidden_bias=rng.uniform(-1.0, 1.0, size=shape) if bias else None,
         output_bias=np.zeros(n_variables) if bias else None,
     )
 
