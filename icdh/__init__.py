@@ -13,10 +13,12 @@ _PUBLIC = {
     "ConvergenceWarning": "icdh.exceptions",
     "DataWarning": "icdh.exceptions",
     "NotFittedError": "icdh.exceptions",
+    "causal_direction": "icdh.direction",
 }
 _MODULES = (
     "acyclicity",
     "datasets",
+    "direction",
     "files",
     "graphs",
     "likelihood",

@@ -33,7 +33,7 @@ def entropy(sample: np.ndarray, spacing: int | None = None) -> float:
     Vasicek, "A test for normality based on sample entropy", J. Royal Statistical Society B 38 (1976).
     Learned-Miller and Fisher, "ICA using spacings estimates of entropy", JMLR 4 (2003), Eq. 8.
     """
-    ordered = _spread_ties(np.sort(sample))
+    ordered = spread_ties(np.sort(sample))
     if ordered[0] == ordered[-1]:
         return -math.inf
     n = ordered.size
@@ -103,8 +103,19 @@ def _gaussian_moments(n, spacing):
     return float(np.mean(excess)), float(np.std(excess))
 
 
-def _spread_ties(ordered):
-    """Return the ordered sample with every run of equal values spread over the interval that is nearest to it."""
+def spread_ties(ordered: np.ndarray) -> np.ndarray:
+    """Return an ordered sample with every run of equal values spread over the interval that is nearest to it.
+
+    Parameters
+    ----------
+    ordered : ndarray, shape (n,)
+        The order statistics.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Order statistics without ties; values that were alone, and a sample of one value, stay as they are.
+    """
     values, counts = np.unique(ordered, return_counts=True)
     if values.size in (1, ordered.size):
         return ordered

@@ -14,7 +14,7 @@ from icdh._validation import (
     constant_columns,
     random_generator,
 )
-from icdh.base import CausalGraphEstimator
+from icdh.base import LARGEST_SCALED_VALUE, CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.likelihood import LOG_SQRT_2PI
 
@@ -22,7 +22,7 @@ NOISE = ("heteroscedastic", "unequal", "equal")
 SCALING = ("none", "center", "standardize")
 # The penalties and the threshold are meant for variables whose spread is near one; beyond this they cannot act.
 USUAL_SPREAD = (1e-6, 1e6)
-LARGEST_VALUE = {"none": 1e60, "center": 1e60, "standardize": 1e300}  # what follows stays finite
+LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "standardize": 1e300}
 
 logger = logging.getLogger("icdh")
 

@@ -80,8 +80,25 @@ def save_plot(path, A: np.ndarray, names: Sequence[str]) -> None:
     OSError
         If the file cannot be written; an older one then stays as it was.
     """
+    save_figure(path, plot_graph(A, names))
+
+
+def save_figure(path, figure) -> None:
+    """Write a figure; the extension of the path names the format (PNG, SVG, PDF).
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    figure : matplotlib.figure.Figure
+        The picture.
+
+    Raises
+    ------
+    MissingExtraError, ValueError, OSError
+        As `save_plot`.
+    """
     check_plot_path(path)
-    figure = plot_graph(A, names)
     with replace_on_success(path) as temporary:
         figure.savefig(temporary, dpi=150)
 

@@ -55,6 +55,14 @@ def test_a_cell_that_is_not_finite_in_predict(value):
         model.predict(with_cell(value))
 
 
+@pytest.mark.parametrize("value", [1e61, -1e308])
+def test_a_value_beyond_all_units_in_score(value):
+    model = quick(scaling="standardize").fit(X * 1e-5)
+    with pytest.raises(ValueError, match="column 'x1' of X holds values far beyond those that fit saw"):
+        model.score(with_cell(value))
+    assert np.isfinite(model.score(with_cell(1e50)))
+
+
 def test_text_is_named_by_its_column():
     frame = pd.DataFrame(X, columns=["id", "age", "sex"]).assign(sex="f")
     with pytest.raises(TypeError, match=r"column 'sex' of X has type .*, not numbers; encode it"):

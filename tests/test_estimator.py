@@ -8,6 +8,7 @@ from scipy import stats
 
 from icdh import ICDH, ConvergenceWarning, DataWarning, NotFittedError, graphs, two_phase
 from icdh.likelihood import nll
+from icdh.network import forward, forward_node
 
 
 def scaled(model, table):
@@ -67,6 +68,14 @@ def test_scores_of_new_units_differ_by_the_logarithm_of_the_unit(chain, fitted):
         model.predict(chain.values * units + shift), fitted.predict(chain) * units + shift, rtol=1e-2
     )
     np.testing.assert_array_equal(model.adjacency_matrix_ > 0, fitted.adjacency_matrix_ > 0)
+
+
+def test_one_variable_alone_is_as_all_together(chain, fitted):
+    Z = scaled(fitted, chain)
+    mean, scale = forward(Z, fitted.network_)
+    for n in range(3):
+        alone = forward_node(Z, fitted.network_, n)
+        np.testing.assert_array_equal(alone, [mean[:, n], scale[:, n]])
 
 
 def test_samples_from_the_whole_network_have_standard_normal_residuals(chain):

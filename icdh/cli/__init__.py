@@ -13,7 +13,7 @@ from importlib import import_module
 from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, MissingExtraError
 
-COMMANDS = ("fit", "simulate", "evaluate", "datasets")
+COMMANDS = ("fit", "direction", "simulate", "evaluate", "datasets")
 
 SUCCESS = 0
 BAD_INPUT = 2
