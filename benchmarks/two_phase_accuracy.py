@@ -1,6 +1,7 @@
 """ICDH on a folder of simulated tables, beside figures of another implementation on the same files.
 
-    python benchmarks/two_phase_accuracy.py FOLDER [--reference FOLDER/authors.csv] [--seeds 3] [--output results.json]
+    python benchmarks/two_phase_accuracy.py FOLDER [--reference FOLDER/authors.csv] [--seeds 3] [--restarts 1]
+                                            [--output results.json]
 
 FOLDER holds ``*.npz`` with arrays X (observations in rows) and W (true weighted adjacency matrix). The reference is
 a CSV file with columns file, shd, nll, seconds. Default settings, raw data; seconds are CPU time of one core. Prints
@@ -24,7 +25,11 @@ from icdh.metrics import shd
 def main():
     arguments = parse()
     reference = read_reference(arguments.reference)
-    rows = [measure(path, seed) for path in sorted(arguments.folder.glob("*.npz")) for seed in range(arguments.seeds)]
+    rows = [
+        measure(path, seed, arguments.restarts)
+        for path in sorted(arguments.folder.glob("*.npz"))
+        for seed in range(arguments.seeds)
+    ]
     for row in rows:
         row["reference"] = reference.get(row["file"])
     groups = sorted({row["file"].rsplit("_s", 1)[0] for row in rows})
@@ -41,6 +46,7 @@ def parse():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--reference", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--restarts", type=int, default=1)
     parser.add_argument("--output", type=Path)
     return parser.parse_args()
 
@@ -54,12 +60,12 @@ def read_reference(path):
         }
 
 
-def measure(path, seed):
+def measure(path, seed, restarts):
     table = np.load(path)
     begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = ICDH(random_state=seed).fit(table["X"])
+        model = ICDH(n_restarts=restarts, random_state=seed).fit(table["X"])
     seconds = time.process_time() - begin
     return {
         "file": path.name,
