@@ -24,7 +24,7 @@ nearly deterministic ones get the large weights they need.
 
 References
 ----------
-MacKay, "A practical Bayesian framework for backpropagation networks", Neural Computation 4 (1992), Eq. 4.
+MacKay, "A practical Bayesian framework for backpropagation networks", Neural Computation 4 (1992).
 """
 
 import math
