@@ -53,6 +53,8 @@ class ICDH(CausalGraphEstimator):
         The acyclicity h at which the constraint counts as met.
     rho_max : float
         The penalty weight at which the augmented Lagrangian method gives up.
+    n_restarts : int
+        How many times to fit, each from other initial weights; the network of the highest likelihood is kept.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out.
     random_state : int, SeedSequence, Generator or None
@@ -126,6 +128,7 @@ class ICDH(CausalGraphEstimator):
         tol: float = 1e-2,
         h_tol: float = 1e-8,
         rho_max: float = 1e16,
+        n_restarts: int = 1,
         forbidden_edges=None,
         random_state=None,
         verbose: bool = False,
@@ -142,6 +145,7 @@ class ICDH(CausalGraphEstimator):
         self.tol = tol
         self.h_tol = h_tol
         self.rho_max = rho_max
+        self.n_restarts = n_restarts
         self.forbidden_edges = forbidden_edges
         self.random_state = random_state
         self.verbose = verbose
@@ -231,7 +235,7 @@ class ICDH(CausalGraphEstimator):
     def _check_parameters(self):
         check_choice("noise", self.noise, NOISE)
         check_choice("scaling", self.scaling, SCALING)
-        for name in ("hidden_units", "max_rounds"):
+        for name in ("hidden_units", "max_rounds", "n_restarts"):
             check_number(name, getattr(self, name), low=1, integer=True)
         for name in ("l1", "l2", "threshold", "tol"):
             check_number(name, getattr(self, name), low=0)
@@ -243,6 +247,22 @@ class ICDH(CausalGraphEstimator):
             raise TypeError(f"callback must be callable or None; got {self.callback!r}")
 
     def _run(self, Z, forbidden_edges):
+        """Return the result of the restart with the highest likelihood, of those that an interrupt left."""
+        rng, best = random_generator(self.random_state), None
+        for _ in range(self.n_restarts):
+            try:
+                result = self._run_once(Z, forbidden_edges, rng)
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                return best._replace(converged=False, interrupted=True)
+            if best is None or result.nll < best.nll:
+                best = result
+            if result.interrupted:
+                return best._replace(converged=False, interrupted=True)
+        return best
+
+    def _run_once(self, Z, forbidden_edges, rng):
         from icdh.two_phase import fit_two_phase
 
         return fit_two_phase(
@@ -257,7 +277,7 @@ class ICDH(CausalGraphEstimator):
             h_tol=self.h_tol,
             rho_max=self.rho_max,
             forbidden_edges=forbidden_edges,
-            random_state=random_generator(self.random_state),
+            random_state=rng,
             callback=self._report,
         )
 

@@ -156,6 +156,7 @@ def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypa
         "tol": 0.125,
         "h_tol": 1e-5,
         "rho_max": 1e9,
+        "n_restarts": 2,
         "forbidden_edges": tmp_path / "forbidden.csv",
     }
     options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name != "bias"]

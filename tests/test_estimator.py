@@ -262,6 +262,27 @@ def test_an_interrupt_keeps_the_best_round(chain):
     assert np.isfinite(model.score(chain))
 
 
+def test_restarts_keep_the_likeliest_network(chain):
+    model = standardized(n_restarts=3).fit(chain)
+    rng = np.random.default_rng(0)
+    single = [ICDH(scaling="standardize", random_state=rng).fit(chain).nll_ for _ in range(3)]
+    assert model.nll_ == min(single)
+    assert min(record.nll for record in model.history_) == model.nll_
+
+
+def test_an_interrupt_of_a_restart_keeps_the_ones_before(chain):
+    rounds = []
+
+    def interrupt(record):
+        if rounds and record.round == 1:
+            raise KeyboardInterrupt
+        rounds.append(record)
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = standardized(n_restarts=2, callback=interrupt).fit(chain)
+    assert model.nll_ <= min(record.nll for record in rounds)
+
+
 def test_an_interrupt_before_the_first_round_is_raised(chain, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt

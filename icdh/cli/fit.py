@@ -62,6 +62,7 @@ def _add_estimator_options(parser):
     add("max_rounds", type=int, metavar="N", help="the most rounds of the two phases")
     add("tol", type=float, metavar="X", help="stop when a round lowers the negative log-likelihood by less, in nats")
     add("h_tol", type=float, metavar="X", help="the acyclicity at which the constraint counts as met")
+    add("n_restarts", type=int, metavar="N", help="how many times to fit, from other weights; the likeliest is kept")
     add("rho_max", type=float, metavar="X", help="the penalty weight at which the augmented Lagrangian gives up")
     add("edge_penalty", type=float, metavar="X", help="nats that an edge must be worth beyond its evidence")
     add("max_parents", type=int, metavar="N", help="the most causes of a variable")
