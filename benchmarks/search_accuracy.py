@@ -61,7 +61,7 @@ SUITES = {
         for table in ("raw", "standardised")
         for setting in settings("icdh", table, [*SMALL, (5, 1), (5, 2)], source="files")
     ],
-    "icdh": settings("icdh", "raw", [*SMALL, (50, 1)]) + settings("icdh", "standardised", SMALL),
+    "icdh": settings("icdh", "raw", SMALL) + settings("icdh", "standardised", SMALL),
     "variants": [
         setting
         for noise in ("homo-ev", "homo-nv", "exp", "exp-bounded", "piecewise")

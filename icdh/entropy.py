@@ -31,7 +31,7 @@ def entropy(sample: np.ndarray, spacing: int | None = None) -> float:
     References
     ----------
     Vasicek, "A test for normality based on sample entropy", J. Royal Statistical Society B 38 (1976).
-    Learned-Miller and Fisher, "ICA using spacings estimates of entropy", JMLR 4 (2003), Eq. 8.
+    Learned-Miller and Fisher, "ICA using spacings estimates of entropy", JMLR 4 (2003).
     """
     ordered = spread_ties(np.sort(sample))
     if ordered[0] == ordered[-1]:

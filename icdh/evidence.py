@@ -24,7 +24,7 @@ nearly deterministic ones get the large weights they need.
 
 References
 ----------
-MacKay, "A practical Bayesian framework for backpropagation networks", Neural Computation 4 (1992), Eq. 4.
+MacKay, "A practical Bayesian framework for backpropagation networks", Neural Computation 4 (1992).
 """
 
 import math
@@ -117,26 +117,22 @@ def fit_node(
     x = np.ascontiguousarray(x.T)
     layers = _layers(n_parents, hidden_units)
     precision = np.full(len(layers), float(l2))
+
+    def minimise(theta, free):
+        penalty = _penalties(layers, precision, theta.size)
+        return node_fit(x, y, theta, penalty, hidden_units, free, max_steps, tol, factor)
+
+    theta = cold_start(n_parents, hidden_units, random_state) if start is None else start.copy()
+    factor = np.empty((theta.size, theta.size))
     if start is None:
-        theta = cold_start(n_parents, hidden_units, random_state)
-        factor = np.empty((theta.size, theta.size))
-        penalty = _penalties(layers, precision, theta.size)
-        constant_variance = theta.size - hidden_units
-        node_fit(x, y, theta, penalty, hidden_units, constant_variance, max_steps, tol, factor)
-    else:
-        theta = start.copy()
-        factor = np.empty((theta.size, theta.size))
-    best = None
+        minimise(theta, theta.size - hidden_units)  # without w3: the variance is constant
+    fits = []
     for _ in range(precision_updates + 1):
-        penalty = _penalties(layers, precision, theta.size)
-        objective, log_determinant, steps, converged = node_fit(
-            x, y, theta, penalty, hidden_units, theta.size, max_steps, tol, factor
-        )
+        objective, log_determinant, steps, converged = minimise(theta, theta.size)
         evidence = objective + 0.5 * log_determinant + _prior_cost(layers, precision, l2)
-        if best is None or evidence < best.evidence:
-            best = NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged)
+        fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged))
         precision = _updated_precision(theta, inverse_diagonal(factor), layers, precision, l2)
-    return best
+    return min(fits, key=lambda fit: fit.evidence)
 
 
 def _layers(n_parents, hidden_units):
