@@ -32,6 +32,7 @@ from icdh.files import LabelledTable
 HIDDEN_UNITS = 10
 L2 = 3.0
 MAX_STEPS = 60
+CLIPPED = 0.01
 SPACINGS = (0.5, 1.0, 2.0)
 DEGREE = 4
 DEPENDENCE_WEIGHT = 2 / 3
@@ -241,8 +242,22 @@ def _comes_before(a, b):
     return a[k] < b[k]
 
 
+class _Sample(NamedTuple):
+    """Some rows of a standardised variable without ties, in units of their own.
+
+    ``values = (standardised - offset) / scale``. Fits see ``clipped``, which has mean 0 and standard deviation 1:
+    outliers would otherwise decide where the curves bend. ``grid`` is clipped likewise.
+    """
+
+    values: np.ndarray
+    clipped: np.ndarray
+    grid: np.ndarray
+    offset: float
+    scale: float
+
+
 class _Evaluation(NamedTuple):
-    """One fit of one direction: the criteria on its split's rows, and the curve on the grid, standardised."""
+    """One fit of one direction: the criteria on its split's rows, and the standardised effect over the grid."""
 
     description_length: float
     dependence: float
@@ -264,23 +279,38 @@ def _compare(x, y, n_splits, rng, abstain_below):
 
 def _fit_halves(x, y, rng):
     """Split random rows into halves and yield, for the fits to either half, the evaluations of x -> y and y -> x."""
-    n = x.values.size
-    half = min(ROWS_PER_FIT, n // 2)
-    rows = rng.permutation(n)[: 2 * half]
-    grids = _grid(x.values), _grid(y.values)
-    x, y = _without_ties(x, rows, rng), _without_ties(y, rows, rng)
+    half = min(ROWS_PER_FIT, x.values.size // 2)
+    rows = rng.permutation(x.values.size)[: 2 * half]
+    x, y = _sample(x, rows, rng), _sample(y, rows, rng)
     for part in (slice(0, half), slice(half, None)):
-        yield _evaluate(x, y, part, grids[0]), _evaluate(y, x, part, grids[1])
+        yield _evaluate(x, y, part), _evaluate(y, x, part)
 
 
-def _evaluate(cause, effect, part, grid):
+def _sample(column, rows, rng):
+    values = _without_ties(column, rows, rng)
+    low, high = np.quantile(values, (CLIPPED, 1.0 - CLIPPED))
+    clipped = np.clip(values, low, high)
+    offset, scale = clipped.mean(), clipped.std()
+    grid = np.clip(_grid(column.values), low, high)
+    return _Sample(*((part - offset) / scale for part in (values, clipped, grid)), offset, scale)
+
+
+def _evaluate(cause, effect, part):
     fit = fit_node(
-        cause[part, None], effect[part], hidden_units=HIDDEN_UNITS, l2=L2, max_steps=MAX_STEPS, precision_updates=0
+        cause.clipped[part, None],
+        effect.clipped[part],
+        hidden_units=HIDDEN_UNITS,
+        l2=L2,
+        max_steps=MAX_STEPS,
+        precision_updates=0,
     )
-    mean, scale = predict_node(fit.theta, cause[:, None], HIDDEN_UNITS)
-    noise = (effect - mean) / scale
-    length = _entropy(cause) + np.log(scale).mean() + _entropy(noise)
-    return _Evaluation(length, _dependence(cause, noise), *predict_node(fit.theta, grid[:, None], HIDDEN_UNITS))
+    mean, scale = predict_node(fit.theta, cause.clipped[:, None], HIDDEN_UNITS)
+    noise = (effect.values - mean) / scale
+    length = _entropy(cause.values) + np.log(scale).mean() + _entropy(noise) + np.log(cause.scale * effect.scale)
+    mean, scale = predict_node(fit.theta, cause.grid[:, None], HIDDEN_UNITS)
+    return _Evaluation(
+        length, _dependence(cause.values, noise), effect.offset + effect.scale * mean, effect.scale * scale
+    )
 
 
 def _entropy(sample):
