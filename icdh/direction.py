@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from icdh._validation import check_number, check_table, random_generator
-from icdh.entropy import default_spacing, entropy, spread_ties
+from icdh.entropy import default_spacing, spread_ties, vasicek_entropy
 from icdh.evidence import fit_node, predict_node
 from icdh.exceptions import DataWarning
 from icdh.files import LabelledTable
@@ -33,10 +33,11 @@ HIDDEN_UNITS = 10
 L2 = 3.0
 MAX_STEPS = 60
 CLIPPED = 0.01
-SPACINGS = (0.5, 1.0, 2.0)
+WINDOWS = (0.5, 1.0, 2.0)
 DEGREE = 4
 DEPENDENCE_WEIGHT = 2 / 3
-ROWS_PER_FIT = 1000
+MOST_ROWS = 1000
+BAG_SHARE = 0.8
 COLLINEAR = 1.0 - 1e-12
 MIN_ROWS = 20
 FEW_ROWS = 100
@@ -77,7 +78,7 @@ class CausalDirection:
     score : float
         By how many nats per observation x -> y is better than y -> x; negative if y -> x is the better one.
     confidence : float
-        The absolute score over its standard deviation across fits to random halves of the rows.
+        The absolute score over its standard deviation across random subsamples of the rows.
     forward, backward : DirectionFit
         The fitted model of x -> y and of y -> x.
     """
@@ -100,13 +101,13 @@ def causal_direction(
     *,
     names: tuple[str, str] = ("x", "y"),
     abstain_below: float = 0.0,
-    n_splits: int = 4,
+    n_bags: int = 8,
     random_state=0,
 ) -> CausalDirection:
     """Decide whether x causes y or y causes x, given that one does and nothing else causes both.
 
-    Both directions of the heteroscedastic noise model are fitted to random halves of the rows and compared on both
-    halves by description length and by the dependence of cause and noise (see the module's docstring). Swapping the
+    Both directions of the heteroscedastic noise model are fitted to random subsamples of the rows and compared by
+    description length and by the dependence of cause and noise (see the module's docstring). Swapping the
     arguments swaps the answer exactly; units, offsets and signs of the variables do not matter.
 
     Parameters
@@ -117,10 +118,10 @@ def causal_direction(
         What errors and warnings call the variables.
     abstain_below : float
         Answer "undecided" if the confidence is below this.
-    n_splits : int
-        How often the rows (at most 2000 of them, drawn at random) are split into halves.
+    n_bags : int
+        How many random subsamples (four fifths of the rows, at most 1000) both directions are fitted to, at least 2.
     random_state : int, SeedSequence, Generator or None
-        Draws the rows of the halves and spreads the ties. By default the same answer every time.
+        Draws the subsamples and spreads the ties. By default the same answer every time.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def causal_direction(
     'x->y'
     """
     check_number("abstain_below", abstain_below, low=0.0)
-    check_number("n_splits", n_splits, low=1, integer=True)
+    check_number("n_bags", n_bags, low=2, integer=True)
     rng = random_generator(random_state)
     first, second = _checked_column(names[0], x), _checked_column(names[1], y)
     if first.values.size != second.values.size:
@@ -170,9 +171,9 @@ def causal_direction(
         )
     _warn_about_ties_and_rows(first, second)
     if _comes_before(second.values, first.values):
-        result = _compare(second, first, n_splits, rng, abstain_below).swapped()
+        result = _compare(second, first, n_bags, rng, abstain_below).swapped()
     else:
-        result = _compare(first, second, n_splits, rng, abstain_below)
+        result = _compare(first, second, n_bags, rng, abstain_below)
     return _undecided(result) if _are_collinear(first, second) else result
 
 
@@ -257,7 +258,7 @@ class _Sample(NamedTuple):
 
 
 class _Evaluation(NamedTuple):
-    """One fit of one direction: the criteria on its split's rows, and the standardised effect over the grid."""
+    """One fit of one direction: the criteria on its subsample, and the standardised effect over the grid."""
 
     description_length: float
     dependence: float
@@ -265,10 +266,10 @@ class _Evaluation(NamedTuple):
     scale: np.ndarray
 
 
-def _compare(x, y, n_splits, rng, abstain_below):
-    pairs = [pair for _ in range(n_splits) for pair in _fit_halves(x, y, rng)]
-    forward = _Evaluation(*map(np.array, zip(*(pair[0] for pair in pairs), strict=True)))
-    backward = _Evaluation(*map(np.array, zip(*(pair[1] for pair in pairs), strict=True)))
+def _compare(x, y, n_bags, rng, abstain_below):
+    bags = [_bag(x, y, rng, start) for start in range(n_bags)]
+    forward = _Evaluation(*map(np.array, zip(*(bag[0] for bag in bags), strict=True)))
+    backward = _Evaluation(*map(np.array, zip(*(bag[1] for bag in bags), strict=True)))
     scores = (1.0 - DEPENDENCE_WEIGHT) * (backward.description_length - forward.description_length)
     scores += DEPENDENCE_WEIGHT * (backward.dependence - forward.dependence)
     score = float(scores.mean())
@@ -277,13 +278,12 @@ def _compare(x, y, n_splits, rng, abstain_below):
     return CausalDirection(direction, score, confidence, _summary(x, y, forward), _summary(y, x, backward))
 
 
-def _fit_halves(x, y, rng):
-    """Split random rows into halves and yield, for the fits to either half, the evaluations of x -> y and y -> x."""
-    half = min(ROWS_PER_FIT, x.values.size // 2)
-    rows = rng.permutation(x.values.size)[: 2 * half]
+def _bag(x, y, rng, start):
+    """Return the evaluations of x -> y and y -> x on one random subsample, the fits started from seed ``start``."""
+    n = x.values.size
+    rows = rng.permutation(n)[: min(MOST_ROWS, int(BAG_SHARE * n))]
     x, y = _sample(x, rows, rng), _sample(y, rows, rng)
-    for part in (slice(0, half), slice(half, None)):
-        yield _evaluate(x, y, part), _evaluate(y, x, part)
+    return _evaluate(x, y, start), _evaluate(y, x, start)
 
 
 def _sample(column, rows, rng):
@@ -295,10 +295,11 @@ def _sample(column, rows, rng):
     return _Sample(*((part - offset) / scale for part in (values, clipped, grid)), offset, scale)
 
 
-def _evaluate(cause, effect, part):
+def _evaluate(cause, effect, start):
     fit = fit_node(
-        cause.clipped[part, None],
-        effect.clipped[part],
+        cause.clipped[:, None],
+        effect.clipped,
+        random_state=start,
         hidden_units=HIDDEN_UNITS,
         l2=L2,
         max_steps=MAX_STEPS,
@@ -314,9 +315,9 @@ def _evaluate(cause, effect, part):
 
 
 def _entropy(sample):
-    """Return the mean of the entropies of three spacings: small ones have less bias, large ones less variance."""
+    """Return the mean of the entropies of three windows: small ones have less bias, large ones less variance."""
     root = default_spacing(sample.size)
-    return np.mean([entropy(sample, max(1, round(multiple * root))) for multiple in SPACINGS])
+    return np.mean([vasicek_entropy(sample, max(1, round(multiple * root))) for multiple in WINDOWS])
 
 
 def _dependence(a, b):

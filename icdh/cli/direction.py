@@ -21,7 +21,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--abstain-below", type=float, default=0.0, metavar="X", help="the confidence that a verdict needs"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the halves of the rows")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the subsamples of the rows")
     parser.add_argument("--plot", metavar="FILE", help="draw the two variables: .png, .svg, .pdf; needs icdh[plot]")
     parser.add_argument(
         "--header",
