@@ -212,20 +212,21 @@ def back_through_mean(s, precision, target, w2, units, g):
 
 
 @kernel()
-def projected_least_squares(features, precision, inputs, starts, w, ridge, w2, dw, blocks):
-    """Minimise over W2 the weighted squares of all nodes plus ridge, given W1; return the minimum, per observation.
+def projected_least_squares(features, precision, nodes, inputs, starts, w, ridge, w2, dw, blocks):
+    """Minimise over W2 the weighted squares of some nodes plus ridge, given W1; return the minimum by observation.
 
-    Node n has the inputs ``inputs[starts[n]:starts[n + 1]]`` with weights in the same rows of ``w``. Sets ``w2``
-    (N, outputs), whose last column is an intercept where it has one more column than ``w``, and ``dw``, the derivative
-    of the minimum by ``w``: that at fixed w2, because w2 is optimal. ``blocks`` (blocks, outputs, ROWS) is work space.
+    Node ``nodes[k]`` has the inputs ``inputs[starts[k]:starts[k + 1]]`` with weights in the same rows of ``w``. Sets
+    its row of ``w2`` (N, outputs), whose last column is an intercept where it has one more than ``w``, and ``dw``,
+    the derivative of the minimum by ``w``: that at fixed w2, because w2 is optimal. ``blocks`` (blocks, outputs, ROWS)
+    is work space.
     """
-    nodes, observations = precision.shape
+    observations = precision.shape[1]
     outputs, units = w2.shape[1], w.shape[1]
     gram, moment, scratch = np.empty((outputs, outputs)), np.empty(outputs), np.empty(ROWS)
     total = 0.0
     dw[:] = 0.0
-    for n in range(nodes):
-        own = slice(starts[n], starts[n + 1])
+    for k in range(nodes.size):
+        n, own = nodes[k], slice(starts[k], starts[k + 1])
         gram[:] = 0.0
         moment[:] = 0.0
         for b in range(blocks.shape[0]):
@@ -344,6 +345,7 @@ def node_activations(features, inputs, w, s):
 _LOG_VARIANCE_LIMIT = 30.0
 _VARIANCE_FLOOR = 1e-5
 _SQRT_HALF = math.sqrt(0.5)
+_BLOCK = 120  # rows of the Jacobian at a time: they stay in the first-level cache
 
 
 @kernel(fastmath=CONTRACT)
@@ -454,16 +456,16 @@ def node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, f
     shared = (p + 1) * m
     own = m + 1
     size = shared + own
-    jacobian = np.empty((size, ROWS))
-    weight = np.empty(ROWS)
-    pull = np.empty(ROWS)
+    jacobian = np.empty((size, _BLOCK))
+    weight = np.empty(_BLOCK)
+    pull = np.empty(_BLOCK)
     mean_gradient = np.zeros(size)
     scale_gradient = np.zeros(size)
     mean_gram = np.zeros((size, size))
     scale_gram = np.zeros((size, size))
     largest = _VARIANCE_FLOOR + math.exp(_LOG_VARIANCE_LIMIT)
-    for first in range(0, n, ROWS):
-        rows = min(ROWS, n - first)
+    for first in range(0, n, _BLOCK):
+        rows = min(_BLOCK, n - first)
         for r in range(rows):
             v = variance[first + r]
             weight[r] = 1.0 / math.sqrt(v)

@@ -16,6 +16,8 @@ from icdh._validation import check_number, check_table, random_generator, warn_a
 from icdh.exceptions import NotFittedError
 from icdh.likelihood import LOG_SQRT_2PI
 
+LARGEST_SCALED_VALUE = 1e60  # the square of a residual in units of the smallest scale stays finite
+
 
 class Parameters:
     """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
@@ -86,7 +88,7 @@ class CausalGraphEstimator(Parameters):
         raise NotImplementedError
 
     def _mean_and_scale_of(self, node, Z):
-        """Return mean and scale of one variable at scaled observations Z, each of shape (M,)."""
+        """Return mean and scale of one variable at scaled observations Z, each of shape (M,); for `sample`."""
         mean, scale = self._mean_and_scale(Z)
         return mean[:, node], scale[:, node]
 
@@ -104,7 +106,7 @@ class CausalGraphEstimator(Parameters):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.offset_, self.scale_ = offset, scale
-        self._centre = ((table.values - offset) / scale).mean(axis=0)
+        self._centre = (table.values.mean(axis=0) - offset) / scale
 
     def _set_graph(self, dag):
         self.adjacency_matrix_ = dag
@@ -134,7 +136,13 @@ class CausalGraphEstimator(Parameters):
                 f"column {at} of X is {table.names[at]!r} where fit saw {names[at]!r}; "
                 "pass the same columns in the same order, X[model.feature_names_in_]"
             )
-        return (table.values - self.offset_) / self.scale_
+        with np.errstate(over="ignore"):
+            Z = (table.values - self.offset_) / self.scale_
+        largest = np.abs(Z).max(axis=0)
+        if largest.max() > LARGEST_SCALED_VALUE:
+            name = table.names[int(np.argmax(largest))]
+            raise ValueError(f"column {name!r} of X holds values far beyond those that fit saw; check its units")
+        return Z
 
     def predict(self, X) -> np.ndarray:
         """Return the mean of every variable given its causes.

@@ -14,7 +14,7 @@ from icdh._validation import (
     constant_columns,
     random_generator,
 )
-from icdh.base import CausalGraphEstimator
+from icdh.base import LARGEST_SCALED_VALUE, CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.likelihood import LOG_SQRT_2PI
 
@@ -22,7 +22,7 @@ NOISE = ("heteroscedastic", "unequal", "equal")
 SCALING = ("none", "center", "standardize")
 # The penalties and the threshold are meant for variables whose spread is near one; beyond this they cannot act.
 USUAL_SPREAD = (1e-6, 1e6)
-LARGEST_VALUE = {"none": 1e60, "center": 1e60, "standardize": 1e300}  # what follows stays finite
+LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "standardize": 1e300}
 
 logger = logging.getLogger("icdh")
 
@@ -237,6 +237,8 @@ class ICDH(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=0)
         for name in ("h_tol", "rho_max"):
             check_number(name, getattr(self, name), low=0, low_open=True)
+        if not isinstance(self.bias, (bool, np.bool_)):
+            raise TypeError(f"bias must be True or False; got {self.bias!r}")
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None; got {self.callback!r}")
 
@@ -300,6 +302,11 @@ class ICDH(CausalGraphEstimator):
         from icdh.network import forward
 
         return forward(Z, self.network_)
+
+    def _mean_and_scale_of(self, node, Z):
+        from icdh.network import forward_node
+
+        return forward_node(Z, self.network_, node)
 
 
 def offset_and_scale(values, scaling, varying):

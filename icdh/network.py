@@ -86,13 +86,13 @@ class Weights:
         return np.exp(np.clip(self.w3_bias, -LARGEST_LOG_FLOOR, LARGEST_LOG_FLOOR))
 
 
-def initial_weights(n_variables: int, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
-    """Draw small random weights, away from the saddle point at zero, with scale one at every node.
+def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+    """Draw small random input weights, away from the saddle point at zero, with scale one at every node.
 
     Parameters
     ----------
-    n_variables : int
-        N.
+    X : ndarray, shape (M, N)
+        Observations; their root mean squares set the units of w1.
     hidden_units : int
         m1.
     bias : bool
@@ -103,15 +103,16 @@ def initial_weights(n_variables: int, hidden_units: int, bias: bool, rng: np.ran
     Returns
     -------
     Weights
-        w1 uniform in ±0.01 off the self-loops, w2 uniform in ±1 / sqrt(m1), zero w3, w3_bias and intercepts.
+        w1 uniform in ±0.1 / (root mean square of the input) off the self-loops; all else zero: Phase II finds w2 first.
     """
+    n_variables = X.shape[1]
     shape = (n_variables, hidden_units)
-    w1 = rng.uniform(-0.01, 0.01, size=(*shape, n_variables))
+    rms = np.sqrt(np.mean(np.square(X), axis=0))
+    w1 = rng.uniform(-0.1, 0.1, size=(*shape, n_variables)) / np.where(rms > 0.0, rms, 1.0)
     w1[np.arange(n_variables), :, np.arange(n_variables)] = 0.0
-    w2 = rng.uniform(-1.0, 1.0, size=shape) / np.sqrt(hidden_units)
     return Weights(
         w1,
-        w2,
+        w2=np.zeros(shape),
         w3=np.zeros(shape),
         w3_bias=np.zeros(n_variables),
         hidden_bias=np.zeros(shape) if bias else None,
@@ -157,18 +158,29 @@ def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024, Eq. 10.
     """
-    from icdh import _kernels
-
     X = check_observations(X, weights)
     features = features_first(X, weights.hidden_bias is not None)
-    every = np.arange(features.shape[0])
-    mean, slope = np.empty((2, X.shape[1], X.shape[0]))
+    mean, scale = np.empty((2, *X.shape))
     for n in range(weights.n_variables):
-        _kernels.node_outputs(features, every, node_inputs(weights, n), weights.w2[n], weights.w3[n], mean[n], slope[n])
-    scale = np.maximum(slope, 0.0, out=slope) + weights.scale_floor()[:, np.newaxis]
+        mean[:, n], scale[:, n] = _node_outputs(features, weights, n)
+    return mean, scale
+
+
+def forward_node(X: np.ndarray, weights: Weights, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and scale of variable n alone, each of shape (M,); see `forward`."""
+    X = check_observations(X, weights)
+    return _node_outputs(features_first(X, weights.hidden_bias is not None), weights, n)
+
+
+def _node_outputs(features, weights, n):
+    from icdh import _kernels
+
+    every = np.arange(features.shape[0])
+    mean, slope = np.empty((2, features.shape[1]))
+    _kernels.node_outputs(features, every, node_inputs(weights, n), weights.w2[n], weights.w3[n], mean, slope)
     if weights.output_bias is not None:
-        mean += weights.output_bias[:, np.newaxis]
-    return np.ascontiguousarray(mean.T), np.ascontiguousarray(scale.T)
+        mean += weights.output_bias[n]
+    return mean, np.maximum(slope, 0.0) + weights.scale_floor()[n]
 
 
 def check_observations(X: np.ndarray, weights: Weights) -> np.ndarray:

@@ -16,6 +16,7 @@ and it is minimised by L-BFGS-B in a form that is cheap to evaluate and well con
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class MeanStep(NamedTuple):
 
 
 class MeanProblem:
-    """The objective of Phase II with W2 eliminated, as a function of the weights of a set of edges.
+    """The objective of Phase II with W2 eliminated, as a function of the weights of a set of inputs.
 
     Parameters
     ----------
@@ -68,9 +69,12 @@ class MeanProblem:
 
     Attributes
     ----------
-    effects, causes : ndarray, shape (E,)
-        The allowed edges ``causes[e]`` -> ``effects[e]``. Sets of edges are arrays of indices e, in ascending order,
-        and their weights arrays of shape (edges, m1).
+    effects, causes : ndarray, shape (inputs,)
+        All allowed inputs, sorted by effect: the edges ``causes[k]`` -> ``effects[k]``, and with intercepts one
+        further input of every node, cause N, which is one everywhere and not penalised. Sets of inputs are arrays of
+        indices k, in ascending order, and their weights arrays of shape (inputs, m1).
+    is_edge : ndarray of bool, shape (inputs,)
+        False for intercepts.
     """
 
     def __init__(self, X, scale, template, forbidden_edges, l1, l2):
@@ -78,207 +82,213 @@ class MeanProblem:
 
         self.template = template
         self.l1, self.l2 = l1, l2
-        self.bias = template.hidden_bias is not None
-        self.features = features_first(X, self.bias)
+        bias = template.hidden_bias is not None
+        self.features = features_first(X, bias)
         self.precision = np.ascontiguousarray((1.0 / (scale * scale)).T)
         variables, units = template.w2.shape
-        self.effects, self.causes = np.nonzero(~forbidden_edges.T & ~np.eye(variables, dtype=bool))
-        self.every_edge = np.arange(self.effects.size)
-        self.intercepts = template.hidden_bias
-        self.evaluations = 0
+        allowed = np.ones((variables, variables + bias), dtype=bool)
+        allowed[:, :variables] = ~(forbidden_edges.T | np.eye(variables, dtype=bool))
+        self.effects, self.causes = np.nonzero(allowed)
+        self.is_edge = self.causes < variables
+        self.every_input, self.every_node = np.arange(self.effects.size), np.arange(variables)
         curvature = self.precision @ np.square(self.features.T) / X.shape[0]
-        self._units = 1.0 / np.sqrt(np.where(curvature > 0.0, curvature, 1.0))
+        self.units = (1.0 / np.sqrt(np.where(curvature > 0.0, curvature, 1.0)))[self.effects, self.causes]
         ridge = max(l2, SMALLEST_RIDGE * self.precision.mean())
-        self._ridge = np.append(np.full(units, ridge), np.zeros(int(self.bias)))
-        self._w2 = np.zeros((variables, units + self.bias))
-        blocks = -(-X.shape[0] // _kernels.ROWS)
-        self._work = np.empty((blocks, units + self.bias, _kernels.ROWS))
+        self._ridge = np.append(np.full(units, ridge), np.zeros(int(bias)))
+        self._w2 = np.zeros((variables, units + bias))
+        self._work = np.empty((-(-X.shape[0] // _kernels.ROWS), units + bias, _kernels.ROWS))
+        self._node_evaluations = 0
 
-    def edge_weights(self, weights: Weights) -> np.ndarray:
-        """Return the weights of every allowed edge, shape (E, m1)."""
-        return weights.w1[self.effects, :, self.causes]
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the whole objective so far; those of single nodes count as their share of it."""
+        return -(-self._node_evaluations // self.every_node.size)
 
-    def units(self, edges: np.ndarray) -> np.ndarray:
-        """Return the units in which the weights of edges, then the hidden intercepts, are measured."""
-        units = self._units[self.effects[edges], self.causes[edges]]
-        return np.append(units, self._units[:, -1] if self.bias else [])[:, np.newaxis]
+    def input_weights(self, weights: Weights) -> np.ndarray:
+        """Return the weights of every input, shape (inputs, m1)."""
+        w1 = weights.w1 if weights.hidden_bias is None else np.dstack([weights.w1, weights.hidden_bias])
+        return w1[self.effects, :, self.causes]
 
-    def network(self, w: np.ndarray, edges: np.ndarray, intercepts: np.ndarray | None = None) -> Weights:
-        """Return all weights, W2 optimal, given those of some edges; other edges are absent."""
-        self.loss_and_gradient(w, edges, intercepts)
-        units = self.template.hidden_units
-        w1 = np.zeros(self.template.w1.shape)
-        w1[self.effects[edges], :, self.causes[edges]] = w
+    def network(self, w: np.ndarray, inputs: np.ndarray) -> Weights:
+        """Return all weights, W2 optimal, given those of some inputs; the others are zero."""
+        self.loss(inputs)(w)
+        variables, units = self.template.w2.shape
+        full = np.zeros((variables, units, self.features.shape[0]))
+        full[self.effects[inputs], :, self.causes[inputs]] = w
+        bias = self.template.hidden_bias is not None
         return dataclasses.replace(
             self.template,
-            w1=w1,
-            w2=self._w2[:, :units].copy(),
-            hidden_bias=intercepts,
-            output_bias=self._w2[:, units].copy() if self.bias else None,
+            w1=full[:, :, :variables],
+            w2=self._w2[:, :units],
+            hidden_bias=full[:, :, variables] if bias else None,
+            output_bias=self._w2[:, units] if bias else None,
         )
 
-    def loss_and_gradient(self, w, edges, intercepts=None):
+    def loss(self, inputs: np.ndarray, nodes: np.ndarray | None = None) -> Callable:
         """Return the weighted least squares part of the likelihood plus the ridge on W2, minimised over W2.
 
         Parameters
         ----------
-        w : ndarray, shape (edges, m1)
-            Weights of the edges.
-        edges : ndarray of int
-            The edges present.
-        intercepts : ndarray, shape (N, m1), optional
-            Intercepts of the hidden units.
+        inputs : ndarray of int
+            The inputs present, of these nodes only.
+        nodes : ndarray of int, optional
+            The nodes to sum over, in ascending order; by default all.
 
         Returns
         -------
-        value : float
-            In nats, mean over observations.
-        gradient : ndarray, shape (edges, m1)
-            Derivative by ``w``.
-        intercept_gradient : ndarray, shape (N, m1), or None
-            Derivative by ``intercepts``.
+        callable
+            Takes ``w``, shape (inputs, m1); returns the value, in nats, mean over observations, and its gradient.
         """
         from icdh import _kernels
 
-        self.evaluations += 1
-        effects, causes = self.effects[edges], self.causes[edges]
-        if self.bias:
-            variables = self._w2.shape[0]
-            effects = np.append(effects, np.arange(variables))
-            causes = np.append(causes, np.full(variables, variables))
-            w = np.concatenate([w, intercepts])
-        order = np.argsort(effects, kind="stable")
-        starts = np.searchsorted(effects[order], np.arange(self._w2.shape[0] + 1))
-        gradient, by_node = np.empty(w.shape), np.empty(w.shape)
-        value = _kernels.projected_least_squares(
-            self.features, self.precision, causes[order], starts, w[order], self._ridge, self._w2, by_node, self._work
-        )
-        gradient[order] = by_node
-        return value, gradient[: edges.size], gradient[edges.size :] if self.bias else None
+        nodes = self.every_node if nodes is None else nodes
+        effects, causes = self.effects[inputs], self.causes[inputs]
+        starts = np.append(np.searchsorted(effects, nodes), effects.size)
 
-    def adjacency(self, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        def value_and_gradient(w):
+            self._node_evaluations += nodes.size
+            gradient = np.empty(w.shape)
+            value = _kernels.projected_least_squares(
+                self.features, self.precision, nodes, causes, starts, w, self._ridge, self._w2, gradient, self._work
+            )
+            return value, gradient
+
+        return value_and_gradient
+
+    def adjacency(self, w: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Return the weighted adjacency matrix, A[i, n] = |w1[n, :, i]|."""
-        A = np.zeros((self.template.n_variables,) * 2)
-        A[self.causes[edges], self.effects[edges]] = np.linalg.norm(w, axis=1)
-        return A
+        A = np.zeros((self.features.shape[0], self.every_node.size))
+        A[self.causes[inputs], self.effects[inputs]] = np.linalg.norm(w, axis=1)
+        return A[: self.every_node.size]
 
-    def acyclicity(self, w: np.ndarray, edges: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return h of the weighted adjacency matrix and its derivative by the weights of the edges.
+    def acyclicity(self, w: np.ndarray, inputs: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return h of the weighted adjacency matrix and its derivative by the weights of the inputs.
 
         With A[i, n]^2 = sum over h of w1[n, h, i]^2, dh/dw1[n, h, i] = (dh/dA)[i, n] / A[i, n] w1[n, h, i].
         """
-        A = self.adjacency(w, edges)
+        A = self.adjacency(w, inputs)
         h, dh_dA = acyclicity(A)
-        ratio = np.divide(dh_dA, A, out=np.zeros_like(A), where=A > 0.0)
-        return h, ratio[self.causes[edges], self.effects[edges], np.newaxis] * w
+        ratio = np.zeros((self.features.shape[0], self.every_node.size))
+        np.divide(dh_dA, A, out=ratio[: self.every_node.size], where=A > 0.0)
+        return h, ratio[self.causes[inputs], self.effects[inputs], np.newaxis] * w
 
-    def smooth_part(self, w, edges, intercepts, rho, alpha):
-        """Return the augmented Lagrangian without its l1 term, with its derivatives by ``w`` and ``intercepts``."""
-        value, gradient, intercept_gradient = self.loss_and_gradient(w, edges, intercepts)
-        value += 0.5 * self.l2 * np.vdot(w, w)
-        gradient += self.l2 * w
-        if rho > 0.0 or alpha > 0.0:
-            h, dh = self.acyclicity(w, edges)
-            value += alpha * h + 0.5 * rho * h * h
-            gradient += (alpha + rho * h) * dh
-        return value, gradient, intercept_gradient
+    def lagrangian(self, inputs, rho=0.0, alpha=0.0, nodes=None) -> Callable:
+        """Return the augmented Lagrangian without its l1 term; arguments and result as of `loss`."""
+        loss = self.loss(inputs, nodes)
+        l2 = self.l2 * self.is_edge[inputs, np.newaxis]
 
-    def objective(self, w: np.ndarray, edges: np.ndarray, intercepts: np.ndarray | None = None) -> float:
+        def value_and_gradient(w):
+            value, gradient = loss(w)
+            value += 0.5 * np.vdot(w, l2 * w)
+            gradient += l2 * w
+            if rho > 0.0 or alpha > 0.0:
+                h, dh = self.acyclicity(w, inputs)
+                value += alpha * h + 0.5 * rho * h * h
+                gradient += (alpha + rho * h) * dh
+            return value, gradient
+
+        return value_and_gradient
+
+    def objective(self, w: np.ndarray, inputs: np.ndarray) -> float:
         """Return the regularised objective without the terms in h."""
-        return self.smooth_part(w, edges, intercepts, 0.0, 0.0)[0] + self.l1 * np.abs(w).sum()
+        return float(self.lagrangian(inputs)(w)[0] + self.l1 * np.abs(w[self.is_edge[inputs]]).sum())
 
-    def minimise(self, w, edges, intercepts, rho, alpha, tolerance):
-        """Minimise the augmented Lagrangian over the weights of the edges and the hidden intercepts by L-BFGS-B.
+    def minimise(self, w, inputs, tolerance, rho=0.0, alpha=0.0, nodes=None):
+        """Minimise the augmented Lagrangian over the weights of the inputs by L-BFGS-B.
 
         Parameters
         ----------
-        w : ndarray, shape (edges, m1)
+        w : ndarray, shape (inputs, m1)
             Where to start.
-        edges : ndarray of int
-            The edges that may be present.
-        intercepts : ndarray, shape (N, m1), or None
-            Where to start.
-        rho, alpha : float
-            Penalty weight and multiplier.
+        inputs : ndarray of int
+            The inputs that may be present, of these nodes only.
         tolerance : float
             Relative decrease at which to stop.
+        rho, alpha : float
+            Penalty weight and multiplier.
+        nodes : ndarray of int, optional
+            The nodes to sum over; by default all.
 
         Returns
         -------
-        w, intercepts
+        w : ndarray, shape (inputs, m1)
             The minimum.
         result : OptimizeResult
             What SciPy says of it.
         """
-        split = SplitVector(w.shape, self.units(edges), self.l1)
-        start = split.vector(w, intercepts)
+        split = SplitVector(self.is_edge[inputs], self.units[inputs], self.l1)
+        start = split.vector(w)
         if start.size == 0:
-            return w, intercepts, OptimizeResult(status=0, message="NO UNKNOWNS")
-
-        def value_and_gradient(theta):
-            w, intercepts = split.weights(theta)
-            value, *gradients = self.smooth_part(w, edges, intercepts, rho, alpha)
-            return value + split.lasso(theta), split.gradient(*gradients)
-
+            return w, OptimizeResult(status=0, message="NO UNKNOWNS")
         result = minimize(
-            value_and_gradient,
+            split.penalised(self.lagrangian(inputs, rho, alpha, nodes)),
             start,
             jac=True,
             method="L-BFGS-B",
-            bounds=split.bounds(),
+            bounds=split.bounds(start.size),
             options={"ftol": tolerance, "gtol": GRADIENT_TOLERANCE, "maxiter": 15_000, "maxfun": 1_000_000},
         )
-        return *split.weights(result.x), result
+        return split.weights(result.x), result
 
 
 class SplitVector:
-    """The flat vector of L-BFGS-B: W1+ and W1- of the edges, then the hidden intercepts, each in its unit.
+    """The flat vector of L-BFGS-B: W1+ (or, of intercepts, W1), then W1- of the edges, each in its unit.
 
     Parameters
     ----------
-    shape : tuple
-        (edges, m1).
-    units : ndarray, shape (edges, 1) or (edges + N, 1)
+    is_edge : ndarray of bool, shape (inputs,)
+        Edges are split in two non-negative parts; intercepts are free.
+    units : ndarray, shape (inputs,)
         Weight = unit times entry of the vector.
     l1 : float
-        The lasso penalty.
+        The lasso penalty on edges.
     """
 
-    def __init__(self, shape, units, l1):
-        self.shape = shape
-        self.size = shape[0] * shape[1]
-        self.units, self.intercept_units = units[: shape[0]], units[shape[0] :]
+    def __init__(self, is_edge, units, l1):
+        self.is_edge = is_edge
+        self.units = units[:, np.newaxis]
+        self.edge_units = self.units[is_edge]
         self.l1 = l1
 
-    def vector(self, w, intercepts):
-        """Return the vector of the weights and intercepts."""
-        scaled = (w / self.units).ravel()
-        rest = [] if intercepts is None else (intercepts / self.intercept_units).ravel()
-        return np.concatenate([np.maximum(scaled, 0.0), np.maximum(-scaled, 0.0), rest])
+    def vector(self, w: np.ndarray) -> np.ndarray:
+        """Return the vector of the weights, shape (inputs, m1)."""
+        first = w / self.units
+        second = np.maximum(-first[self.is_edge], 0.0)
+        first[self.is_edge] = np.maximum(first[self.is_edge], 0.0)
+        return np.concatenate([first.ravel(), second.ravel()])
 
-    def weights(self, theta):
-        """Return the weights of the edges and the intercepts, None where there are none."""
-        positive, negative, rest = np.split(theta, [self.size, 2 * self.size])
-        w = (positive - negative).reshape(self.shape) * self.units
-        return w, (rest.reshape(-1, self.shape[1]) * self.intercept_units if self.intercept_units.size else None)
+    def weights(self, theta: np.ndarray) -> np.ndarray:
+        """Return the weights of the vector, shape (inputs, m1)."""
+        first, second = self._parts(theta)
+        w = first * self.units
+        w[self.is_edge] -= second * self.edge_units
+        return w
 
-    def lasso(self, theta):
-        """Return l1 times the sum of both parts of W1."""
-        parts = theta[: 2 * self.size].reshape(2, *self.shape)
-        return self.l1 * np.vdot(parts.sum(axis=(0, 2)), self.units)
+    def penalised(self, smooth: Callable) -> Callable:
+        """Return a function of the vector: a function of the weights and its gradient plus the l1 term."""
 
-    def gradient(self, by_w, by_intercepts):
-        """Return the derivative by the vector, that of the l1 term included."""
-        rest = [] if by_intercepts is None else (by_intercepts * self.intercept_units).ravel()
-        positive = (self.l1 + by_w) * self.units
-        negative = (self.l1 - by_w) * self.units
-        return np.concatenate([positive.ravel(), negative.ravel(), rest])
+        def value_and_gradient(theta):
+            first, second = self._parts(theta)
+            value, by_w = smooth(self.weights(theta))
+            lasso = np.vdot(first[self.is_edge] + second, np.broadcast_to(self.edge_units, second.shape))
+            by_first = by_w * self.units
+            by_second = self.l1 * self.edge_units - by_first[self.is_edge]
+            by_first[self.is_edge] += self.l1 * self.edge_units
+            return value + self.l1 * lasso, np.concatenate([by_first.ravel(), by_second.ravel()])
 
-    def bounds(self):
-        """Return the bounds: both parts of W1 are non-negative."""
-        intercepts = self.intercept_units.size * self.shape[1]
-        lower = np.concatenate([np.zeros(2 * self.size), np.full(intercepts, -np.inf)])
-        return Bounds(lower, np.full(lower.size, np.inf))
+        return value_and_gradient
+
+    def bounds(self, size: int) -> Bounds:
+        """Return the bounds: both parts of the weights of edges are non-negative."""
+        units = size // max(1, self.is_edge.size + np.count_nonzero(self.is_edge))
+        first = np.where(np.repeat(self.is_edge, units), 0.0, -np.inf)
+        lower = np.concatenate([first, np.zeros(size - first.size)])
+        return Bounds(lower, np.full(size, np.inf))
+
+    def _parts(self, theta):
+        units = theta.size // (self.is_edge.size + np.count_nonzero(self.is_edge))
+        first = theta[: self.is_edge.size * units].reshape(-1, units)
+        return first, theta[first.size :].reshape(-1, units)
 
 
 def fit_means(
@@ -321,13 +331,13 @@ def fit_means(
     Algorithm 3, its inner loop ended as soon as h < c h_previous (as printed it does not end).
     """
     problem = MeanProblem(X, scale, weights, forbidden_edges, l1, l2)
-    w, edges, intercepts = problem.edge_weights(weights), problem.every_edge, weights.hidden_bias
+    w, inputs = problem.input_weights(weights), problem.every_input
     rho, alpha, h_previous = 1.0, 0.0, np.inf
     while True:
         while True:
-            w, intercepts, result = problem.minimise(w, edges, intercepts, rho, alpha, SEARCH_TOLERANCE)
-            w, edges = _present(w, edges)
-            h = problem.acyclicity(w, edges)[0]
+            w, result = problem.minimise(w, inputs, SEARCH_TOLERANCE, rho, alpha)
+            w, inputs = _present(problem, w, inputs)
+            h = problem.acyclicity(w, inputs)[0]
             if h <= PROGRESS * h_previous or rho >= rho_max:
                 break
             rho *= GROWTH
@@ -336,65 +346,60 @@ def fit_means(
         if h <= max(h_tol, DECIDED_H) or rho >= rho_max:
             break
     if h <= DECIDED_H:
-        w, edges = _without_cycles(problem, w, edges)
-        w, edges, intercepts, result = _minimise_on_dag(problem, w, edges, intercepts)
-        h = problem.acyclicity(w, edges)[0]
-    return _mean_step(problem, w, edges, intercepts, h, rho, alpha, result)
+        w, inputs, result = _minimise_on_dag(problem, *_without_cycles(problem, w, inputs))
+        h = problem.acyclicity(w, inputs)[0]
+    evaluations = problem.evaluations
+    objective, network = problem.objective(w, inputs), problem.network(w, inputs)
+    return MeanStep(network, objective, h, rho, alpha, evaluations, int(result.status), str(result.message))
 
 
-def _minimise_on_dag(problem, w, edges, intercepts):
-    """Minimise over the edges of a DAG, adding edges that lower the objective and close no cycle until none is left."""
+def _present(problem, w, inputs):
+    """Drop edges of zero weight."""
+    present = ~problem.is_edge[inputs] | (np.abs(w).max(axis=1, initial=0.0) > 0.0)
+    return w[present], inputs[present]
+
+
+def _without_cycles(problem, w, inputs):
+    """Drop every edge that closes a cycle of edges with larger weights."""
+    dag = break_cycles(problem.adjacency(w, inputs)).adjacency
+    is_edge = problem.is_edge[inputs]
+    keep = ~is_edge
+    keep[is_edge] = dag[problem.causes[inputs[is_edge]], problem.effects[inputs[is_edge]]] > 0.0
+    return w[keep], inputs[keep]
+
+
+def _minimise_on_dag(problem, w, inputs):
+    """Minimise on a DAG, node by node, and add edges that lower the objective and close no cycle until none is left."""
+    nodes = problem.every_node
+    worst = OptimizeResult(status=0, message="NO UNKNOWNS")
     for _ in range(MAX_ADDITIONS):
-        w, intercepts, result = problem.minimise(w, edges, intercepts, 0.0, 0.0, FINAL_TOLERANCE)
-        w, edges = _present(w, edges)
-        added = _missing_edges(problem, w, edges, intercepts)
+        for n in nodes:
+            own = np.flatnonzero(problem.effects[inputs] == n)
+            w[own], result = problem.minimise(w[own], inputs[own], FINAL_TOLERANCE, nodes=np.array([n]))
+            if own.size > 0 and result.status >= worst.status:
+                worst = result
+        w, inputs = _present(problem, w, inputs)
+        added = _missing_edges(problem, w, inputs)
         if added.size == 0:
             break
-        edges, order = np.unique(np.concatenate([edges, added]), return_index=True)
+        inputs, order = np.unique(np.concatenate([inputs, added]), return_index=True)
         w = np.concatenate([w, np.zeros((added.size, w.shape[1]))])[order]
-    return w, edges, intercepts, result
+        nodes = np.unique(problem.effects[added])
+    return w, inputs, worst
 
 
-def _missing_edges(problem, w, edges, intercepts):
+def _missing_edges(problem, w, inputs):
     """Return the absent edges that would lower the objective, the best first, unless they close a cycle.
 
     An absent edge is optimal as long as no derivative by its weights exceeds the lasso penalty.
     """
-    every = np.zeros((problem.every_edge.size, w.shape[1]))
-    every[edges] = w
-    gradient = problem.smooth_part(every, problem.every_edge, intercepts, 0.0, 0.0)[1]
-    promise = np.abs(gradient).max(axis=1) - (1.0 + OPTIMALITY) * problem.l1
-    promise[edges] = 0.0
-    promise = np.maximum(promise, 0.0)
-    A = np.zeros((problem.template.n_variables,) * 2)
-    A[problem.causes, problem.effects] = promise
-    A[problem.causes[edges], problem.effects[edges]] = 1.0 + promise.max(initial=0.0)
-    dag = break_cycles(A).adjacency
-    return np.flatnonzero((promise > 0.0) & (dag[problem.causes, problem.effects] > 0.0))
-
-
-def _present(w, edges):
-    """Drop edges of zero weight."""
-    present = np.abs(w).max(axis=1, initial=0.0) > 0.0
-    return w[present], edges[present]
-
-
-def _without_cycles(problem, w, edges):
-    """Drop every edge that closes a cycle of edges with larger weights."""
-    dag = break_cycles(problem.adjacency(w, edges)).adjacency
-    keep = dag[problem.causes[edges], problem.effects[edges]] > 0.0
-    return w[keep], edges[keep]
-
-
-def _mean_step(problem, w, edges, intercepts, h, rho, alpha, result: OptimizeResult) -> MeanStep:
-    evaluations = problem.evaluations
-    return MeanStep(
-        problem.network(w, edges, intercepts),
-        problem.objective(w, edges, intercepts),
-        h,
-        rho,
-        alpha,
-        evaluations,
-        int(result.status),
-        str(result.message),
-    )
+    every = np.zeros((problem.every_input.size, w.shape[1]))
+    every[inputs] = w
+    gradient = problem.lagrangian(problem.every_input)(every)[1]
+    promise = np.maximum(np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + OPTIMALITY) * problem.l1, 0.0)
+    promise[inputs] = 0.0
+    strength = promise.copy()
+    strength[inputs] = 1.0 + promise.max(initial=0.0)
+    dag = break_cycles(problem.adjacency(strength[:, np.newaxis], problem.every_input)).adjacency
+    edges = np.flatnonzero(promise > 0.0)
+    return edges[dag[problem.causes[edges], problem.effects[edges]] > 0.0]

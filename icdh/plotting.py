@@ -15,8 +15,8 @@ NODE_RADIUS = 0.29  # in units of the layout
 WAYPOINT_WIDTH = 0.6  # the room that an edge takes when it crosses a row
 EDGE_COLOR = "#44546a"
 MARGIN = 0.5  # of the picture, in units of the layout, an inch each
-EDGE_WIDTHS = (0.8, 3.5)  # points, of the weakest and the strongest edge
-DEEPEST_LAYERS = 1.5  # more rows than this times sqrt(N) make a tangle: use the circle
+EDGE_WIDTHS = (0.7, 2.6)  # points, of the weakest and the strongest edge
+DEEPEST_LAYERS = 2.0  # more rows than this times sqrt(N) make a tangle: use the circle
 SWEEPS = 12  # passes over the layers that shorten edges; the order settles after a few
 
 

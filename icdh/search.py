@@ -16,7 +16,11 @@ Graph = tuple[tuple[int, ...], ...]
 
 
 class Move(NamedTuple):
-    """One step of the search: what was done to the edge cause -> effect, and by how much the score fell."""
+    """One step of the search, and by how much the score fell.
+
+    The kind is "insert", "delete" or "reverse" of the edge cause -> effect, or "detach" of the effect from all its
+    causes (``cause`` then repeats it).
+    """
 
     kind: str
     cause: int
@@ -95,7 +99,8 @@ class _Climber:
     def escape(self, graph, node):
         """Take all parents from a node, climb while it stays a source, then climb freely."""
         detached = tuple(() if j == node else parents for j, parents in enumerate(graph))
-        moves = [Move("delete", cause, node, np.nan) for cause in graph[node]]
+        before, after = self.scores([(node, graph[node]), (node, ())])
+        moves = [Move("detach", node, node, before - after)]
         source = self.forbidden.copy()
         source[:, node] = True
         detached, first = self._climb_once(detached, source)

@@ -141,7 +141,7 @@ def fit_two_phase(
     if forbidden_edges is None:
         forbidden_edges = np.eye(variables, dtype=bool)
     if initial is None:
-        initial = initial_weights(variables, hidden_units, bias, np.random.default_rng(random_state))
+        initial = initial_weights(X, hidden_units, bias, np.random.default_rng(random_state))
     weights, best, history, converged, interrupted = initial, None, [], False, False
     scale = np.ones(X.shape)
     with single_blas_thread():
@@ -163,7 +163,9 @@ def fit_two_phase(
             if best is None:
                 raise
             interrupted = True
-    return TwoPhaseResult(best_weights, history, best.nll, best.round, converged and best.h <= h_tol, interrupted)
+    return TwoPhaseResult(
+        best_weights, history, best.nll, best.round, converged and not interrupted and best.h <= h_tol, interrupted
+    )
 
 
 def _record(number, value, step, seconds):

@@ -24,3 +24,9 @@ def hetero_chain(rng, m=300):
     x1 = 2 * np.tanh(x0) + (0.3 + 0.6 * (x0 > 0)) * rng.normal(size=m)
     x2 = 1.5 * np.sin(x1) + (0.2 + 0.3 * np.abs(x1)) * rng.normal(size=m)
     return np.column_stack([x0, x1, x2])
+
+
+def random_dag(rng, n, density):
+    """A binary DAG whose possible edges appear with the given probability, in a random order of the variables."""
+    order = rng.permutation(n)
+    return np.triu(rng.random((n, n)) < density, k=1).astype(np.int8)[np.ix_(order, order)]

@@ -5,6 +5,7 @@ Everything accepts complex weights, so that a derivative is the imaginary part o
 """
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 
@@ -97,3 +98,133 @@ def complex_step(function, weights, names):
             shifted[name][index] += 1j * STEP
             gradient[name][index] = np.imag(function(shifted)) / STEP
     return gradient
+
+
+def node_model(x, theta, units):
+    """Mean and variance of the node model of icdh.evidence at one observation of its parents."""
+    p, m = len(x), units
+    w1, b1 = theta[: p * m], theta[p * m : (p + 1) * m]
+    b2, w2 = theta[(p + 1) * m], theta[(p + 1) * m + 1 : (p + 2) * m + 1]
+    b3, w3 = theta[(p + 2) * m + 1], theta[(p + 2) * m + 2 :]
+    s = [np.tanh(b1[h] + sum(w1[j * m + h] * x[j] for j in range(p))) for h in range(m)]
+    mean = b2 + sum(w2[h] * s[h] for h in range(m))
+    log_variance = b3 + sum(w3[h] * s[h] for h in range(m))
+    if abs(log_variance.real) > 30:
+        log_variance = 30.0 * np.sign(log_variance.real)
+    return mean, 1e-5 + np.exp(log_variance)
+
+
+def node_objective(x, y, theta, penalty, units):
+    """F of icdh.evidence."""
+    total = 0.5 * sum(penalty[k] * theta[k] ** 2 for k in range(len(theta)))
+    for r in range(len(y)):
+        mean, variance = node_model(x[r], theta, units)
+        total = total + 0.5 * np.log(variance) + (y[r] - mean) ** 2 / (2 * variance)
+    return total
+
+
+def complex_step_gradient(function, theta):
+    """Derivatives of a real-analytic function of theta, exact to the last digits."""
+    return np.array([function(theta + 1j * STEP * unit).imag / STEP for unit in np.eye(len(theta))])
+
+
+def node_fisher(x, theta, penalty, units):
+    """Sum over observations of dmu dmu^T / v + dv dv^T / (2 v^2), plus the penalties."""
+    fisher = np.diag(penalty)
+    for row in x:
+        _, v = node_model(row, theta, units)
+        dmu = complex_step_gradient(lambda t, row=row: node_model(row, t, units)[0] + 0j, theta)
+        dv = complex_step_gradient(lambda t, row=row: node_model(row, t, units)[1] + 0j, theta)
+        fisher = fisher + np.outer(dmu, dmu) / v + np.outer(dv, dv) / (2 * v**2)
+    return fisher
+
+
+def descendants(G, i):
+    """Variable i and all that it causes."""
+    found, waiting = {i}, [i]
+    while waiting:
+        k = waiting.pop()
+        new = {j for j in range(len(G)) if G[k][j]} - found
+        found |= new
+        waiting.extend(new)
+    return found
+
+
+def simple_paths(G, i, j):
+    """All paths from i to j that visit no variable twice, whatever the directions of their edges."""
+    waiting, paths = [[i]], []
+    while waiting:
+        path = waiting.pop()
+        if path[-1] == j:
+            paths.append(path)
+            continue
+        waiting.extend([*path, k] for k in range(len(G)) if k not in path and (G[path[-1]][k] or G[k][path[-1]]))
+    return paths
+
+
+def is_directed(G, path):
+    return all(G[a][b] for a, b in pairwise(path))
+
+
+def is_blocked(G, path, Z):
+    """d-separation by definition, for one path."""
+    for a, b, c in zip(path, path[1:], path[2:], strict=False):
+        collider = G[a][b] and G[c][b]
+        if (collider and not descendants(G, b) & Z) or (not collider and b in Z):
+            return True
+    return False
+
+
+def is_valid_adjustment(G, i, j, Z):
+    """Whether adjusting for Z gives the effect on j of an intervention on i (Peters and Bühlmann, Section 2)."""
+    paths = simple_paths(G, i, j)
+    directed = [path for path in paths if is_directed(G, path)]
+    forbidden = set().union(*(descendants(G, k) for path in directed for k in path[1:]))
+    return not forbidden & Z and all(is_blocked(G, path, Z) for path in paths if path not in directed)
+
+
+def sid(H, G):
+    """Structural intervention distance from the true G to the estimated H, by its definition."""
+    errors = 0
+    for i in range(len(G)):
+        parents = {k for k in range(len(G)) if H[k][i]}
+        for j in range(len(G)):
+            if j == i:
+                continue
+            if j in parents:
+                errors += j in descendants(G, i)
+            else:
+                errors += not is_valid_adjustment(G, i, j, parents)
+    return errors
+
+
+def published_auprc(W, G):
+    """The published area: edges of at least every weight that occurs, joined by straight lines."""
+    points = []
+    for t in sorted({abs(w) for w in W.flatten()}):
+        found = (abs(W) >= t) & (W != 0)
+        right = (found & (G != 0)).sum()
+        if found.any():
+            points.append((right / (G != 0).sum(), right / found.sum()))
+    return sum((a[0] - b[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+
+
+def sortability(statistic, G):
+    """Share of paths along which a statistic increases: pairs of variables, for every length of paths between them."""
+    increasing, total = 0, 0
+    for i in range(len(G)):
+        for j in range(len(G)):
+            for _ in {len(path) for path in simple_paths(G, i, j) if len(path) > 1 and is_directed(G, path)}:
+                total += 1
+                increasing += 0.5 if statistic[i] == statistic[j] else float(statistic[i] < statistic[j])
+    return increasing / total
+
+
+def explained_variance(X):
+    """R2 of every variable regressed on all others."""
+    shares = []
+    for n in range(X.shape[1]):
+        others = np.column_stack([np.ones(len(X)), np.delete(X, n, axis=1)])
+        residual = X[:, n] - others @ np.linalg.lstsq(others, X[:, n], rcond=None)[0]
+        shares.append(1 - residual.var() / X[:, n].var())
+    return shares

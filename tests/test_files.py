@@ -4,7 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from icdh.files import read_graph, read_table, replace_on_success, write_graph
+from icdh.files import read_graph, read_table, replace_on_success, write_graph, write_table
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 NAMES = ["a, b", 'say "c"', "ä"]
@@ -215,3 +215,14 @@ def test_a_folder_without_permission_is_an_os_error(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="no permission"):
         write_graph(tmp_path / "graph.csv", A, NAMES)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv"])
+def test_a_table_reads_back_exactly(tmp_path, name):
+    values = np.random.default_rng(0).normal(size=(20, 3)) * [1e-300, 1, 1e300]
+    write_table(tmp_path / name, values, NAMES)
+    table = read_table(tmp_path / name)
+    assert table.columns == NAMES
+    np.testing.assert_array_equal(table.values, values)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        write_table(tmp_path / "nowhere" / name, values, NAMES)

@@ -97,9 +97,10 @@ def test_known_value_of_a_standard_normal_table():
 
 def test_self_loops_are_no_inputs():
     rng = np.random.default_rng(7)
-    weights = initial_weights(4, 3, True, rng)
+    X = rng.normal(size=(9, 4))
+    weights = initial_weights(X, 3, True, rng)
     assert np.all(np.diagonal(weights.adjacency()) == 0.0)
-    gradient = nll_and_gradient(rng.normal(size=(9, 4)), weights)[1]
+    gradient = nll_and_gradient(X, weights)[1]
     assert np.all(gradient.w1[np.arange(4), :, np.arange(4)] == 0.0)
 
 

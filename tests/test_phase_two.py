@@ -20,25 +20,21 @@ def problem_and_weights(rng, m=8, n=4, m1=3, bias=True, forbidden=None, l2=0.05)
 
 def assert_objective_is_exact(X, scale, weights, problem, rho, alpha, rtol=1e-8):
     """Value and gradient of the augmented Lagrangian against slow loops, at the W2 that the problem found."""
-    edges = problem.every_edge
-    w = problem.edge_weights(weights)
-    value, by_w, by_intercepts = problem.smooth_part(w, edges, weights.hidden_bias, rho, alpha)
-    network = problem.network(w, edges, weights.hidden_bias)
+    w = problem.input_weights(weights)
+    value, by_w = problem.lagrangian(problem.every_input, rho, alpha)(w)
+    network = problem.network(w, problem.every_input)
 
     def slow(entries):
         return naive.phase_two_objective(X, scale, entries, 0.0, 0.05, rho, alpha)
 
-    names = ("w1", "w2") + (("hidden_bias", "output_bias") if problem.bias else ())
+    names = ("w1", "w2") + (("hidden_bias", "output_bias") if weights.hidden_bias is not None else ())
     expected = naive.complex_step(slow, network, names)
     assert value == pytest.approx(slow(naive.as_dict(network)), rel=1e-11)
-    largest = np.abs(expected["w1"]).max()
-    np.testing.assert_allclose(
-        by_w, expected["w1"][problem.effects, :, problem.causes], rtol=rtol, atol=rtol * largest + 1e-12
-    )
-    np.testing.assert_allclose(expected["w2"], 0.0, atol=1e-8 * max(1.0, abs(value)))
-    if problem.bias:
-        np.testing.assert_allclose(expected["output_bias"], 0.0, atol=1e-8 * max(1.0, abs(value)))
-        np.testing.assert_allclose(by_intercepts, expected["hidden_bias"], rtol=rtol, atol=rtol * largest + 1e-12)
+    inputs = expected["w1"] if "hidden_bias" not in names else np.dstack([expected["w1"], expected["hidden_bias"]])
+    inputs = inputs[problem.effects, :, problem.causes]
+    np.testing.assert_allclose(by_w, inputs, rtol=rtol, atol=rtol * np.abs(inputs).max() + 1e-12)
+    for name in set(names) & {"w2", "output_bias"}:
+        np.testing.assert_allclose(expected[name], 0.0, atol=1e-8 * max(1.0, abs(value)))
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -62,9 +58,7 @@ def test_gradient_where_units_are_saturated():
     X, _, weights, problem = problem_and_weights(rng)
     weights = dataclasses.replace(weights, w1=weights.w1 * 2000.0)
     assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
-    value, by_w, _ = problem.smooth_part(
-        problem.edge_weights(weights), problem.every_edge, weights.hidden_bias, 1.0, 0.0
-    )
+    value, by_w = problem.lagrangian(problem.every_input, 1.0, 0.0)(problem.input_weights(weights))
     assert np.isfinite(value)
     assert np.isfinite(by_w).all()
 
@@ -77,11 +71,15 @@ def test_gradient_with_columns_in_tiny_and_huge_units(unit):
     X, scale = X * columns, scale * columns
     weights = dataclasses.replace(weights, w1=weights.w1 / columns)
     problem = MeanProblem(X, scale, weights, np.eye(4, dtype=bool), 0.03, 0.05)
-    by_w = problem.smooth_part(problem.edge_weights(weights), problem.every_edge, weights.hidden_bias, 0.0, 0.0)[1]
-    network = problem.network(problem.edge_weights(weights), problem.every_edge, weights.hidden_bias)
-    expected = naive.complex_step(
-        lambda w: naive.phase_two_objective(X, scale, w, 0.0, 0.05, 0.0, 0.0), network, ("w1",)
-    )["w1"][problem.effects, :, problem.causes]
+    w = problem.input_weights(weights)
+    by_w = problem.lagrangian(problem.every_input)(w)[1]
+    derivatives = naive.complex_step(
+        lambda entries: naive.phase_two_objective(X, scale, entries, 0.0, 0.05, 0.0, 0.0),
+        problem.network(w, problem.every_input),
+        ("w1", "hidden_bias"),
+    )
+    inputs = np.dstack([derivatives["w1"], derivatives["hidden_bias"]])
+    expected = inputs[problem.effects, :, problem.causes]
     np.testing.assert_allclose(by_w, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
 
@@ -89,16 +87,11 @@ def test_the_split_vector_is_the_augmented_lagrangian():
     """The flat function that L-BFGS-B sees, l1 term and units included, against differences."""
     rng = np.random.default_rng(5)
     _, _, weights, problem = problem_and_weights(rng)
-    edges = problem.every_edge[::2]
-    split = SplitVector((edges.size, 3), problem.units(edges), problem.l1)
-
-    def function(theta):
-        w, intercepts = split.weights(theta)
-        value, *gradients = problem.smooth_part(w, edges, intercepts, 2.0, 0.3)
-        return value + split.lasso(theta), split.gradient(*gradients)
-
-    theta = split.vector(problem.edge_weights(weights)[::2], weights.hidden_bias)
-    theta[: 2 * split.size] += rng.uniform(0.1, 0.2, size=2 * split.size)
+    inputs = problem.every_input[::2]
+    split = SplitVector(problem.is_edge[inputs], problem.units[inputs], problem.l1)
+    function = split.penalised(problem.lagrangian(inputs, 2.0, 0.3))
+    theta = split.vector(problem.input_weights(weights)[::2])
+    theta += rng.uniform(0.1, 0.2, size=theta.size)
     gradient = function(theta)[1]
     for k in rng.choice(theta.size, size=30, replace=False):
         step = np.zeros(theta.size)
@@ -111,19 +104,34 @@ def test_the_split_vector_is_the_augmented_lagrangian():
 def test_vector_and_weights_are_inverse():
     rng = np.random.default_rng(6)
     _, _, weights, problem = problem_and_weights(rng)
-    w = problem.edge_weights(weights)
-    split = SplitVector(w.shape, problem.units(problem.every_edge), 0.1)
-    back, intercepts = split.weights(split.vector(w, weights.hidden_bias))
-    np.testing.assert_allclose(back, w, rtol=1e-14)
-    np.testing.assert_allclose(intercepts, weights.hidden_bias, rtol=1e-14)
-    assert (split.vector(w, weights.hidden_bias)[: 2 * w.size] >= 0).all()
-    absolute = np.abs(w).sum() * 0.1
-    assert split.lasso(split.vector(w, weights.hidden_bias)) == pytest.approx(absolute)
+    w = problem.input_weights(weights)
+    split = SplitVector(problem.is_edge, problem.units, 0.1)
+    theta = split.vector(w)
+    np.testing.assert_allclose(split.weights(theta), w, rtol=1e-14)
+    bounds = split.bounds(theta.size)
+    assert np.all((theta >= bounds.lb) & (theta <= bounds.ub))
+    assert np.isneginf(bounds.lb).sum() == weights.hidden_bias.size
+    value = split.penalised(lambda w: (0.0, np.zeros_like(w)))(theta)[0]
+    assert value == pytest.approx(0.1 * np.abs(w[problem.is_edge]).sum())
+
+
+def test_the_loss_is_the_sum_over_nodes():
+    rng = np.random.default_rng(14)
+    _, _, weights, problem = problem_and_weights(rng)
+    w = problem.input_weights(weights)
+    value, gradient = problem.loss(problem.every_input)(w)
+    parts = []
+    for n in range(4):
+        own = np.flatnonzero(problem.effects == n)
+        part, by_own = problem.loss(own, np.array([n]))(w[own])
+        parts.append(part)
+        np.testing.assert_allclose(by_own, gradient[own], rtol=1e-12)
+    assert value == pytest.approx(sum(parts), rel=1e-12)
 
 
 def fit(X, noise_scale=1.0, forbidden=None, l1=0.01, l2=0.01, seed=0, weights=None):
     n = X.shape[1]
-    weights = weights or initial_weights(n, 5, False, np.random.default_rng(seed))
+    weights = weights or initial_weights(X, 5, False, np.random.default_rng(seed))
     forbidden = np.zeros((n, n), dtype=bool) if forbidden is None else forbidden
     return fit_means(X, np.full(X.shape, noise_scale), weights, forbidden, l1, l2, 1e-8, 1e16)
 
@@ -149,9 +157,9 @@ def test_with_one_allowed_edge_it_finds_the_minimum_that_a_naive_search_finds():
     rng = np.random.default_rng(9)
     X = hetero_chain(rng, 40)[:, :2]
     forbidden = np.array([[True, False], [True, True]])
-    template = initial_weights(2, 2, False, rng)
+    template = initial_weights(X, 2, False, rng)
     ours = min(
-        fit_means(X, np.ones(X.shape), initial_weights(2, 2, False, np.random.default_rng(s)), forbidden,
+        fit_means(X, np.ones(X.shape), initial_weights(X, 2, False, np.random.default_rng(s)), forbidden,
                   0.05, 0.1, 1e-8, 1e16).objective
         for s in range(5)
     )  # fmt: skip

@@ -18,7 +18,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def result(table):
-    return fit_two_phase(table, random_state=0)
+    return fit_two_phase(table, random_state=1)
 
 
 def test_weights_likelihood_and_history_belong_to_the_same_round(table, result):
@@ -43,7 +43,7 @@ def test_rounds_lower_the_likelihood_until_they_do_not(result):
 
 
 def test_same_seed_same_bits(table, result):
-    again = fit_two_phase(table, random_state=0)
+    again = fit_two_phase(table, random_state=1)
     for field in dataclasses.fields(again.weights):
         np.testing.assert_array_equal(getattr(again.weights, field.name), getattr(result.weights, field.name))
 
@@ -51,14 +51,14 @@ def test_same_seed_same_bits(table, result):
 def test_the_global_generator_is_neither_read_nor_moved(table, result):
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    fit_two_phase(table, random_state=0, max_rounds=1)
+    fit_two_phase(table, random_state=1, max_rounds=1)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
 @pytest.mark.parametrize("noise", ["equal", "heteroscedastic"])
 def test_permuted_columns_give_the_permuted_graph(table, noise):
     order = np.array([2, 0, 1])
-    initial = initial_weights(3, 10, False, np.random.default_rng(1))
+    initial = initial_weights(table, 10, False, np.random.default_rng(1))
     permuted = dataclasses.replace(
         initial, w1=initial.w1[np.ix_(order, range(10), order)], w2=initial.w2[order], w3=initial.w3[order]
     )
@@ -70,7 +70,7 @@ def test_permuted_columns_give_the_permuted_graph(table, noise):
 
 
 def test_equal_noise_is_one_round_with_scale_one(table):
-    result = fit_two_phase(table, noise="equal", random_state=0)
+    result = fit_two_phase(table, noise="equal", random_state=1)
     assert len(result.history) == 1
     assert result.converged
     assert np.all(result.weights.w3 == 0)
@@ -79,14 +79,14 @@ def test_equal_noise_is_one_round_with_scale_one(table):
 
 def test_heteroscedastic_fits_better_than_unequal_than_equal(table):
     values = [
-        fit_two_phase(table, noise=noise, random_state=0).nll for noise in ("heteroscedastic", "unequal", "equal")
+        fit_two_phase(table, noise=noise, random_state=1).nll for noise in ("heteroscedastic", "unequal", "equal")
     ]
     assert values[0] < values[1] < values[2]
 
 
 def test_the_callback_sees_every_round(table):
     seen = []
-    result = fit_two_phase(table, random_state=0, max_rounds=2, callback=seen.append)
+    result = fit_two_phase(table, random_state=1, max_rounds=2, callback=seen.append)
     assert seen == result.history
 
 
@@ -95,7 +95,7 @@ def test_an_interrupt_returns_the_best_round_so_far(table):
         if record.round == 2:
             raise KeyboardInterrupt
 
-    result = fit_two_phase(table, random_state=0, callback=interrupt)
+    result = fit_two_phase(table, random_state=1, callback=interrupt)
     assert result.interrupted
     assert not result.converged
     assert len(result.history) == 2
@@ -108,17 +108,17 @@ def test_an_interrupt_before_the_first_round_is_raised(table, monkeypatch):
 
     monkeypatch.setattr(two_phase, "fit_means", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        fit_two_phase(table, random_state=0)
+        fit_two_phase(table, random_state=1)
 
 
 def test_fewer_rounds_than_needed_is_not_convergence(table):
-    assert not fit_two_phase(table, random_state=0, max_rounds=1).converged
+    assert not fit_two_phase(table, random_state=1, max_rounds=1).converged
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
 def test_extreme_units_raise_no_floating_point_error(table, unit):
     with np.errstate(all="raise", under="ignore"):
-        result = fit_two_phase(table * unit, random_state=0, max_rounds=2)
+        result = fit_two_phase(table * unit, random_state=1, max_rounds=2)
     assert np.isfinite(result.nll)
     assert np.isfinite(result.weights.adjacency()).all()
 

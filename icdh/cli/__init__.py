@@ -11,7 +11,7 @@ import warnings
 from importlib import import_module
 
 from icdh._version import __version__
-from icdh.exceptions import MissingExtraError
+from icdh.exceptions import ConvergenceWarning, DataWarning, MissingExtraError
 
 COMMANDS = ("fit", "direction", "simulate", "evaluate", "datasets")
 
@@ -46,6 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        for category in (ConvergenceWarning, DataWarning):
+            warnings.simplefilter("always", category)
         try:
             return args.run(args)
         except (ValueError, TypeError, OSError, MissingExtraError) as error:

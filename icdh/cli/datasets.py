@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from icdh.cli._help import HelpFormatter
+from icdh.datasets.tuebingen import LEFT_OUT
 from icdh.files import check_writable, graph_writer, write_graph, write_table
 
 DESCRIPTIONS = {
@@ -38,7 +39,7 @@ def _add_sachs(names):
 def _add_tuebingen(names):
     parser = names.add_parser("tuebingen", help=DESCRIPTIONS["tuebingen"], formatter_class=HelpFormatter)
     parser.add_argument("folder", help="folder to write pair0001.csv ..., and the directions in pairs.csv, to")
-    parser.add_argument("--subset", choices=("loci-99", "cdt-99", "all"), default="loci-99", help="which pairs")
+    parser.add_argument("--subset", choices=LEFT_OUT, default="loci-99", help="which pairs")
     parser.add_argument(
         "--data-home", metavar="FOLDER", help="folder of the raw files; else $ICDH_DATA_HOME or a cache"
     )

@@ -5,8 +5,10 @@ import argparse
 from icdh.cli._help import HelpFormatter
 from icdh.estimator import ICDH, NOISE, SCALING
 from icdh.files import LabelledTable, check_writable, graph_writer, read_graph, read_table, write_graph
+from icdh.hnm_search import NOISE_DISTRIBUTION, HNMSearch
 
 DATASETS = ("sachs",)
+METHODS = {"icdh": ICDH, "search": HNMSearch}
 
 
 def add_parser(subparsers) -> None:
@@ -39,14 +41,20 @@ def _add_input(parser):
 
 def _add_estimator_options(parser):
     group = parser.add_argument_group("estimator")
-    default = ICDH().get_params()
+    group.add_argument(
+        "--method",
+        choices=METHODS,
+        default="icdh",
+        help="the two-phase procedure of the paper, or a greedy search on the evidence, which no unit can mislead",
+    )
 
-    def add(name, **details):
-        group.add_argument("--" + name.replace("_", "-"), default=default[name], **details)
+    def add(name, help, **details):
+        flag = "--" + name.replace("_", "-")
+        group.add_argument(flag, default=argparse.SUPPRESS, help=help + _note_on_defaults(name), **details)
 
     add("hidden_units", type=int, metavar="N", help="hidden units of every variable's network")
     add("l1", type=float, metavar="X", help="lasso penalty on the input weights")
-    add("l2", type=float, metavar="X", help="ridge penalty on the weights of the means")
+    add("l2", type=float, metavar="X", help="ridge penalty on the weights")
     add("noise", choices=NOISE, help="what the standard deviation of the noise is")
     add("bias", action=argparse.BooleanOptionalAction, help="whether hidden units and means get intercepts")
     add("scaling", choices=SCALING, help="what is done to the columns first")
@@ -55,8 +63,20 @@ def _add_estimator_options(parser):
     add("tol", type=float, metavar="X", help="stop when a round lowers the negative log-likelihood by less, in nats")
     add("h_tol", type=float, metavar="X", help="the acyclicity at which the constraint counts as met")
     add("rho_max", type=float, metavar="X", help="the penalty weight at which the augmented Lagrangian gives up")
+    add("edge_penalty", type=float, metavar="X", help="nats that an edge must be worth beyond its evidence")
+    add("max_parents", type=int, metavar="N", help="the most causes of a variable")
+    add("noise_distribution", choices=NOISE_DISTRIBUTION, help="the density of the standardised noise")
+    add("restarts", type=int, metavar="N", help="cold starts added to the fits that matter")
+    add("n_jobs", type=int, metavar="N", help="threads")
     add("forbidden_edges", metavar="FILE", help="graph of edges that must not appear, in a format of --truth")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="draws the initial weights")
+
+
+def _note_on_defaults(name):
+    """Return the methods that have a parameter, unless all have it, and its defaults."""
+    defaults = {method: kind().get_params()[name] for method, kind in METHODS.items() if name in kind().get_params()}
+    values = [f"{method}: {value}" for method, value in defaults.items() if value is not None]
+    return f" ({', '.join(values)})" if values else ""
 
 
 def _add_output(parser):
@@ -67,7 +87,9 @@ def _add_output(parser):
         "--truth", metavar="FILE", help="compare with this graph: edge list cause,effect or adjacency matrix"
     )
     loudness = group.add_mutually_exclusive_group()
-    loudness.add_argument("--verbose", action="store_true", help="report every round on the standard error stream")
+    loudness.add_argument(
+        "--verbose", action="store_true", help="report every round or move on the standard error stream"
+    )
     loudness.add_argument("--quiet", action="store_true", help="print nothing but warnings and errors")
 
 
@@ -99,17 +121,20 @@ def _read(args):
         from icdh.datasets import load_sachs
 
         sachs = load_sachs()
-        return LabelledTable(sachs.data, sachs.feature_names), sachs.adjacency
+        return sachs.table, sachs.adjacency
     values, columns = read_table(args.data, header=args.header, delimiter=args.delimiter)
     return LabelledTable(values, columns or [f"x{i}" for i in range(values.shape[1])]), None
 
 
 def _estimator(args, names):
-    params = {name: getattr(args, name) for name in ICDH().get_params() if hasattr(args, name)}
-    params["random_state"] = args.seed
-    if args.forbidden_edges:
-        params["forbidden_edges"] = read_graph(args.forbidden_edges, names)[0] != 0
-    return ICDH(**params)
+    known = {method: kind().get_params() for method, kind in METHODS.items()}
+    given = {name: value for name, value in vars(args).items() if any(name in params for params in known.values())}
+    for name in given:
+        if name not in known[args.method]:
+            raise ValueError(f"--{name.replace('_', '-')} is no option of --method {args.method}; leave it out")
+    if "forbidden_edges" in given:
+        given["forbidden_edges"] = read_graph(args.forbidden_edges, names)[0] != 0
+    return METHODS[args.method](**given, random_state=args.seed)
 
 
 def _check_outputs(args):
@@ -126,22 +151,25 @@ def _check_outputs(args):
 def _summary(model, observations):
     edges = model.edge_list()
     width = max((len(name) for edge in edges for name in edge[:2]), default=0)
-    state = "converged" if model.converged_ else "not converged"
+    if isinstance(model, HNMSearch):
+        course = f"{len(model.history_)} moves; weights are nats"
+    else:
+        course = f"{len(model.history_)} rounds, {'converged' if model.converged_ else 'not converged'}"
     head = (
         f"{observations} observations of {model.n_features_in_} variables: {len(edges)} edges, "
-        f"negative log-likelihood {model.nll_:.4f} nats, {len(model.history_)} rounds, {state}"
+        f"negative log-likelihood {model.nll_:.4f} nats, {course}"
     )
     return "\n".join([head, *(f"{edge.cause:>{width}} -> {edge.effect:<{width}}  {edge.weight:.3f}" for edge in edges)])
 
 
 def _comparison(estimate, truth):
-    """Return one line about the estimated graph, given the true one; a reversed edge counts as one error."""
-    found, true = estimate != 0, truth != 0
-    right = (found & true).sum()
-    reversed_edges = (found & true.T & ~true).sum()
-    extra, missing = (found & ~true).sum() - reversed_edges, (true & ~found).sum() - reversed_edges
-    return (
-        f"against the true graph: SHD {extra + missing + reversed_edges} ({extra} extra, {missing} missing, "
-        f"{reversed_edges} reversed), precision {right / max(found.sum(), 1):.3f}, "
-        f"recall {right / max(true.sum(), 1):.3f}"
-    )
+    """Return one line about the estimated graph, given the true one."""
+    from icdh.metrics import edge_differences, edge_scores
+
+    differences = edge_differences(estimate, truth)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in differences._asdict().items())
+    line = f"against the true graph: SHD {sum(differences)} ({kinds})"
+    if not truth.any():
+        return line
+    scores = edge_scores(estimate, truth)
+    return f"{line}, precision {scores.precision:.3f}, recall {scores.recall:.3f}"

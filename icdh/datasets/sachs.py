@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from icdh.exceptions import import_extra
-from icdh.files import read_table
+from icdh.files import LabelledTable, read_table
 
 CONSENSUS_EDGES = (
     ("Erk", "Akt"),
@@ -50,6 +50,11 @@ class Dataset:
     feature_names: list
     edges: tuple
     adjacency: np.ndarray
+
+    @property
+    def table(self) -> LabelledTable:
+        """The observations with their names, which estimators accept, without needing pandas."""
+        return LabelledTable(np.asarray(self.data), self.feature_names)
 
 
 def load_sachs(*, log: bool = False, standardize: bool = False, as_frame: bool = False) -> Dataset:

@@ -131,31 +131,35 @@ def _read_pair(folder, number, columns, weight, swapped):
 
 def _folder(data_home, download, checksum):
     """Return the folder that holds the pairs, after a download if need be."""
-    home = data_home or os.environ.get(DATA_HOME_VARIABLE) or None
-    for folder in () if home is None else (Path(home), Path(home) / "tuebingen"):
-        if any(folder.glob("pair[0-9]*.txt")):
-            return folder
-    if not download:
+    home = data_home or os.environ.get(DATA_HOME_VARIABLE) or import_extra("pooch", "datasets").os_cache("icdh")
+    folder = _find(Path(home))
+    if folder is None and download:
+        _download(home, checksum)
+        folder = _find(Path(home))
+    if folder is None:
         raise FileNotFoundError(
-            f"there are no files pair0001.txt ... in {home or 'the folder of the user'}; unpack {ARCHIVE} there, name "
-            f"another folder by data_home or the environment variable {DATA_HOME_VARIABLE}, or allow the download"
+            f"there are no files pair0001.txt ... in {home}; unpack {ARCHIVE} there, name another folder by data_home "
+            f"or the environment variable {DATA_HOME_VARIABLE}, or allow the download"
         )
-    return _download(home, checksum)
+    return folder
+
+
+def _find(home):
+    patterns = ("pair[0-9]*.txt", "tuebingen/pair[0-9]*.txt", "tuebingen/*/pair[0-9]*.txt")
+    return next((file.parent for pattern in patterns for file in home.glob(pattern)), None)
 
 
 def _download(home, checksum):
     pooch = import_extra("pooch", "datasets")
-    home = Path(home or pooch.os_cache("icdh"))
     try:
-        files = pooch.retrieve(ARCHIVE, checksum, "pairs.zip", home, pooch.Unzip(extract_dir="tuebingen"))
+        pooch.retrieve(ARCHIVE, checksum, "pairs.zip", home, pooch.Unzip(extract_dir="tuebingen"))
     except ValueError as error:
         raise ValueError(
             f"the archive {ARCHIVE} does not have the checksum {checksum}: the server's file changed or the download "
-            "was damaged; delete the folder's pairs.zip and try again, or pass checksum=None to accept it as it is"
+            "was damaged; try again, or pass checksum=None to accept it as it is"
         ) from error
     except OSError as error:
         raise OSError(
             f"cannot download {ARCHIVE} ({error}); download and unpack it by hand, and name the folder by data_home "
             f"or the environment variable {DATA_HOME_VARIABLE}"
         ) from error
-    return next((Path(file).parent for file in files if Path(file).name.startswith("pair0")), home / "tuebingen")

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._validation import check_choice, check_number
-from icdh.graphs import threshold
 from icdh.metrics.comparison import comparable
 
 
@@ -111,7 +110,8 @@ def shd_curve(estimate, truth, thresholds, *, undirected: str = "strict") -> np.
         raise ValueError(f"thresholds must be a list of at least one number; got shape {thresholds.shape}")
     if not (np.isfinite(thresholds).all() and thresholds[0] >= 0 and (np.diff(thresholds) > 0).all()):
         raise ValueError("thresholds must be finite, not negative, and increase strictly; sort them and drop repeats")
-    distances = [sum(_differences(threshold(pair.weights, t) != 0, pair.truth, undirected)) for t in thresholds]
+    graphs = (pair.estimate & (pair.weights >= threshold) for threshold in thresholds)
+    distances = [sum(_differences(graph, pair.truth, undirected)) for graph in graphs]
     return np.array(distances, dtype=np.int64)
 
 

@@ -37,10 +37,12 @@ def sid(estimate, truth) -> int:
     2024.
     """
     pair = comparable(estimate, truth)
-    # gadjid aborts the process on a cycle
+    # gadjid panics on a cycle and on fewer than two variables
     for name, edges in (("estimate", pair.estimate), ("truth", pair.truth)):
         if not is_dag(edges):
             raise ValueError(f"{name} has a cycle, for which there is no SID; see icdh.graphs.break_cycles")
+    if len(pair.truth) == 1:
+        return 0
     gadjid = import_extra("gadjid", "metrics")
     true, estimated = (np.ascontiguousarray(edges, dtype=np.int8) for edges in (pair.truth, pair.estimate))
     _, count = gadjid.sid(true, estimated, edge_direction="from row to column")

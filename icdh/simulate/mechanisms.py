@@ -104,9 +104,7 @@ def gaussian_process(parents, rng) -> Drawn:
     rng : Generator
         Source of randomness.
     """
-    squares = np.sum(parents**2, axis=1)
-    distances = np.maximum(squares[:, None] + squares - 2.0 * parents @ parents.T, 0.0)
-    covariance = np.exp(-0.5 * distances)
+    covariance = np.exp(-0.5 * sum(np.subtract.outer(cause, cause) ** 2 for cause in parents.T))
     covariance[np.diag_indices_from(covariance)] = 1.0 + GAUSSIAN_PROCESS_JITTER
     return Drawn(np.linalg.cholesky(covariance) @ rng.standard_normal(len(parents)), np.ones(parents.shape[1]))
 

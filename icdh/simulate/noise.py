@@ -86,7 +86,8 @@ def bounded_exponential(g, spread) -> np.ndarray:
     spread : float
         Largest over smallest value.
     """
-    return np.exp(np.log(spread) * (_to_unit_interval(g) - 0.5))
+    unit = _to_unit_range(g)
+    return np.exp(np.log(spread) * (unit - 0.5 * (unit.min() + unit.max())))
 
 
 def piecewise(g, spread) -> np.ndarray:
@@ -102,12 +103,14 @@ def piecewise(g, spread) -> np.ndarray:
     spread : float
         Largest over smallest value.
     """
-    return 1.0 + (spread - 1.0) * _to_unit_interval(np.maximum(g, np.median(g)))
+    unit = _to_unit_range(np.maximum(g, np.median(g)))
+    return 1.0 + (spread - 1.0) * (unit - unit.min())
 
 
-def _to_unit_interval(g):
+def _to_unit_range(g):
+    """Scale to a range of 1, or return zeros if all values are equal."""
     width = np.ptp(g)
-    return (g - g.min()) / width if width > 0 else np.zeros_like(g)
+    return g / width if width > 0 else np.zeros_like(g)
 
 
 SCALES = {"exp": exponential, "exp-bounded": bounded_exponential, "piecewise": piecewise}

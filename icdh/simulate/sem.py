@@ -11,6 +11,8 @@ from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import DISTRIBUTIONS, NOISES, draw_moments
 from icdh.simulate.sortability import r2_sortability, varsortability
 
+LARGEST_VALUE = 1e100  # its square is finite, so that variances are
+
 
 class Report(NamedTuple):
     """What to know about simulated data before trusting a benchmark on them.
@@ -94,7 +96,7 @@ def simulate_sem(
         A DAG; only where its entries are zero matters. Column order and names are kept: see
         `icdh.simulate.relabel`.
     n_observations : int
-        M.
+        M, at least 2 if ``standardize``.
     mechanism : {"mlp", "mim", "gp", "gp-add", "linear"}
         f: a network with one hidden layer of 100 sigmoid units and no intercepts, a multiple index model, a Gaussian
         process, a sum of one Gaussian process per cause, or a weighted sum. All weights are uniform on
@@ -131,7 +133,7 @@ def simulate_sem(
     Raises
     ------
     ValueError
-        If the graph is malformed or has a cycle, an option is unknown, or values overflow.
+        If the graph is malformed or has a cycle, an option is unknown, or values overflow or underflow.
 
     References
     ----------
@@ -141,7 +143,7 @@ def simulate_sem(
     weights, names = check_graph(graph)
     names = [str(name) for name in names or (f"x{i}" for i in range(len(weights)))]
     causal_order(weights, names)
-    check_number("n_observations", n_observations, low=1, integer=True)
+    check_number("n_observations", n_observations, low=2 if standardize else 1, integer=True)
     check_number("spread", spread, low=1)
     check_choice("mechanism", mechanism, tuple(MECHANISMS))
     check_choice("noise", noise, NOISES)
@@ -161,9 +163,9 @@ def _draw(edges, names, n_observations, mechanism, noise, draw_noise, spread, rn
         with np.errstate(over="ignore", invalid="ignore"):
             mean[:, n], std[:, n], weights[causes, n] = draw_moments(X[:, causes], mechanism, noise, spread, rng)
             X[:, n] = mean[:, n] + std[:, n] * draw_noise(rng, size=n_observations)
-        if not np.isfinite(X[:, n]).all():
+        if not (np.abs(X[:, n]) < LARGEST_VALUE).all() or not (std[:, n] > 1.0 / LARGEST_VALUE).all():
             raise ValueError(
-                f"variable {names[n]!r} overflows with mechanism={mechanism!r} and noise={noise!r}; "
+                f"variable {names[n]!r} overflows or underflows with mechanism={mechanism!r} and noise={noise!r}; "
                 "choose a bounded noise such as 'exp-bounded'"
             )
     return SimulatedData(X, edges.astype(np.int64), weights, mean, std, names)

@@ -1,0 +1,301 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from icdh import ICDH, HNMSearch, __version__, cli, two_phase
+from icdh.files import read_graph
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def table(tmp_path, chain):
+    """The chain as a CSV file."""
+    path = tmp_path / "data.csv"
+    np.savetxt(path, chain.values, delimiter=",", header=",".join(chain.columns), comments="", fmt="%.17g")
+    return path
+
+
+def icdh(*arguments, cwd=ROOT):
+    """Run ``python -m icdh`` in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "icdh", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+
+
+def fit(*arguments):
+    """Run ``icdh fit`` in this process."""
+    return cli.main(["fit", *map(str, arguments)])
+
+
+def assert_one_line(text, *parts):
+    assert text.count("\n") == 1
+    assert text.startswith("icdh: error: ")
+    for part in parts:
+        assert part in text
+
+
+def test_fit_as_a_process_prints_the_graph_that_the_estimator_learns(table, fitted):
+    result = icdh("fit", table, "--scaling", "standardize", cwd=table.parent)
+    assert result.returncode == 0
+    assert result.stderr == ""
+    head, *edges = result.stdout.splitlines()
+    assert head.startswith(f"400 observations of 3 variables: {len(edges)} edges")
+    expected = [(edge.cause, "->", edge.effect, f"{edge.weight:.3f}") for edge in fitted.edge_list()]
+    assert [tuple(line.split()) for line in edges] == expected
+
+
+def test_bad_input_as_a_process_is_one_line_and_exit_code_2(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,2\n3\n")
+    result = icdh("fit", path)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert_one_line(result.stderr, "line 3: 1 cells where the first line has 2")
+
+
+def test_version_as_a_process():
+    result = icdh("--version")
+    assert (result.returncode, result.stdout) == (0, f"icdh {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["fit"],
+        ["fit", "data.csv", "--dataset", "sachs"],
+        ["fit", "data.csv", "--noise", "loud"],
+        ["fit", "data.csv", "--l1", "much"],
+        ["fit", "data.csv", "--verbose", "--quiet"],
+    ],
+)
+def test_bad_usage_is_exit_code_2(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(arguments)
+    assert exit_.value.code == 2
+    assert "usage: icdh" in capsys.readouterr().err
+
+
+def test_the_sachs_data_are_at_hand(capsys):
+    assert fit("--dataset", "sachs", "--scaling", "standardize", "--max-rounds", 2, "--tol", 1e9) == 0
+    out = capsys.readouterr().out
+    assert "853 observations of 11 variables" in out
+    assert "against the true graph: SHD" in out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json"])
+def test_output_holds_the_learned_graph(table, tmp_path, fitted, suffix):
+    path = tmp_path / f"graph.{suffix}"
+    assert fit(table, "--scaling", "standardize", "--output", path) == 0
+    np.testing.assert_array_equal(read_graph(path, ["a", "b", "c"])[0], fitted.adjacency_matrix_)
+
+
+def test_dot_and_picture_are_written(table, tmp_path):
+    dot, picture = tmp_path / "graph.dot", tmp_path / "graph.png"
+    assert fit(table, "--scaling", "standardize", "--output", dot, "--plot", picture) == 0
+    assert '"a" -> "b"' in dot.read_text()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert sorted(os.listdir(tmp_path)) == ["data.csv", "graph.dot", "graph.png"]
+
+
+def test_a_table_without_header_gets_names(tmp_path, chain, capsys):
+    path = tmp_path / "data.tsv"
+    np.savetxt(path, chain.values, delimiter="\t")
+    assert fit(path, "--scaling", "standardize", "--output", tmp_path / "graph.json") == 0
+    assert json.loads((tmp_path / "graph.json").read_text())["names"] == ["x0", "x1", "x2"]
+    assert "x0 -> x1" in capsys.readouterr().out
+    assert fit(path, "--header", "--max-rounds", 2, "--tol", 1e9) == 0
+    assert "399 observations" in capsys.readouterr().out
+
+
+def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(two_phase, "fit_two_phase", _fixed_result)
+    truth = tmp_path / "truth.csv"
+    truth.write_text("cause,effect\nb,a\nb,c\n")
+    assert fit(table, "--truth", truth) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line == ("against the true graph: SHD 2 (1 extra, 0 missing, 1 reversed), precision 0.333, recall 0.500")
+
+
+def _fixed_result(Z, **arguments):
+    """A result whose graph is a -> b -> c and a -> c."""
+    from icdh.network import Weights
+
+    w1 = np.zeros((3, 1, 3))
+    w1[1, 0, 0] = w1[2, 0, 1] = w1[2, 0, 0] = 1.0
+    weights = Weights(w1, np.zeros((3, 1)), np.zeros((3, 1)), np.zeros(3))
+    record = two_phase.Round(1, 1.0, 1.0, 0.0, 1.0, 0.0, 1, 0.1, 0, "")
+    return two_phase.TwoPhaseResult(weights, [record], 1.0, 1, True, False)
+
+
+def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypatch):
+    (tmp_path / "forbidden.csv").write_text("cause,effect\na,c\n")
+    seen = []
+    monkeypatch.setattr(ICDH, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    values = {
+        "hidden_units": 3,
+        "l1": 0.5,
+        "l2": 0.25,
+        "noise": "unequal",
+        "bias": True,
+        "scaling": "center",
+        "threshold": 0.7,
+        "max_rounds": 4,
+        "tol": 0.125,
+        "h_tol": 1e-5,
+        "rho_max": 1e9,
+        "forbidden_edges": tmp_path / "forbidden.csv",
+    }
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name != "bias"]
+    assert fit(table, *options, "--bias", "--seed", 5, "--verbose") == 2
+    found = seen[0]
+    mask = found.pop("forbidden_edges")
+    assert np.argwhere(mask).tolist() == [[0, 2]]
+    del values["forbidden_edges"]
+    assert found == {**values, "random_state": 5, "verbose": True, "callback": None}
+
+
+def _stop():
+    raise ValueError("stopped")
+
+
+def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeypatch):
+    (tmp_path / "forbidden.csv").write_text("cause,effect\na,c\n")
+    seen = []
+    monkeypatch.setattr(HNMSearch, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    values = {
+        "hidden_units": 3,
+        "l2": 0.25,
+        "edge_penalty": 4.0,
+        "max_parents": 2,
+        "noise_distribution": "free",
+        "restarts": 1,
+        "n_jobs": 2,
+    }
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+    forbidden = ["--forbidden-edges", tmp_path / "forbidden.csv"]
+    assert fit(table, "--method", "search", *options, *forbidden, "--seed", 5, "--verbose") == 2
+    assert np.argwhere(seen[0].pop("forbidden_edges")).tolist() == [[0, 2]]
+    assert seen[0] == {**values, "random_state": 5, "verbose": True, "callback": None}
+
+
+def test_the_search_finds_the_chain(table, capsys):
+    assert fit(table, "--method", "search") == 0
+    out = capsys.readouterr().out
+    assert "2 edges" in out
+    assert "weights are nats" in out
+    assert "a -> b" in out
+    assert "b -> c" in out
+
+
+def test_an_option_of_the_other_method_is_refused(table, capsys):
+    assert fit(table, "--method", "search", "--threshold", 0.5) == 2
+    assert_one_line(capsys.readouterr().err, "--threshold is no option of --method search")
+    assert fit(table, "--max-parents", 2) == 2
+    assert_one_line(capsys.readouterr().err, "--max-parents is no option of --method icdh")
+
+
+def test_options_have_the_defaults_of_the_estimator(table, monkeypatch):
+    seen = []
+    monkeypatch.setattr(ICDH, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    assert fit(table) == 2
+    assert seen[0] == {**ICDH().get_params(), "random_state": 0}
+
+
+def test_verbose_reports_rounds_and_quiet_nothing(table, capsys):
+    assert fit(table, "--scaling", "standardize", "--verbose") == 0
+    assert capsys.readouterr().err.startswith("icdh: round 1: nll")
+    assert fit(table, "--scaling", "standardize", "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_warnings_are_single_lines(table, capsys):
+    assert fit(table, "--scaling", "standardize", "--max-rounds", 1) == 0
+    err = capsys.readouterr().err
+    assert err == "icdh: warning: the likelihood still rose after 1 round(s); raise max_rounds or tol\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--output", "absent/graph.csv"], "there is no folder absent"),
+        (["--output", "graph.xlsx"], "choose one of these extensions"),
+        (["--plot", "absent/graph.png"], "there is no folder absent"),
+        (["--plot", "graph.xyz"], "pictures are written as"),
+        (["--truth", "absent.csv"], "No such file"),
+        (["--truth", "truth.csv"], "line 2: 'dog' is not one of the variables a, b, c"),
+        (["--forbidden-edges", "truth.csv"], "'dog' is not one of the variables"),
+        (["--l1=-1"], "l1 must be at least 0"),
+        (["--seed=-1"], "random_state must be"),
+        (["--delimiter", "too long"], "delimiter"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2_and_leaves_nothing(table, options, part, capsys, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    Path("truth.csv").write_text("cause,effect\na,dog\n")
+    before = sorted(os.listdir())
+    assert fit(table, *options) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert_one_line(err, part)
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "X has 0 row(s)"),
+        ("a,b\n1,dog\n", "line 2, column 'b': 'dog' is not a number"),
+        ("a,b\n1,2\n3,nan\n", "column 'b' of X holds NaN"),
+    ],
+)
+def test_bad_tables_are_one_line_and_exit_code_2(tmp_path, text, part, capsys):
+    (tmp_path / "data.csv").write_text(text)
+    assert fit(tmp_path / "data.csv") == 2
+    assert_one_line(capsys.readouterr().err, part)
+
+
+def test_a_missing_table_is_one_line_and_exit_code_2(tmp_path, capsys):
+    assert fit(tmp_path / "none.csv") == 2
+    assert_one_line(capsys.readouterr().err, "No such file")
+
+
+def test_without_matplotlib_the_extra_is_named(table, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    assert fit(table, "--plot", table.parent / "graph.png") == 2
+    assert_one_line(capsys.readouterr().err, "pip install 'icdh[plot]'")
+
+
+def test_an_interrupt_is_one_line_and_exit_code_130(table, capsys, monkeypatch):
+    def interrupt(self, X):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ICDH, "fit", interrupt)
+    assert fit(table) == 130
+    assert_one_line(capsys.readouterr().err, "interrupted")
+
+
+def test_a_failing_picture_leaves_nothing_half_written(table, capsys, monkeypatch):
+    from matplotlib.figure import Figure
+
+    def fail(self, path, **options):
+        Path(path).write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    assert fit(table, "--scaling", "standardize", "--plot", table.parent / "graph.png") == 2
+    assert_one_line(capsys.readouterr().err, "disk full")
+    assert os.listdir(table.parent) == ["data.csv"]

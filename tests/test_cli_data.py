@@ -1,0 +1,137 @@
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from icdh import graphs, metrics
+from icdh.files import read_graph, read_table
+
+ROOT = Path(__file__).parent.parent
+
+
+def icdh(*arguments, fails=False):
+    """Run the command; return its output, or the one line of its complaint if it must fail."""
+    command = [sys.executable, "-m", "icdh", *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    if not fails:
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    return result.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def chain(tmp_path):
+    path = tmp_path / "truth.csv"
+    path.write_text("a,b,c\n0,1,0\n0,0,1\n0,0,0\n")
+    return path
+
+
+def test_simulate_writes_a_table_and_its_graph(tmp_path):
+    data, truth = tmp_path / "x.csv", tmp_path / "graph.tsv"
+    options = ["--variables", 6, "--edges-per-variable", 1.5, "--observations", 200, "--noise", "exp-bounded"]
+    output = icdh("simulate", data, truth, *options, "--standardize", "--seed", 3)
+    assert "200 observations of 6 variables, 9 edges" in output
+    assert "varsortability 0.500" in output
+    assert "by a factor of up to 10\n" in output
+    table = read_table(data)
+    assert table.columns == ["x0", "x1", "x2", "x3", "x4", "x5"]
+    np.testing.assert_allclose(table.values.std(axis=0), 1)
+    graph, _ = read_graph(truth, table.columns)
+    assert (graph != 0).sum() == 9
+    assert graphs.is_dag(graph)
+    again = tmp_path / "again.csv"
+    assert icdh("simulate", again, truth, *options, "--standardize", "--seed", 3, "--quiet") == ""
+    assert again.read_bytes() == data.read_bytes()
+
+
+def test_simulate_from_a_graph_of_the_user(tmp_path, chain):
+    model = ["--mechanism", "linear", "--noise", "homo-nv", "--distribution", "laplace"]
+    icdh("simulate", tmp_path / "x.tsv", tmp_path / "graph.json", "--adjacency", chain, *model)
+    assert read_table(tmp_path / "x.tsv").columns == ["a", "b", "c"]
+    np.testing.assert_array_equal(read_graph(tmp_path / "graph.json")[0], read_graph(chain)[0])
+
+
+def test_evaluate_prints_every_metric(tmp_path, chain):
+    estimated = tmp_path / "estimated.tsv"
+    estimated.write_text("cause\teffect\tweight\na\tb\t0.9\nc\tb\t0.4\n")  # c -> b is reversed
+    found = json.loads(icdh("evaluate", estimated, chain, "--json"))
+    weights, names = read_graph(estimated, ["a", "b", "c"])
+    assert names == ["a", "b", "c"]
+    assert found == metrics.evaluate(weights, read_graph(chain)[0])
+    assert (found["shd"], found["reversed"], found["precision"]) == (1, 1, 0.5)
+    lines = dict(line.split(maxsplit=1) for line in icdh("evaluate", estimated, chain, "--threshold", 0.5).splitlines())
+    assert (lines["shd"], lines["missing"], lines["precision"]) == ("1", "1", "1.0000")
+    assert lines.keys() == found.keys()
+
+
+def test_evaluate_knows_which_file_names_all_variables(tmp_path, chain):
+    edges = tmp_path / "edges.csv"
+    edges.write_text("cause,effect\nb,c\n")
+    unnamed = tmp_path / "unnamed.csv"
+    unnamed.write_text("0,1,0\n0,0,1\n0,0,0\n")
+    for estimated, truth, shd in [(edges, chain, 1), (chain, edges, 1), (unnamed, chain, 0), (chain, unnamed, 0)]:
+        assert json.loads(icdh("evaluate", estimated, truth, "--json"))["shd"] == shd
+
+
+def test_evaluate_of_a_cyclic_estimate(tmp_path, chain):
+    cyclic = tmp_path / "cyclic.csv"
+    cyclic.write_text("0,1,0\n1,0,1\n0,0,0\n")
+    assert "sid                 not available" in icdh("evaluate", cyclic, chain)
+
+
+def test_datasets_lists_and_exports(tmp_path):
+    assert [line.split()[0] for line in icdh("datasets").splitlines()] == ["sachs", "tuebingen"]
+    data, truth = tmp_path / "sachs.csv", tmp_path / "sachs.json"
+    icdh("datasets", "sachs", data, truth, "--log", "--standardize")
+    table = read_table(data)
+    assert table.values.shape == (853, 11)
+    np.testing.assert_allclose(table.values.std(axis=0), 1)
+    assert (read_graph(truth, table.columns)[0] != 0).sum() == 17
+
+
+def test_datasets_exports_pairs(tmp_path):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for number in range(1, 109):
+        np.savetxt(raw / f"pair{number:04d}.txt", np.arange(64.0).reshape(2, 32) + number)
+    out = tmp_path / "out"
+    icdh("datasets", "tuebingen", out, "--data-home", raw, "--subset", "all", "--no-swap")
+    assert len(list(out.glob("pair0*.csv"))) == 108
+    assert read_table(out / "pair0047.csv").columns == ["first", "second"]
+    assert read_table(out / "pair0054.csv").columns == ["first_1", "first_2", "first_3", "second_1", "second_2"]
+    np.testing.assert_array_equal(read_table(out / "pair0047.csv").values, [[47, 48], [79, 80]])
+    directions = read_table(out / "pairs.csv")
+    assert directions.columns == ["pair", "first_causes_second", "weight"]
+    np.testing.assert_array_equal(directions.values[46], [47, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["simulate", "x.csv", "g.csv", "--edges-per-variable", "9"], "90 edges.*at most 45"),
+        (["simulate", "x.csv", "g.xyz"], "g.xyz: graphs are written as"),
+        (["simulate", "nowhere/x.csv", "g.csv"], "there is no folder"),
+        (["simulate", "x.csv", "g.csv", "--noise", "loud"], "invalid choice"),
+        (["simulate", "x.csv", "g.csv", "--adjacency", "cyclic.csv"], "has a cycle, x0 -> x1 -> x0"),
+        (["evaluate", "missing.csv", "cyclic.csv"], "missing.csv"),
+        (["evaluate", "cyclic.csv", "cyclic.csv"], "truth has a cycle"),
+        (["evaluate", "chain.csv", "other.csv"], "are not d, b, c"),
+        (["evaluate", "chain.csv", "chain.csv", "--threshold", "-1"], "threshold must be at least 0"),
+        (["datasets", "tuebingen", "out", "--subset", "99"], "invalid choice"),
+        (["datasets", "unknown"], "invalid choice"),
+    ],
+)
+def test_bad_input_is_one_clear_line(tmp_path, chain, arguments, complaint):
+    (tmp_path / "cyclic.csv").write_text("0,1\n1,0\n")
+    (tmp_path / "chain.csv").write_text(chain.read_text())
+    (tmp_path / "other.csv").write_text(chain.read_text().replace("a", "d"))
+    arguments = [tmp_path / a if a.endswith((".csv", ".xyz", "out")) else a for a in arguments]
+    assert re.search(complaint, icdh(*arguments, fails=True))
+    assert not (tmp_path / "x.csv").exists()
+    assert not (tmp_path / "g.csv").exists()

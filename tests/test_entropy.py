@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from icdh.entropy import GAUSSIAN_ENTROPY, entropy, negentropy
+
+
+@pytest.mark.parametrize(
+    ("draw", "exact"),
+    [
+        (lambda rng, n: rng.uniform(size=n), 0.0),
+        (lambda rng, n: rng.normal(size=n), GAUSSIAN_ENTROPY),
+        (lambda rng, n: rng.laplace(size=n), 1 + np.log(2)),
+        (lambda rng, n: rng.exponential(size=n), 1.0),
+    ],
+)
+def test_entropy_of_known_densities(draw, exact):
+    assert entropy(draw(np.random.default_rng(0), 100_000)) == pytest.approx(exact, abs=0.03)
+
+
+def test_entropy_moves_with_scale_and_not_with_shift_or_sign():
+    x = np.random.default_rng(1).normal(size=300)
+    assert entropy(8.0 * x) == pytest.approx(entropy(x) + np.log(8.0))
+    assert entropy(-x) == pytest.approx(entropy(x))
+    assert entropy(x + 3.0) == pytest.approx(entropy(x))
+
+
+@pytest.mark.parametrize("n", [20, 100, 1000])
+def test_negentropy_is_zero_on_average_for_gaussian_samples(n):
+    rng = np.random.default_rng(2)
+    values = [negentropy(rng.normal(size=n)) for _ in range(300)]
+    assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(300) + 0.005
+
+
+def test_negentropy_is_positive_for_other_samples():
+    rng = np.random.default_rng(3)
+    assert negentropy(rng.uniform(size=1000)) > 0.05
+    assert negentropy(rng.laplace(size=1000)) > 0.03
+
+
+def test_ties_are_finite_and_a_constant_has_no_entropy():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=2000)
+    assert entropy(np.round(x, 1)) == pytest.approx(entropy(x), abs=0.05)
+    assert np.isfinite(entropy(rng.integers(0, 3, size=500).astype(float)))
+    assert entropy(np.ones(5)) == -np.inf
+    assert negentropy(np.ones(5)) == np.inf
+
+
+def test_input_is_not_modified():
+    x = np.array([3.0, 1.0, 2.0, 1.0])
+    entropy(x)
+    assert x.tolist() == [3.0, 1.0, 2.0, 1.0]

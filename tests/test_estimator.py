@@ -1,0 +1,316 @@
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import hetero_chain
+from scipy import stats
+
+from icdh import ICDH, ConvergenceWarning, DataWarning, NotFittedError, graphs, two_phase
+from icdh.likelihood import nll
+from icdh.network import forward, forward_node
+
+
+def scaled(model, table):
+    return (table.values - model.offset_) / model.scale_
+
+
+def standardized(**params):
+    return ICDH(scaling="standardize", random_state=0, **params)
+
+
+def test_the_chain_is_found(fitted):
+    A = fitted.adjacency_matrix_
+    assert A[0, 1] > 1
+    assert A[1, 2] > 1
+    assert fitted.causal_order_ == [0, 1, 2]
+    assert fitted.edge_list()[0][:2] in {("a", "b"), ("b", "c")}
+    assert fitted.converged_
+
+
+def test_network_graph_likelihood_and_history_belong_together(chain, fitted):
+    np.testing.assert_array_equal(fitted.weights_, fitted.network_.adjacency())
+    np.testing.assert_array_equal(
+        fitted.adjacency_matrix_, graphs.break_cycles(graphs.threshold(fitted.weights_, 0.3)).adjacency
+    )
+    assert fitted.nll_ == pytest.approx(nll(scaled(fitted, chain), fitted.network_), rel=1e-12)
+    assert fitted.history_[fitted.n_rounds_ - 1].nll == fitted.nll_
+    assert fitted.n_features_in_ == 3
+    assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("scaling", "offset", "scale"), [("none", 0, 1), ("center", "mean", 1), ("standardize", "mean", "std")]
+)
+def test_scaling_is_what_it_says(chain, scaling, offset, scale):
+    model = ICDH(scaling=scaling, max_rounds=2, tol=1e9, random_state=0).fit(chain)
+    np.testing.assert_allclose(model.offset_, chain.values.mean(axis=0) if offset == "mean" else np.zeros(3))
+    np.testing.assert_allclose(model.scale_, chain.values.std(axis=0) if scale == "std" else np.ones(3))
+
+
+def test_predictions_and_score_are_those_of_a_normal_density_in_the_users_units(chain, fitted):
+    mean, scale = fitted.predict(chain), fitted.predict_scale(chain)
+    density = stats.norm.logpdf(chain.values, mean, scale).sum(axis=1).mean()
+    assert fitted.score(chain) == pytest.approx(density, rel=1e-12)
+    assert fitted.score(chain) == pytest.approx(-fitted.nll_ - np.log(fitted.scale_).sum(), rel=1e-12)
+    np.testing.assert_allclose(fitted.residuals(chain), (chain.values - mean) / scale, rtol=1e-10, atol=1e-12)
+    assert np.all(scale > 0)
+
+
+def test_scores_of_new_units_differ_by_the_logarithm_of_the_unit(chain, fitted):
+    units = np.array([1e3, 1e-2, 7.0])
+    shift = np.array([0.0, 5.0, -1e3])
+    model = standardized().fit(chain.values * units + shift)
+    assert model.score(chain.values * units + shift) == pytest.approx(
+        fitted.score(chain) - np.log(units).sum(), abs=1e-3
+    )
+    np.testing.assert_allclose(
+        model.predict(chain.values * units + shift), fitted.predict(chain) * units + shift, rtol=1e-2
+    )
+    np.testing.assert_array_equal(model.adjacency_matrix_ > 0, fitted.adjacency_matrix_ > 0)
+
+
+def test_one_variable_alone_is_as_all_together(chain, fitted):
+    Z = scaled(fitted, chain)
+    mean, scale = forward(Z, fitted.network_)
+    for n in range(3):
+        alone = forward_node(Z, fitted.network_, n)
+        np.testing.assert_array_equal(alone, [mean[:, n], scale[:, n]])
+
+
+def test_samples_from_the_whole_network_have_standard_normal_residuals(chain):
+    model = standardized(threshold=0.0).fit(chain)
+    residuals = model.residuals(model.sample(4000, random_state=1))
+    for column in residuals.T:
+        assert stats.kstest(column, "norm").pvalue > 1e-3
+    assert np.abs(np.corrcoef(residuals.T) - np.eye(3)).max() < 0.06
+
+
+def test_samples_look_like_the_data(chain, fitted):
+    drawn = fitted.sample(4000, random_state=2)
+    assert drawn.shape == (4000, 3)
+    np.testing.assert_allclose(drawn.mean(axis=0), chain.values.mean(axis=0), atol=0.35)
+    np.testing.assert_allclose(drawn.std(axis=0), chain.values.std(axis=0), rtol=0.25)
+    assert np.corrcoef(drawn.T)[0, 1] > 0.6
+
+
+def test_samples_depend_on_causes_in_the_graph_alone(chain):
+    model = standardized().fit(chain).rethreshold(1e9)
+    assert not model.adjacency_matrix_.any()
+    drawn = model.sample(4000, random_state=3)
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(3)).max() < 0.06
+
+
+def test_samples_come_from_their_seed_alone(fitted):
+    np.testing.assert_array_equal(fitted.sample(5, random_state=1), fitted.sample(5, random_state=1))
+    assert np.all(fitted.sample(5, random_state=1) != fitted.sample(5, random_state=2))
+    assert fitted.sample().shape == (1, 3)
+
+
+def test_same_seed_same_bits_and_the_table_stays_as_it_was(chain, fitted):
+    before = chain.values.copy()
+    again = standardized().fit(chain)
+    np.testing.assert_array_equal(again.weights_, fitted.weights_)
+    np.testing.assert_array_equal(chain.values, before)
+
+
+@pytest.mark.parametrize("convert", [np.asfortranarray, lambda X: X.tolist(), lambda X: X[::-1][::-1], pd.DataFrame])
+def test_every_form_of_the_same_table_gives_the_same_graph(chain, fitted, convert):
+    model = standardized().fit(convert(chain.values))
+    np.testing.assert_array_equal(model.weights_, fitted.weights_)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.edge_list()[0].cause in {"x0", "x1"}
+
+
+def test_refitting_forgets_the_names_of_the_columns(chain):
+    model = standardized(max_rounds=2, tol=1e9).fit(chain).fit(chain.values)
+    assert not hasattr(model, "feature_names_in_")
+    assert "x0" in model.to_dot()
+
+
+@pytest.mark.parametrize("noise", ["equal", "unequal"])
+def test_noise_of_constant_spread(chain, noise):
+    model = standardized(noise=noise).fit(chain)
+    spread = model.predict_scale(chain)
+    np.testing.assert_allclose(spread, np.tile(spread[0], (400, 1)), rtol=1e-12)
+    if noise == "equal":
+        np.testing.assert_allclose(spread[0], model.scale_)
+    else:
+        rms = np.sqrt(np.mean((chain.values - model.predict(chain)) ** 2, axis=0))
+        np.testing.assert_allclose(spread[0], rms, rtol=1e-6)
+
+
+def test_intercepts_fit_what_is_not_odd():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    X = np.column_stack([x, (x + 1) ** 2 + 0.3 * rng.normal(size=400)])
+    without, with_bias = standardized().fit(X), standardized(bias=True).fit(X)
+    assert with_bias.score(X) > without.score(X) + 0.5
+    assert with_bias.adjacency_matrix_[0, 1] > 1
+
+
+def test_forbidden_edges_stay_out(chain):
+    forbidden = np.zeros((3, 3), dtype=bool)
+    forbidden[0, 1] = True
+    model = standardized(forbidden_edges=forbidden).fit(chain)
+    assert model.weights_[0, 1] == 0
+    assert model.weights_[1, 0] > 0
+
+
+def test_a_constant_column_is_a_root_and_changes_nothing_else(chain, fitted):
+    X = np.insert(chain.values, 1, 7.0, axis=1)
+    forbidden = np.zeros((4, 4), dtype=bool)
+    with pytest.warns(DataWarning, match="constant column"):
+        model = standardized(forbidden_edges=forbidden).fit(X)
+    others = [0, 2, 3]
+    np.testing.assert_array_equal(model.weights_[np.ix_(others, others)], fitted.weights_)
+    assert not model.weights_[1].any()
+    assert not model.weights_[:, 1].any()
+    np.testing.assert_array_equal(model.predict(X)[:, 1], 7.0)
+    np.testing.assert_array_equal(model.predict_scale(X)[:, 1], 1.0)
+    assert model.score(X) == pytest.approx(fitted.score(chain) - 0.5 * np.log(2 * np.pi), rel=1e-12)
+    assert model.nll_ == pytest.approx(nll((X - model.offset_) / model.scale_, model.network_), rel=1e-12)
+    assert np.isfinite(model.sample(10, random_state=0)).all()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_constant_column_with_and_without_intercepts(chain, bias):
+    X = np.column_stack([np.full(400, 1e9), chain.values])
+    with pytest.warns(DataWarning, match="constant column"):
+        model = ICDH(bias=bias, max_rounds=2, tol=1e9, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X)[:, 0], 1e9)
+
+
+def test_a_single_variable():
+    X = np.random.default_rng(0).normal(3.0, 2.0, size=(500, 1))
+    model = ICDH(bias=True, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.adjacency_matrix_, [[0.0]])
+    assert model.predict(X)[0, 0] == pytest.approx(X.mean(), abs=0.05)
+    assert model.predict_scale(X)[0, 0] == pytest.approx(X.std(), rel=0.05)
+
+
+def test_rethreshold_rebuilds_the_graph_alone(chain):
+    model = standardized().fit(chain)
+    weights, score = model.weights_.copy(), model.score(chain)
+    strongest = model.weights_.max()
+    assert model.rethreshold(strongest) is model
+    assert len(model.edge_list()) == 1
+    assert model.threshold == strongest
+    model.rethreshold(0.3)
+    np.testing.assert_array_equal(model.weights_, weights)
+    assert model.score(chain) == score
+    assert len(model.edge_list()) >= 2
+
+
+def test_cycles_above_the_threshold_are_broken_with_a_warning(chain):
+    model = standardized().fit(chain)
+    model.weights_ = np.array([[0.0, 2.0, 0.0], [0.5, 0.0, 1.0], [0.4, 0.0, 0.0]])
+    with pytest.warns(DataWarning, match=r"2 edge\(s\) on cycles removed.*smallest threshold that gives a DAG is 0.5"):
+        model.rethreshold(0.3)
+    np.testing.assert_array_equal(model.adjacency_matrix_, [[0.0, 2.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    model.rethreshold(0.51)
+    assert len(model.edge_list()) == 2
+
+
+def test_exports_carry_the_names(fitted):
+    graph = fitted.to_networkx()
+    assert list(graph.nodes) == ["a", "b", "c"]
+    assert graph.edges["a", "b"]["weight"] == fitted.adjacency_matrix_[0, 1]
+    assert '"a" -> "b"' in fitted.to_dot()
+
+
+def test_progress_goes_to_callback_and_logger_and_to_stderr_only_when_asked(chain, caplog, capsys):
+    rounds = []
+    with caplog.at_level(logging.INFO, logger="icdh"):
+        model = standardized(callback=rounds.append).fit(chain)
+    assert rounds == model.history_
+    assert sum(record.getMessage().startswith("round") for record in caplog.records) == len(rounds)
+    assert capsys.readouterr() == ("", "")
+    standardized(verbose=True).fit(chain)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == len(rounds)
+
+
+def test_too_few_rounds_are_reported(chain):
+    with pytest.warns(ConvergenceWarning, match=r"likelihood still rose after 1 round\(s\); raise max_rounds"):
+        model = standardized(max_rounds=1).fit(chain)
+    assert not model.converged_
+
+
+def test_an_unmet_constraint_is_reported(chain, monkeypatch):
+    honest = two_phase.fit_two_phase
+
+    def cyclic(*args, **kwargs):
+        result = honest(*args, **kwargs)
+        history = [record._replace(h=1e-3) for record in result.history]
+        return result._replace(history=history, converged=False)
+
+    monkeypatch.setattr(two_phase, "fit_two_phase", cyclic)
+    with pytest.warns(ConvergenceWarning, match=r"h = 1.0e-03 stayed above h_tol = 1.0e-08"):
+        standardized().fit(chain)
+
+
+def test_an_interrupt_keeps_the_best_round(chain):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match=r"interrupted after 1 round\(s\); the best one is kept"):
+        model = standardized(callback=interrupt).fit(chain)
+    assert model.n_rounds_ == len(model.history_) == 1
+    assert not model.converged_
+    assert np.isfinite(model.score(chain))
+
+
+def test_an_interrupt_before_the_first_round_is_raised(chain, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(two_phase, "fit_means", interrupt)
+    model = standardized()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(chain)
+    with pytest.raises(NotFittedError):
+        model.predict(chain)
+
+
+def test_a_failing_fit_leaves_the_last_one(chain, fitted):
+    model = standardized().fit(chain)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((5, 2), np.nan))
+    assert model.score(chain) == fitted.score(chain)
+
+
+def test_columns_of_a_data_frame_must_come_back_as_they_were(chain):
+    frame = pd.DataFrame(chain.values, columns=chain.columns)
+    model = standardized(max_rounds=2, tol=1e9).fit(frame)
+    for method in (model.predict, model.predict_scale, model.residuals, model.score):
+        with pytest.raises(ValueError, match=r"column 0 of X is 'c' where fit saw 'a'.*feature_names_in_"):
+            method(frame[["c", "b", "a"]])
+        with pytest.raises(ValueError, match="2 features, but ICDH is expecting 3 features"):
+            method(frame[["a", "b"]])
+    np.testing.assert_array_equal(model.predict(frame), model.predict(chain.values))
+    assert model.predict(frame[:1]).shape == (1, 3)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_scale", "residuals", "score"])
+def test_before_fit_methods_say_so(chain, method):
+    with pytest.raises(NotFittedError, match="this ICDH is not fitted yet; call fit") as error:
+        getattr(ICDH(), method)(chain)
+    assert isinstance(error.value, AttributeError)
+    assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "call", [ICDH.sample, ICDH.to_dot, ICDH.to_networkx, ICDH.edge_list, lambda model: model.rethreshold(0.1)]
+)
+def test_before_fit_exports_say_so(call):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        call(ICDH())
+
+
+def test_fit_twice_on_other_data_forgets_the_first(chain, fitted):
+    rng = np.random.default_rng(5)
+    model = standardized(max_rounds=2, tol=1e9).fit(hetero_chain(rng, 100)[:, :2]).fit(chain)
+    assert model.adjacency_matrix_.shape == (3, 3)
+    assert model.score(chain) <= fitted.score(chain) + 1.0

@@ -1,0 +1,309 @@
+import json
+import sys
+
+import gadjid
+import naive
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import random_dag
+from sklearn.metrics import average_precision_score, precision_recall_fscore_support
+
+from icdh import metrics
+from icdh.exceptions import MissingExtraError
+
+CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+EMPTY = np.zeros((3, 3))
+UNDIRECTED = CHAIN + CHAIN.T
+ALL_OF_TWO_GRAPHS = (
+    metrics.shd,
+    metrics.edge_differences,
+    metrics.edge_scores,
+    metrics.skeleton_scores,
+    metrics.minimum_shd,
+    metrics.au_shdc,
+    metrics.average_precision,
+    metrics.truncated_auprc,
+    metrics.sid,
+    metrics.evaluate,
+)
+NEED_EDGES = (metrics.edge_scores, metrics.skeleton_scores, metrics.average_precision, metrics.truncated_auprc)
+
+
+def pairs_of_dags(count, largest_degree=12.0, seed=0):
+    """Random pairs of DAGs of 2 to 12 variables, from sparse to dense."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        n = 2 + number % 11
+        density = rng.uniform(0, min(1.0, largest_degree / n))
+        yield random_dag(rng, n, density), random_dag(rng, n, density)
+
+
+def weighted_pairs(count, seed=0):
+    """Random pairs of weights, with ties and zeros, and a DAG that has edges."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        n = 2 + number % 11
+        truth = random_dag(rng, n, rng.uniform(0.2, 1))
+        if not truth.any():
+            truth[0, 1] = 1
+        weights = np.round(rng.normal(size=(n, n)) + truth, int(rng.integers(1, 4))) * (rng.random((n, n)) < 0.7)
+        np.fill_diagonal(weights, 0)
+        yield weights, truth
+
+
+def test_shd_agrees_with_gadjid():
+    for estimate, truth in pairs_of_dags(550):
+        assert metrics.shd(estimate, truth) == gadjid.shd(truth, estimate)[1]
+
+
+def test_sid_agrees_with_its_definition():
+    distances = []
+    for estimate, truth in pairs_of_dags(550, largest_degree=3.0):
+        distances.append(metrics.sid(estimate, truth))
+        assert distances[-1] == naive.sid(estimate, truth)
+    assert len(set(distances)) > 20
+
+
+def test_average_precision_agrees_with_scikit_learn():
+    for weights, truth in weighted_pairs(550):
+        possible = ~np.eye(len(truth), dtype=bool)
+        expected = average_precision_score(truth[possible], np.abs(weights[possible]))
+        assert metrics.average_precision(weights, truth) == pytest.approx(expected, rel=1e-12)
+
+
+def test_edge_scores_agree_with_scikit_learn():
+    for weights, truth in weighted_pairs(550, seed=1):
+        expected = precision_recall_fscore_support(
+            truth.ravel(), weights.ravel() != 0, average="binary", zero_division=1.0
+        )
+        scores = metrics.edge_scores(weights, truth)
+        np.testing.assert_allclose(scores[:3], expected[:3])
+        assert scores.fdr == 1 - scores.precision
+        assert scores.tpr == scores.recall
+
+
+def test_truncated_auprc_is_the_published_procedure():
+    for weights, truth in weighted_pairs(550, seed=2):
+        assert metrics.truncated_auprc(weights, truth) == pytest.approx(naive.published_auprc(weights, truth))
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 30])
+def test_perfect_recovery_under_both_definitions(k):
+    rng = np.random.default_rng(k)
+    truth = np.zeros((9, 9))
+    upper = np.argwhere(np.triu(np.ones((9, 9)), k=1))
+    truth[tuple(upper[rng.permutation(len(upper))[:k]].T)] = 1
+    weights = truth * rng.uniform(0.3, 2.0, truth.shape)
+    assert metrics.truncated_auprc(weights, truth) == pytest.approx(1 - 1 / k)
+    assert metrics.average_precision(weights, truth) == 1
+
+
+@pytest.mark.parametrize(
+    ("estimate", "extra", "missing", "reversed_", "precision", "recall", "sid"),
+    [
+        (CHAIN, 0, 0, 0, 1, 1, 0),
+        (CHAIN.T, 0, 0, 2, 0, 0, 6),
+        (EMPTY, 0, 2, 0, 1, 0, 3),
+        ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], 1, 0, 0, 2 / 3, 1, 0),
+        ([[0, 0, 1], [0, 0, 0], [0, 0, 0]], 1, 2, 0, 0, 0, 2),
+        ([[0, 0, 0], [1, 0, 1], [0, 0, 0]], 0, 0, 1, 0.5, 0.5, 3),
+        ([[0, 1, 0], [0, 0, 0], [0, 1, 0]], 0, 0, 1, 0.5, 0.5, 3),
+    ],
+)
+def test_three_variables_by_hand(estimate, extra, missing, reversed_, precision, recall, sid):
+    assert metrics.edge_differences(estimate, CHAIN) == (extra, missing, reversed_)
+    assert metrics.shd(estimate, CHAIN) == extra + missing + reversed_
+    assert metrics.edge_scores(estimate, CHAIN)[:2] == pytest.approx((precision, recall))
+    assert metrics.sid(estimate, CHAIN) == sid
+
+
+def test_one_variable_has_no_edges_to_get_wrong():
+    assert metrics.sid([[0]], [[0]]) == metrics.shd([[0]], [[0]]) == metrics.minimum_shd([[0]], [[0]]) == 0
+
+
+def test_skeleton_by_hand():
+    estimate = [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
+    assert metrics.edge_scores(estimate, CHAIN) == (0, 0, 0, 1, 0)
+    assert metrics.skeleton_scores(estimate, CHAIN) == (0.5, 0.5, 0.5, 0.5, 0.5)
+    assert metrics.skeleton_scores(UNDIRECTED, CHAIN) == (1, 1, 1, 0, 1)
+
+
+def test_undirected_edges_strictly_and_favourably():
+    assert metrics.shd(UNDIRECTED, CHAIN) == 2
+    assert metrics.shd(UNDIRECTED, CHAIN, undirected="favourable") == 0
+    assert metrics.shd(CHAIN, UNDIRECTED, undirected="favourable") == 2  # the estimate claims more than is true
+    assert metrics.shd(UNDIRECTED, UNDIRECTED) == 0
+    half = np.array([[0, 1, 0], [1, 0, 1], [1, 0, 0]])  # 0 - 1, 1 -> 2, and an extra 2 -> 0
+    assert metrics.edge_differences(half, CHAIN) == (1, 0, 1)
+    assert metrics.edge_differences(half, CHAIN, undirected="favourable") == (1, 0, 0)
+    extra = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])  # an undirected edge that is not there counts either way
+    assert metrics.edge_differences(extra, CHAIN, undirected="favourable") == (1, 2, 0)
+
+
+def test_shd_curve_is_shd_at_every_threshold():
+    thresholds = [0.0, 0.1, 0.5, 1.0, 5.0]
+    for weights, truth in weighted_pairs(60, seed=3):
+        expected = [metrics.shd(np.where(np.abs(weights) >= t, weights, 0), truth) for t in thresholds]
+        np.testing.assert_array_equal(metrics.shd_curve(weights, truth, thresholds), expected)
+
+
+def test_minimum_shd_is_the_best_over_all_thresholds():
+    for weights, truth in weighted_pairs(60, seed=4):
+        thresholds = [*np.unique(np.abs(weights)), 1e9]
+        expected = min(metrics.shd(np.where(np.abs(weights) >= t, weights, 0), truth) for t in thresholds)
+        assert metrics.minimum_shd(weights, truth) == expected
+    assert metrics.minimum_shd(EMPTY, CHAIN) == 2
+    assert metrics.minimum_shd(CHAIN.T * 0.7, EMPTY) == 0
+
+
+def test_au_shdc_is_a_left_riemann_sum():
+    weights = CHAIN * 0.4
+    # the distance is 0 up to 0.4 and 2 above: of the left ends 0.2, 0.3, 0.4, 0.5 only the last counts
+    assert metrics.au_shdc(weights, CHAIN, low=0.2, high=0.6, n_steps=4) == pytest.approx(2 * 0.1)
+    curve = metrics.shd_curve(weights, CHAIN, np.linspace(0.2, 0.75, 1000))
+    assert metrics.au_shdc(weights, CHAIN) == pytest.approx((curve.sum() - curve[-1]) * 0.55 / 999)
+    assert metrics.au_shdc(EMPTY, CHAIN) == pytest.approx(2 * 0.55)
+
+
+def test_precision_recall_curve_by_hand():
+    weights = np.array([[0, -0.9, 0.5], [0, 0, 0.5], [0.2, 0, 0]])
+    curve = metrics.precision_recall_curve(weights, CHAIN)
+    np.testing.assert_allclose(curve.thresholds, [0.9, 0.5, 0.2, 0.0])
+    np.testing.assert_allclose(curve.precision, [1, 2 / 3, 2 / 4, 2 / 6])
+    np.testing.assert_allclose(curve.recall, [0.5, 1, 1, 1])
+    assert metrics.average_precision(weights, CHAIN) == pytest.approx(0.5 + 0.5 * 2 / 3)
+    assert metrics.truncated_auprc(weights, CHAIN) == pytest.approx(0.5 * (1 + 2 / 3) / 2)
+
+
+def test_relabelling_both_graphs_and_scaling_signs_change_nothing():
+    rng = np.random.default_rng(5)
+    for weights, truth in weighted_pairs(22, seed=5):
+        order = rng.permutation(len(truth))
+        permuted = np.ix_(order, order)
+        expected = metrics.evaluate(weights, truth)
+        assert metrics.evaluate(weights[permuted], truth[permuted]) == pytest.approx(expected)
+        assert metrics.evaluate(-weights, 3 * truth) == pytest.approx(expected)
+
+
+def test_swapping_the_graphs_swaps_extra_and_missing():
+    for estimate, truth in pairs_of_dags(60, seed=6):
+        there, back = metrics.edge_differences(estimate, truth), metrics.edge_differences(truth, estimate)
+        assert there == (back.missing, back.extra, back.reversed)
+
+
+def test_evaluate_holds_what_the_single_functions_return():
+    rng = np.random.default_rng(7)
+    truth = random_dag(rng, 6, 0.5)
+    weights = random_dag(rng, 6, 0.6) * rng.uniform(0.1, 1, (6, 6))
+    found = metrics.evaluate(weights, truth, threshold=0.5)
+    graph = np.where(weights >= 0.5, weights, 0)
+    assert found["n_edges"] == (graph > 0).sum()
+    assert found["n_true_edges"] == truth.sum()
+    assert found["shd"] == metrics.shd(graph, truth) == found["extra"] + found["missing"] + found["reversed"]
+    assert found["sid"] == metrics.sid(graph, truth)
+    assert found["f1"] == metrics.edge_scores(graph, truth).f1
+    assert found["skeleton_fdr"] == metrics.skeleton_scores(graph, truth).fdr
+    assert found["minimum_shd"] == metrics.minimum_shd(weights, truth)
+    assert found["au_shdc"] == metrics.au_shdc(weights, truth)
+    assert found["average_precision"] == metrics.average_precision(weights, truth)
+    assert found["truncated_auprc"] == metrics.truncated_auprc(weights, truth)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_evaluate_of_a_cyclic_estimate_has_no_sid():
+    found = metrics.evaluate(UNDIRECTED, CHAIN)
+    assert found["sid"] is None
+    assert (found["shd"], found["shd_favourable"]) == (2, 0)
+
+
+def test_without_gadjid(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gadjid", None)
+    assert metrics.evaluate(CHAIN, CHAIN)["sid"] is None
+    with pytest.raises(MissingExtraError, match=r"icdh\[metrics\]"):
+        metrics.sid(CHAIN, CHAIN)
+
+
+def test_graphs_with_labels_are_matched_by_label():
+    truth = nx.DiGraph([("a", "b"), ("b", "c")])
+    estimate = nx.DiGraph()
+    estimate.add_nodes_from("cba")
+    estimate.add_weighted_edges_from([("a", "b", 0.9), ("c", "b", 0.3)])
+    assert metrics.edge_differences(estimate, truth) == (0, 0, 1)
+    frame = pd.DataFrame(CHAIN, index=list("abc"), columns=list("abc"))
+    assert metrics.shd(frame.loc[list("bca"), list("bca")], truth) == 0
+    assert metrics.shd(CHAIN, truth) == 0
+    assert metrics.average_precision(estimate, truth) == pytest.approx(0.5 + 0.5 * 2 / 6)
+    assert metrics.shd(nx.Graph([("a", "b"), ("b", "c")]), truth, undirected="favourable") == 0
+
+
+def test_inputs_are_not_modified():
+    weights, truth = np.array([[0, -0.4], [0.2, 0]]), np.array([[0, 1], [0, 0]])
+    before = weights.copy(), truth.copy()
+    metrics.evaluate(weights, truth, threshold=0.3)
+    np.testing.assert_array_equal(weights, before[0])
+    np.testing.assert_array_equal(truth, before[1])
+
+
+@pytest.mark.parametrize("metric", ALL_OF_TWO_GRAPHS)
+@pytest.mark.parametrize(
+    ("estimate", "truth", "error", "message"),
+    [
+        (CHAIN[:2], CHAIN, ValueError, r"estimate must be a square matrix.*\(2, 3\)"),
+        (CHAIN, CHAIN[0], ValueError, "truth must be a square matrix"),
+        (np.zeros((0, 0)), CHAIN, ValueError, "estimate has no variables"),
+        (CHAIN, nx.DiGraph(), ValueError, "truth has no variables"),
+        (np.zeros((4, 4)), CHAIN, ValueError, "estimate has 4 variables and truth 3"),
+        (CHAIN * np.nan, CHAIN, ValueError, "estimate holds NaN"),
+        (CHAIN, np.eye(3), ValueError, "truth has an edge from variable 0 to itself"),
+        (CHAIN.astype(str), CHAIN, TypeError, "estimate has type"),
+        (CHAIN * 1j, CHAIN, TypeError, "estimate is complex"),
+        (
+            nx.DiGraph([("a", "b"), ("b", "d")]),
+            nx.DiGraph([("a", "b"), ("b", "c")]),
+            ValueError,
+            "estimate has a variable 'd' that truth has not",
+        ),
+        (pd.DataFrame(CHAIN, columns=list("abc")), CHAIN, ValueError, "estimate must have the same labels"),
+    ],
+)
+def test_malformed_graphs_are_refused(metric, estimate, truth, error, message):
+    with pytest.raises(error, match=message):
+        metric(estimate, truth)
+
+
+@pytest.mark.parametrize("metric", [*NEED_EDGES, metrics.evaluate])
+def test_a_truth_without_edges_has_no_rates(metric):
+    with pytest.raises(ValueError, match="truth has no edges"):
+        metric(CHAIN, EMPTY)
+
+
+def test_cycles_never_reach_gadjid():
+    cycle = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    with pytest.raises(ValueError, match="estimate has a cycle"):
+        metrics.sid(cycle, CHAIN)
+    with pytest.raises(ValueError, match="truth has a cycle"):
+        metrics.sid(CHAIN, cycle)
+    with pytest.raises(ValueError, match="truth has a cycle"):
+        metrics.evaluate(CHAIN, cycle)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.5, 0.2]), "increase"),
+        (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, 0.2]), "increase"),
+        (lambda: metrics.shd_curve(CHAIN, CHAIN, [-0.2, 0.2]), "not negative"),
+        (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.nan]), "finite"),
+        (lambda: metrics.shd_curve(CHAIN, CHAIN, []), "at least one"),
+        (lambda: metrics.au_shdc(CHAIN, CHAIN, low=0.75, high=0.2), "high must be above 0.75"),
+        (lambda: metrics.au_shdc(CHAIN, CHAIN, low=-1), "low must be at least 0"),
+        (lambda: metrics.au_shdc(CHAIN, CHAIN, n_steps=0), "n_steps must be at least 1"),
+        (lambda: metrics.shd(CHAIN, CHAIN, undirected="kindly"), "'strict', 'favourable'"),
+        (lambda: metrics.evaluate(CHAIN, CHAIN, threshold=-1), "threshold must be at least 0"),
+    ],
+)
+def test_bad_options_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,377 @@
+import networkx as nx
+import numpy as np
+import pytest
+from helpers import random_dag
+from naive import explained_variance, sigmoid, sortability
+from scipy import stats
+
+from icdh import graphs, simulate
+from icdh.simulate import mechanisms
+from icdh.simulate.mechanisms import MECHANISMS
+from icdh.simulate.noise import DISTRIBUTIONS, NOISES, draw_moments
+
+CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+LEVEL = 1e-4  # of every statistical test; seeds are fixed, so none fails by chance later
+
+
+# graphs
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 0), (2, 0.5), (5, 1), (5, 2), (10, 1), (10, 4), (10, 4.5), (100, 3)])
+def test_erdos_renyi_has_exactly_the_edges_asked_for(n, k):
+    for seed in range(20):
+        graph = simulate.erdos_renyi(n, k, seed)
+        assert graph.shape == (n, n)
+        assert graph.sum() == k * n
+        assert set(np.unique(graph)) <= {0, 1}
+        assert graphs.is_dag(graph)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 0), (5, 0), (5, 1), (10, 2), (10, 9), (60, 3)])
+def test_scale_free_has_its_edges(n, k):
+    for seed in range(20):
+        graph = simulate.scale_free(n, k, seed)
+        assert graph.sum() == n * k - k * (k + 1) // 2
+        assert graphs.is_dag(graph)
+
+
+def test_scale_free_prefers_the_variables_that_have_many_causes():
+    # the third variable becomes a cause of the first, which has one cause already, twice as often as of the second
+    common_effect = sum(simulate.scale_free(3, 1, seed).sum(axis=0).max() == 2 for seed in range(900))
+    assert stats.binomtest(common_effect, 900, 2 / 3).pvalue > LEVEL
+    most_causes = [simulate.scale_free(100, 2, seed).sum(axis=0).max() for seed in range(10)]
+    assert min(most_causes) > max(simulate.erdos_renyi(100, 2, seed).sum(axis=0).max() for seed in range(10))
+
+
+@pytest.mark.parametrize(("n", "k", "share"), [(10, 1, 0.2), (10, 1.6, 0.2), (10, 2.5, 0.5), (3, 0, 0.0)])
+def test_bipartite_edges_lead_from_causes_to_effects(n, k, share):
+    for seed in range(20):
+        graph = simulate.bipartite(n, k, seed, share_of_causes=share)
+        assert graph.sum() == k * n
+        causes = graph.any(axis=1)
+        assert causes.sum() <= max(1, share * n)
+        assert not graph[:, causes].any()
+
+
+@pytest.mark.parametrize("kind", simulate.GRAPHS)
+def test_column_order_carries_no_information(kind):
+    draws = 2000
+    count = sum(simulate.GRAPHS[kind](4, 0.75 if kind != "scale-free" else 1, seed) for seed in range(draws))
+    expected = np.full(12, count.sum() / 12)
+    off_diagonal = count[~np.eye(4, dtype=bool)]
+    # edges of one graph repel each other, which makes the statistic smaller than chi-square, not larger
+    assert stats.chisquare(off_diagonal, expected).pvalue > LEVEL
+    assert np.diagonal(count).sum() == 0
+
+
+def test_relabelling_is_uniform_and_keeps_the_graph():
+    weighted = CHAIN * [[1, 0.3, 1], [1, 1, 0.7], [1, 1, 1]]
+    drawn = [tuple(simulate.relabel(weighted, seed).ravel()) for seed in range(1200)]
+    _, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(counts) == 6
+    assert stats.chisquare(counts).pvalue > LEVEL
+    graph = simulate.erdos_renyi(8, 2, 0)
+    assert nx.is_isomorphic(nx.DiGraph(graph), nx.DiGraph(simulate.relabel(graph, 1)))
+
+
+# structural equations
+
+
+def test_weights_are_uniform_on_both_sides_of_zero():
+    graph = np.triu(np.ones((60, 60)), k=1) * (np.arange(60)[:, None] < 20) * (np.arange(60) >= 20)
+    weights = simulate.simulate_sem(graph, 2, mechanism="linear", noise="homo-ev", random_state=0).weights
+    drawn = weights[graph > 0]
+    assert stats.kstest(np.abs(drawn), stats.uniform(0.5, 1.5).cdf).pvalue > LEVEL
+    assert stats.binomtest(int((drawn > 0).sum()), len(drawn)).pvalue > LEVEL
+    assert not weights[graph == 0].any()
+    first_layer = mechanisms.draw_weights((50, 100), np.random.default_rng(0))
+    assert stats.kstest(np.abs(first_layer).ravel(), stats.uniform(0.5, 1.5).cdf).pvalue > LEVEL
+
+
+def test_linear_means_are_weighted_sums():
+    data = simulate.simulate_sem(simulate.erdos_renyi(8, 2, 0), 50, mechanism="linear", noise="homo-nv", random_state=1)
+    np.testing.assert_allclose(data.mean, data.X @ data.weights, atol=1e-12)
+
+
+def test_mlp_is_one_hidden_layer_without_intercepts():
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    values, weights = mechanisms.mlp(x, np.random.default_rng(1), n_outputs=2)
+    rng = np.random.default_rng(1)
+    w1, w2 = mechanisms.draw_weights((3, 100), rng), mechanisms.draw_weights((100, 2), rng)
+    for m in range(5):
+        hidden = [sigmoid(sum(w1[i, h] * x[m, i] for i in range(3))) for h in range(100)]
+        for output in range(2):
+            assert values[m, output] == pytest.approx(sum(w2[h, output] * hidden[h] for h in range(100)))
+    np.testing.assert_allclose(weights, [np.sqrt(sum(w**2 for w in row)) for row in w1])
+
+
+def test_multiple_index_model_is_tanh_plus_cos_plus_sin():
+    x = np.random.default_rng(0).normal(size=(5, 2))
+    values, _ = mechanisms.multiple_index(x, np.random.default_rng(1))
+    w = mechanisms.draw_weights((2, 3), np.random.default_rng(1))
+    np.testing.assert_allclose(values, np.tanh(x @ w[:, 0]) + np.cos(x @ w[:, 1]) + np.sin(x @ w[:, 2]))
+
+
+@pytest.mark.parametrize("name", ["gp", "gp-add"])
+def test_gaussian_processes_have_their_covariance(name):
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    rng = np.random.default_rng(0)
+    draws = np.array([MECHANISMS[name](x, rng).values for _ in range(20000)])
+    squares = (x[:, None] - x) ** 2
+    expected = np.exp(-squares.sum(axis=2) / 2) if name == "gp" else np.exp(-squares / 2).sum(axis=2)
+    np.testing.assert_allclose(draws.mean(axis=0), 0, atol=0.05)
+    np.testing.assert_allclose(np.cov(draws.T), expected, atol=0.08)
+
+
+def test_a_random_function_of_equal_causes_is_equal():
+    x = np.repeat(np.random.default_rng(0).normal(size=(40, 1)), 2, axis=0)
+    for mechanism in MECHANISMS.values():
+        values = mechanism(x, np.random.default_rng(1)).values
+        np.testing.assert_allclose(values[::2], values[1::2], atol=1e-3)
+
+
+# noise
+
+
+def standardized_residuals(data):
+    """Residuals over their true standard deviation, and that deviation, where rounding leaves them meaningful."""
+    meaningful = data.std > 1e-6 * np.abs(data.mean)
+    return ((data.X - data.mean) / data.std)[meaningful], data.std[meaningful]
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_residuals_have_mean_0_and_variance_1_wherever_the_spread_is(noise, distribution):
+    graph = simulate.erdos_renyi(10, 1, 0)
+    data = simulate.simulate_sem(graph, 4000, noise=noise, distribution=distribution, random_state=3)
+    residuals, std = standardized_residuals(data)
+    assert len(residuals) > 0.7 * data.X.size
+    by_spread = residuals[np.argsort(std, kind="stable")]
+    for decile in np.array_split(by_spread, 10):
+        squares = decile**2
+        assert abs(decile.mean()) < 4 / np.sqrt(len(decile))
+        assert abs(squares.mean() - 1) < 4.5 * squares.std() / np.sqrt(len(decile))
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        ("gaussian", stats.norm()),
+        ("laplace", stats.laplace(scale=np.sqrt(0.5))),
+        ("student-t", stats.t(5, scale=np.sqrt(3 / 5))),
+        ("uniform", stats.uniform(-np.sqrt(3), 2 * np.sqrt(3))),
+    ],
+)
+def test_noise_has_its_distribution_of_variance_1(name, law):
+    assert law.var() == pytest.approx(1)
+    data = simulate.simulate_sem(CHAIN, 3000, noise="exp-bounded", distribution=name, random_state=0)
+    residuals, _ = standardized_residuals(data)
+    assert stats.kstest(residuals, law.cdf).pvalue > LEVEL
+
+
+def test_homoscedastic_spreads():
+    graph = simulate.erdos_renyi(200, 1, 0)
+    equal = simulate.simulate_sem(graph, 3, noise="homo-ev", random_state=0).std
+    assert (equal == 1).all()
+    unequal = simulate.simulate_sem(graph, 3, noise="homo-nv", random_state=0).std
+    assert (unequal == unequal[0]).all()
+    assert stats.kstest(unequal[0] ** 2, stats.uniform(0.5, 1.5).cdf).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("noise", ["softplus-shared", "exp", "exp-bounded", "piecewise"])
+def test_heteroscedastic_spreads_vary_with_the_causes_alone(noise):
+    data = simulate.simulate_sem(CHAIN, 300, noise=noise, random_state=0)
+    assert (data.std[:, 0] == 1).all()
+    assert (data.mean[:, 0] == 0).all()
+    assert (np.ptp(data.std[:, 1:], axis=0) > 0.1).all()
+    by_cause = np.argsort(data.X[:, 0])
+    steps = np.abs(np.diff(np.log(data.std[by_cause, 1])))
+    assert np.median(steps) < 0.05 * np.ptp(np.log(data.std[:, 1]))  # smooth in the cause, not a draw per row
+
+
+@pytest.mark.parametrize("spread", [1.0, 3.0, 100.0])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_bounded_spreads_keep_their_bounds(mechanism, spread):
+    graph = simulate.erdos_renyi(6, 1, 1)
+    effects = graph.any(axis=0)
+    options = {"mechanism": mechanism, "spread": spread, "random_state": 1}
+    std = simulate.simulate_sem(graph, 200, noise="exp-bounded", **options).std[:, effects]
+    np.testing.assert_allclose(std.min(axis=0), spread**-0.5)
+    np.testing.assert_allclose(std.max(axis=0), spread**0.5)
+    std = simulate.simulate_sem(graph, 200, noise="piecewise", **options).std[:, effects]
+    np.testing.assert_allclose(std.max(axis=0), spread)
+    assert ((std == 1).sum(axis=0) >= 100).all()
+
+
+def test_softplus_variance_shares_the_hidden_layer_of_the_mean():
+    x = np.random.default_rng(0).normal(size=(50, 2))
+    mean, std, _ = draw_moments(x, "mlp", "softplus-shared", 1.0, np.random.default_rng(1))
+    f, g = mechanisms.mlp(x, np.random.default_rng(1), n_outputs=2).values.T
+    np.testing.assert_allclose(mean, f)
+    np.testing.assert_allclose(std**2, np.log(1 + np.exp(g)))
+
+
+@pytest.mark.parametrize("noise", ["exp-bounded", "piecewise"])
+def test_a_single_observation_has_a_bounded_spread_of_1(noise):
+    assert (simulate.simulate_sem(CHAIN, 1, noise=noise, random_state=0).std == 1).all()
+
+
+def test_the_literal_formula_reports_its_spread():
+    data = simulate.simulate_sem(simulate.erdos_renyi(10, 1, 0), 1000, noise="exp", random_state=0)
+    report = data.report()
+    effects = data.adjacency.any(axis=0)
+    assert report.smallest_std == data.std[:, effects].min()
+    assert report.largest_std == data.std[:, effects].max()
+    assert report.largest_ratio == pytest.approx(
+        (data.std[:, effects].max(axis=0) / data.std[:, effects].min(axis=0)).max()
+    )
+    assert report.largest_ratio > 1e6
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_every_noise_at_100_variables(noise):
+    data = simulate.simulate_sem(simulate.erdos_renyi(100, 4, 0), 100, noise=noise, random_state=0)
+    assert np.isfinite(data.X).all()
+    assert (data.std > 0).all()
+    assert all(np.isfinite(data.report()))
+
+
+@pytest.mark.parametrize("mechanism", ["mim", "gp", "gp-add"])
+def test_the_literal_formula_at_100_variables(mechanism):
+    graph = simulate.erdos_renyi(100, 4, 0)
+    data = simulate.simulate_sem(graph, 60, mechanism=mechanism, noise="exp", random_state=0)
+    assert np.isfinite(data.X).all()
+    assert data.report().largest_ratio > 10
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("kind", simulate.GRAPHS)
+def test_every_mechanism_and_graph_at_100_variables(kind, mechanism):
+    graph = simulate.GRAPHS[kind](100, 2, 0)
+    data = simulate.simulate_sem(graph, 60, mechanism=mechanism, noise="exp-bounded", random_state=0)
+    assert np.isfinite(data.X).all()
+    np.testing.assert_array_equal(data.adjacency, graph)
+    np.testing.assert_array_equal(data.weights != 0, graph != 0)
+
+
+# options
+
+
+def test_centred_and_standardised_data_keep_their_noise():
+    graph = simulate.erdos_renyi(6, 1, 0)
+    raw, centred, standard = (
+        simulate.simulate_sem(graph, 500, noise="piecewise", random_state=0, **options)
+        for options in ({}, {"center": True}, {"standardize": True})
+    )
+    np.testing.assert_allclose(centred.X, raw.X - raw.X.mean(axis=0))
+    np.testing.assert_array_equal(centred.std, raw.std)
+    np.testing.assert_allclose(standard.X.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(standard.X.std(axis=0), 1)
+    for data in (centred, standard):
+        np.testing.assert_allclose((data.X - data.mean) / data.std, (raw.X - raw.mean) / raw.std, atol=1e-9)
+
+
+def test_the_seed_alone_decides():
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    graph = simulate.erdos_renyi(8, 2, 5)
+    before = graph.copy()
+    first, second = (simulate.simulate_sem(graph, 100, random_state=1) for _ in range(2))
+    np.testing.assert_array_equal(first.X, second.X)
+    np.testing.assert_array_equal(graph, simulate.erdos_renyi(8, 2, 5))
+    assert not np.array_equal(first.X, simulate.simulate_sem(graph, 100, random_state=2).X)
+    assert not np.array_equal(graph, simulate.erdos_renyi(8, 2, 6))
+    np.testing.assert_array_equal(graph, before)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_a_labelled_graph_keeps_its_names():
+    data = simulate.simulate_sem(nx.DiGraph([("rain", "wet"), ("sprinkler", "wet")]), 5, random_state=0)
+    assert data.names == ["rain", "wet", "sprinkler"]
+    np.testing.assert_array_equal(data.adjacency, [[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+    assert simulate.simulate_sem(CHAIN, 5, random_state=0).names == ["x0", "x1", "x2"]
+
+
+# sortability
+
+
+def test_sortability_by_hand():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(500, 3))
+    noise = (noise - noise.mean(axis=0)) / noise.std(axis=0)
+    assert simulate.varsortability(noise * [1, 2, 3], CHAIN) == 1
+    assert simulate.varsortability(noise * [3, 2, 1], CHAIN) == 0
+    assert simulate.varsortability(noise, CHAIN) == 0.5
+    assert simulate.varsortability(noise * [1, 3, 2], CHAIN) == pytest.approx(2 / 3)
+
+
+def test_sortability_agrees_with_its_definition():
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        n = int(rng.integers(3, 7))  # both of two variables have the same R2
+        graph = random_dag(rng, n, 0.6)
+        if not graph.any():
+            continue
+        X = rng.normal(size=(50, n)) @ rng.normal(size=(n, n))
+        assert simulate.varsortability(X, graph) == pytest.approx(sortability(X.var(axis=0), graph))
+        assert simulate.r2_sortability(X, graph) == pytest.approx(sortability(explained_variance(X), graph))
+
+
+def test_r2_sortability_does_not_depend_on_units():
+    graph = simulate.erdos_renyi(8, 2, 0)
+    data = simulate.simulate_sem(graph, 300, mechanism="linear", noise="homo-ev", random_state=0)
+    scaled = data.X * np.logspace(-6, 6, 8) + 5
+    assert simulate.r2_sortability(scaled, graph) == simulate.r2_sortability(data.X, graph)
+    assert data.report().varsortability > 0.8
+
+
+def test_sortability_of_collinear_and_constant_columns_is_finite():
+    x = np.random.default_rng(0).normal(size=(20, 1))
+    X = np.hstack([x, 2 * x, np.ones((20, 1))])
+    assert 0 <= simulate.r2_sortability(X, CHAIN) <= 1
+    assert simulate.r2_sortability(X[:2], CHAIN) <= 1
+
+
+def test_without_edges_there_is_nothing_to_report():
+    assert simulate.simulate_sem(np.zeros((3, 3)), 10, random_state=0).report() == (None,) * 5
+
+
+# bad input
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: simulate.erdos_renyi(5, 3), ValueError, "15 edges.*at most 10"),
+        (lambda: simulate.erdos_renyi(5, 0.5), ValueError, "2.5 edges"),
+        (lambda: simulate.erdos_renyi(5, -1), ValueError, "edges_per_variable must be at least 0"),
+        (lambda: simulate.erdos_renyi(0, 1), ValueError, "n_variables must be at least 1"),
+        (lambda: simulate.erdos_renyi(5.0, 1), TypeError, "n_variables must be an integer"),
+        (lambda: simulate.scale_free(5, 5), ValueError, "edges_per_variable=5 is impossible"),
+        (lambda: simulate.scale_free(5, 1.5), ValueError, "whole number"),
+        (lambda: simulate.bipartite(10, 2), ValueError, "20 edges.*at most 16"),
+        (lambda: simulate.bipartite(10, 1, share_of_causes=1.5), ValueError, "share_of_causes must be at most 1"),
+        (lambda: simulate.bipartite(10, 1, share_of_causes=1), ValueError, "at most 0"),
+        (lambda: simulate.simulate_sem(CHAIN + CHAIN.T), ValueError, "cycle, x0 -> x1 -> x0"),
+        (lambda: simulate.simulate_sem(np.eye(3)), ValueError, "from variable 0 to itself"),
+        (lambda: simulate.simulate_sem(CHAIN[:2]), ValueError, "square matrix"),
+        (lambda: simulate.simulate_sem(np.zeros((0, 0))), ValueError, "no variables"),
+        (lambda: simulate.simulate_sem(CHAIN, 0), ValueError, "n_observations must be at least 1"),
+        (lambda: simulate.simulate_sem(CHAIN, 1, standardize=True), ValueError, "n_observations must be at least 2"),
+        (lambda: simulate.simulate_sem(CHAIN, spread=0.5), ValueError, "spread must be at least 1"),
+        (lambda: simulate.simulate_sem(CHAIN, mechanism="cubic"), ValueError, "mechanism must be one of 'mlp'"),
+        (lambda: simulate.simulate_sem(CHAIN, noise="loud"), ValueError, "noise must be one of 'homo-ev'"),
+        (lambda: simulate.simulate_sem(CHAIN, distribution="flat"), ValueError, "distribution must be one of"),
+        (lambda: simulate.simulate_sem(CHAIN, mechanism="gp"), ValueError, "softplus-shared.*needs.*mlp"),
+        (
+            lambda: simulate.simulate_sem(np.triu(np.ones((9, 9)), 1), mechanism="linear", noise="exp", random_state=0),
+            ValueError,
+            "overflows.*exp-bounded",
+        ),
+        (lambda: simulate.varsortability(np.zeros((5, 2)), CHAIN), ValueError, "2 columns and graph 3"),
+        (lambda: simulate.varsortability(np.zeros((5, 3)), CHAIN * 0), ValueError, "no edges"),
+        (lambda: simulate.r2_sortability(np.ones((5, 3)), CHAIN + CHAIN.T), ValueError, "cycle"),
+    ],
+)
+def test_impossible_requests_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

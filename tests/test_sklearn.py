@@ -1,0 +1,73 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from icdh import ICDH
+
+QUICK = {"max_rounds": 2, "tol": 1e9, "hidden_units": 3, "random_state": 0}
+
+# What the house does otherwise than scikit-learn, on purpose.
+KNOWN_DIFFERENCES = {
+    "check_estimators_unfitted",  # our NotFittedError has the same bases but cannot be scikit-learn's own
+    "check_complex_data",  # a TypeError, with words of our own
+    "check_dtype_object",  # objects are refused even where they hold numbers
+    "check_estimators_empty_data_messages",  # messages in words of our own
+    "check_fit2d_1sample",
+    "check_fit2d_predict1d",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_estimator_passes_the_checks_of_scikit_learn():
+    results = check_estimator(ICDH(scaling="standardize", **QUICK), on_fail=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed <= KNOWN_DIFFERENCES
+    assert len(results) > 30
+
+
+def test_clone_copies_parameters_and_nothing_learned(fitted):
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "weights_")
+
+
+def test_clone_takes_a_mask_along():
+    mask = np.zeros((3, 3), dtype=bool)
+    np.testing.assert_array_equal(clone(ICDH(forbidden_edges=mask)).forbidden_edges, mask)
+
+
+def test_a_pipeline_ends_in_the_estimator(chain):
+    pipeline = make_pipeline(StandardScaler(), ICDH(**QUICK)).fit(chain.values)
+    assert pipeline[-1].adjacency_matrix_.shape == (3, 3)
+    assert np.isfinite(pipeline.score(chain.values))
+    assert pipeline.predict(chain.values).shape == (400, 3)
+
+
+def test_grid_search_prefers_the_likelier(chain):
+    search = GridSearchCV(ICDH(scaling="standardize", **QUICK), {"l1": [0.01, 100.0]}, cv=3).fit(chain.values)
+    assert search.best_params_ == {"l1": 0.01}
+    assert search.best_estimator_.weights_.any()
+
+
+def test_cross_validation_accepts_data_frames(chain):
+    frame = pd.DataFrame(chain.values, columns=chain.columns)
+    scores = cross_val_score(ICDH(scaling="standardize", **QUICK), frame, cv=3)
+    assert np.isfinite(scores).all()
+
+
+def test_parameters_are_set_by_name():
+    model = ICDH().set_params(l1=0.5, noise="equal")
+    assert (model.l1, model.noise) == (0.5, "equal")
+    with pytest.raises(ValueError, match="ICDH has no parameter 'l3'; it has hidden_units, l1"):
+        model.set_params(l2=7.0, l3=1.0)
+    assert model.l2 == 0.01
+
+
+def test_repr_shows_what_differs_from_the_defaults():
+    assert repr(ICDH()) == "ICDH()"
+    assert repr(ICDH(l1=0.5, noise="equal")) == "ICDH(l1=0.5, noise='equal')"
