@@ -21,7 +21,7 @@ def main():
     model = ICDH(scaling="standardize", random_state=0).fit(sachs.table)
     with mpl.rc_context({"svg.hashsalt": "icdh"}):
         figure = Figure(figsize=(10.5, 5.5), layout="constrained")
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
+        left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
         for axes, A, title in (
             (left, model.adjacency_matrix_, "learned from 853 cells"),
             (right, sachs.adjacency, "consensus of the literature"),

@@ -25,7 +25,7 @@ from icdh import ICDH, HNMSearch, metrics, simulate
 METHODS = {
     "search": lambda: HNMSearch(),
     "search-free": lambda: HNMSearch(noise_distribution="free"),
-    "search-auto": lambda: HNMSearch(noise_distribution="auto"),
+    "search-gaussian": lambda: HNMSearch(noise_distribution="gaussian"),
     "icdh": lambda: ICDH(random_state=0),
     "icdh-equal": lambda: ICDH(noise="equal", random_state=0),
 }
@@ -73,7 +73,7 @@ SUITES = {
     "distributions": [
         setting
         for distribution in ("gaussian", "laplace", "student-t", "uniform")
-        for method in ("search", "search-free", "search-auto")
+        for method in ("search", "search-gaussian", "search-free")
         for setting in settings(method, "standardised", SMALL[:2], distribution=distribution)
     ],
 }
@@ -114,7 +114,7 @@ def line(setting, results):
     error = columns["shd"].std() / np.sqrt(len(results))
     what = f"{setting.noise}, {setting.distribution}, {setting.source}"
     return (
-        f"{setting.method:<12} {setting.table:<12} N={setting.variables:<3} ER{setting.edges} {what:<36} "
+        f"{setting.method:<15} {setting.table:<12} N={setting.variables:<3} ER{setting.edges} {what:<36} "
         f"SHD {mean['shd']:6.2f} +- {error:4.2f}  extra {mean['extra']:5.2f}  missing {mean['missing']:5.2f}  "
         f"reversed {mean['reversed']:5.2f}  SID {mean['sid']:7.1f}  "
         f"s {np.median(columns['seconds']):7.2f} (max {columns['seconds'].max():.1f})  n={len(results)}"

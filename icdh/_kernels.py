@@ -463,7 +463,8 @@ def node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, f
     scale_gradient = np.zeros(size)
     mean_gram = np.zeros((size, size))
     scale_gram = np.zeros((size, size))
-    largest = _VARIANCE_FLOOR + math.exp(_LOG_VARIANCE_LIMIT)
+    # Short of the limit by more than rounding: whether a variance was clipped must not hang on its last bit.
+    largest = (_VARIANCE_FLOOR + exp(_LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
     for first in range(0, n, _BLOCK):
         rows = min(_BLOCK, n - first)
         for r in range(rows):

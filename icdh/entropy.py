@@ -102,7 +102,26 @@ def negentropy(sample: np.ndarray, spacing: int | None = None) -> float:
         The negentropy: 0 for Gaussian samples up to noise, infinity if all values are equal.
     """
     m = default_spacing(sample.size) if spacing is None else spacing
-    return _excess(sample, m) - _gaussian_bias(sample.size, m)
+    return _excess(sample, m) - _gaussian_moments(sample.size, m)[0]
+
+
+def is_non_gaussian(samples) -> bool:
+    """Return whether most of several samples of one size are further from Gaussian than chance allows.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray, each of shape (n,)
+        The samples, for instance the standardised residuals of every variable of a model.
+
+    Returns
+    -------
+    bool
+        Whether the median of their negentropies exceeds three standard deviations of the negentropy of Gaussian
+        samples: a few variables that a model fits badly do not decide.
+    """
+    n = samples[0].size
+    _, deviation = _gaussian_moments(n, default_spacing(n))
+    return bool(np.median([negentropy(sample) for sample in samples]) > 3.0 * deviation)
 
 
 def default_spacing(n: int) -> int:
@@ -118,11 +137,12 @@ def _excess(sample, spacing):
 
 
 @lru_cache(maxsize=64)
-def _gaussian_bias(n, spacing):
-    """Return the mean of the uncorrected estimate over Gaussian samples of n (fixed draws: always the same)."""
+def _gaussian_moments(n, spacing):
+    """Return mean and deviation of the uncorrected estimate over Gaussian samples (fixed draws: always the same)."""
     rng = np.random.default_rng(0)
-    draws = max(10, min(200, 200_000 // n))
-    return float(np.mean([_excess(rng.standard_normal(n), spacing) for _ in range(draws)]))
+    draws = max(20, min(200, 200_000 // n))
+    excess = [_excess(rng.standard_normal(n), spacing) for _ in range(draws)]
+    return float(np.mean(excess)), float(np.std(excess))
 
 
 def spread_ties(ordered: np.ndarray) -> np.ndarray:

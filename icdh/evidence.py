@@ -39,7 +39,6 @@ from icdh.entropy import negentropy
 
 FLAT = 1e-8
 VARIANCE_FLOOR = 1e-5
-NON_GAUSSIAN = 0.02
 
 
 class NodeFit(NamedTuple):
@@ -255,11 +254,9 @@ class FamilyEvidence:
         fits = self._map(lambda task: self._fit(task[0], None, task[1]), tasks)
         self._keep([family for family, _ in tasks], fits)
 
-    def residuals_deny_gaussian_noise(self, graph) -> bool:
-        """Return whether the residuals of a graph's families are further from Gaussian than chance allows."""
-        families = list(enumerate(graph))
-        total = sum(negentropy(self._residuals(family, self.fits[family])) for family in families)
-        return bool(total > NON_GAUSSIAN * len(families))
+    def residuals(self, family):
+        """Return the standardised residuals of a family that was scored, shape (n,)."""
+        return self._residuals(family, self.fits[family])
 
     def _residuals(self, family, fit):
         mean, deviation = predict_node(fit.theta, self._inputs(family), self.options["hidden_units"])

@@ -36,9 +36,10 @@ class HNMSearch(CausalGraphEstimator):
         Nats that an edge must be worth beyond its evidence.
     max_parents : int
         The most causes of a variable.
-    noise_distribution : {"gaussian", "free", "auto"}
-        The density of the standardised noise: Gaussian, or free (estimated from the residuals), or the one of the two
-        that the residuals of a first, Gaussian search ask for.
+    noise_distribution : {"auto", "gaussian", "free"}
+        The density of the standardised noise: Gaussian, or free (the evidence falls by the negentropy of the
+        residuals), or the one of the two that the residuals of a first, Gaussian search ask for: free if most
+        variables' are further from Gaussian than chance allows (`icdh.entropy.is_non_gaussian`).
     restarts : int
         Cold starts added to the fits of the graph at hand and of the graphs with one edge less.
     n_jobs : int
@@ -99,7 +100,7 @@ class HNMSearch(CausalGraphEstimator):
         l2: float = 3.0,
         edge_penalty: float = 2.0,
         max_parents: int = 8,
-        noise_distribution: str = "gaussian",
+        noise_distribution: str = "auto",
         restarts: int = 2,
         n_jobs: int = 1,
         forbidden_edges=None,
@@ -196,6 +197,7 @@ class HNMSearch(CausalGraphEstimator):
 
     def _learn(self, Z, forbidden, report):
         """Return the scores, the graph and the moves of the search that ``noise_distribution`` asks for."""
+        from icdh.entropy import is_non_gaussian
         from icdh.evidence import FamilyEvidence
 
         def search(free_noise):
@@ -213,8 +215,10 @@ class HNMSearch(CausalGraphEstimator):
 
         seed = int(random_generator(self.random_state).integers(2**31))
         found = search(free_noise=self.noise_distribution == "free")
-        if self.noise_distribution == "auto" and found[0].residuals_deny_gaussian_noise(found[1]):
-            found = search(free_noise=True)
+        if self.noise_distribution == "auto":
+            scores, graph, _ = found
+            if is_non_gaussian([scores.residuals(family) for family in enumerate(graph)]):
+                found = search(free_noise=True)
         self.noise_distribution_ = "free" if found[0].free_noise else "gaussian"
         return found
 

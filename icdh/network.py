@@ -104,18 +104,21 @@ def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random
     -------
     Weights
         w1 uniform in ±0.1 / (root mean square of the input) off the self-loops; all else zero: Phase II finds w2 first.
+        With intercepts, w1 has ten times that reach and hidden intercepts are uniform in ±1: small weights can only
+        begin to fit odd functions.
     """
     n_variables = X.shape[1]
     shape = (n_variables, hidden_units)
     rms = np.sqrt(np.mean(np.square(X), axis=0))
-    w1 = rng.uniform(-0.1, 0.1, size=(*shape, n_variables)) / np.where(rms > 0.0, rms, 1.0)
+    reach = 1.0 if bias else 0.1
+    w1 = rng.uniform(-reach, reach, size=(*shape, n_variables)) / np.where(rms > 0.0, rms, 1.0)
     w1[np.arange(n_variables), :, np.arange(n_variables)] = 0.0
     return Weights(
         w1,
         w2=np.zeros(shape),
         w3=np.zeros(shape),
         w3_bias=np.zeros(n_variables),
-        hidden_bias=np.zeros(shape) if bias else None,
+        hidden_bias=rng.uniform(-1.0, 1.0, size=shape) if bias else None,
         output_bias=np.zeros(n_variables) if bias else None,
     )
 

@@ -10,7 +10,7 @@ from icdh._threads import single_blas_thread
 from icdh.likelihood import nll
 from icdh.network import Weights, forward, initial_weights
 from icdh.phase_one import fit_scales
-from icdh.phase_two import fit_means
+from icdh.phase_two import ALTERNATING, THOROUGH, fit_means
 
 
 class Round(NamedTuple):
@@ -144,11 +144,12 @@ def fit_two_phase(
         initial = initial_weights(X, hidden_units, bias, np.random.default_rng(random_state))
     weights, best, history, converged, interrupted = initial, None, [], False, False
     scale = np.ones(X.shape)
+    effort = THOROUGH if noise == "equal" else ALTERNATING
     with single_blas_thread():
         try:
             while len(history) < max_rounds and not converged:
                 begin = time.perf_counter()
-                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max)
+                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max, effort)
                 weights = fit_scales(X, step.weights, noise)
                 value = nll(X, weights)
                 scale = forward(X, weights)[1]

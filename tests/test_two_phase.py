@@ -84,6 +84,19 @@ def test_heteroscedastic_fits_better_than_unequal_than_equal(table):
     assert values[0] < values[1] < values[2]
 
 
+def test_intercepts_let_an_even_function_be_learned():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-2, 2, size=300)
+    X = np.column_stack([x, x**2 + 0.2 * rng.normal(size=300)])
+    X -= X.mean(axis=0)
+    forbidden = np.array([[True, False], [True, True]])
+    values = [
+        fit_two_phase(X, bias=bias, noise="equal", forbidden_edges=forbidden, random_state=0).nll
+        for bias in (False, True)
+    ]
+    assert values[1] < values[0] - 0.3
+
+
 def test_the_callback_sees_every_round(table):
     seen = []
     result = fit_two_phase(table, random_state=1, max_rounds=2, callback=seen.append)
