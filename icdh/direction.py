@@ -144,6 +144,11 @@ def causal_direction(
         If there are fewer than 100 rows, if most values of a variable are repeated, or if one variable is a linear
         function of the other.
 
+    Notes
+    -----
+    Confidences are not probabilities. Of 200 simulated pairs of 1000 rows whose direction is not identifiable
+    (independent, or linear with Gaussian noise) 28 % exceed a confidence of 2, 6 % exceed 4 and 1 % exceed 6.
+
     References
     ----------
     Immer, Schultheiss, Vogt, Schölkopf, Bühlmann, Marx: "On the identifiability and estimation of causal
