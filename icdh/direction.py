@@ -24,18 +24,20 @@ import numpy as np
 from scipy.stats import rankdata
 
 from icdh._validation import check_number, check_table, random_generator
-from icdh.entropy import default_spacing, entropy, spread_ties
+from icdh.entropy import default_spacing, spread_ties, vasicek_entropy
 from icdh.evidence import fit_node, predict_node
 from icdh.exceptions import DataWarning
 from icdh.files import LabelledTable
 
 HIDDEN_UNITS = 10
-L2 = 3.0
+L2 = (1.0, 3.0, 10.0)
 MAX_STEPS = 60
-SPACINGS = (0.5, 1.0, 2.0)
+CLIPPED = 0.01
+WINDOWS = (0.5, 1.0, 2.0)
 DEGREE = 4
 DEPENDENCE_WEIGHT = 2 / 3
-ROWS_PER_FIT = 1000
+MOST_ROWS = 1000
+BAG_SHARE = 0.8
 COLLINEAR = 1.0 - 1e-12
 MIN_ROWS = 20
 FEW_ROWS = 100
@@ -52,6 +54,7 @@ class DirectionFit:
         Evenly spaced values of the cause, from its least to its greatest, in its units.
     mean, scale : ndarray, shape (200,)
         Mean and standard deviation of the effect at these values, in its units: those of the mixture of all fits.
+        Beyond the 1st and 99th percentile of the cause they are constant.
     description_length : float
         L of the standardised variables, in nats per observation.
     dependence : float
@@ -76,7 +79,7 @@ class CausalDirection:
     score : float
         By how many nats per observation x -> y is better than y -> x; negative if y -> x is the better one.
     confidence : float
-        The absolute score over its standard deviation across fits to random halves of the rows.
+        The absolute score over its standard deviation across random subsamples of the rows.
     forward, backward : DirectionFit
         The fitted model of x -> y and of y -> x.
     """
@@ -99,13 +102,13 @@ def causal_direction(
     *,
     names: tuple[str, str] = ("x", "y"),
     abstain_below: float = 0.0,
-    n_splits: int = 4,
+    n_bags: int = 6,
     random_state=0,
 ) -> CausalDirection:
     """Decide whether x causes y or y causes x, given that one does and nothing else causes both.
 
-    Both directions of the heteroscedastic noise model are fitted to random halves of the rows and compared on both
-    halves by description length and by the dependence of cause and noise (see the module's docstring). Swapping the
+    Both directions of the heteroscedastic noise model are fitted to random subsamples of the rows and compared by
+    description length and by the dependence of cause and noise (see the module's docstring). Swapping the
     arguments swaps the answer exactly; units, offsets and signs of the variables do not matter.
 
     Parameters
@@ -116,10 +119,11 @@ def causal_direction(
         What errors and warnings call the variables.
     abstain_below : float
         Answer "undecided" if the confidence is below this.
-    n_splits : int
-        How often the rows (at most 2000 of them, drawn at random) are split into halves.
+    n_bags : int
+        How many random subsamples (four fifths of the rows, at most 1000) both directions are fitted to, at least 2;
+        each is fitted under weak, medium and strong regularisation.
     random_state : int, SeedSequence, Generator or None
-        Draws the rows of the halves and spreads the ties. By default the same answer every time.
+        Draws the subsamples and spreads the ties. By default the same answer every time.
 
     Returns
     -------
@@ -140,6 +144,11 @@ def causal_direction(
         If there are fewer than 100 rows, if most values of a variable are repeated, or if one variable is a linear
         function of the other.
 
+    Notes
+    -----
+    Confidences are not probabilities. Of 200 simulated pairs of 1000 rows whose direction is not identifiable
+    (independent, or linear with Gaussian noise) 28 % exceed a confidence of 2, 6 % exceed 4 and 1 % exceed 6.
+
     References
     ----------
     Immer, Schultheiss, Vogt, Schölkopf, Bühlmann, Marx: "On the identifiability and estimation of causal
@@ -159,7 +168,7 @@ def causal_direction(
     'x->y'
     """
     check_number("abstain_below", abstain_below, low=0.0)
-    check_number("n_splits", n_splits, low=1, integer=True)
+    check_number("n_bags", n_bags, low=2, integer=True)
     rng = random_generator(random_state)
     first, second = _checked_column(names[0], x), _checked_column(names[1], y)
     if first.values.size != second.values.size:
@@ -169,9 +178,9 @@ def causal_direction(
         )
     _warn_about_ties_and_rows(first, second)
     if _comes_before(second.values, first.values):
-        result = _compare(second, first, n_splits, rng, abstain_below).swapped()
+        result = _compare(second, first, n_bags, rng, abstain_below).swapped()
     else:
-        result = _compare(first, second, n_splits, rng, abstain_below)
+        result = _compare(first, second, n_bags, rng, abstain_below)
     return _undecided(result) if _are_collinear(first, second) else result
 
 
@@ -241,8 +250,22 @@ def _comes_before(a, b):
     return a[k] < b[k]
 
 
+class _Sample(NamedTuple):
+    """Some rows of a standardised variable without ties, in units of their own.
+
+    ``values = (standardised - offset) / scale``. Fits see ``clipped``, which has mean 0 and standard deviation 1:
+    outliers would otherwise decide where the curves bend. ``grid`` is clipped likewise.
+    """
+
+    values: np.ndarray
+    clipped: np.ndarray
+    grid: np.ndarray
+    offset: float
+    scale: float
+
+
 class _Evaluation(NamedTuple):
-    """One fit of one direction: the criteria on its split's rows, and the curve on the grid, standardised."""
+    """One fit of one direction: the criteria on its subsample, and the standardised effect over the grid."""
 
     description_length: float
     dependence: float
@@ -250,43 +273,60 @@ class _Evaluation(NamedTuple):
     scale: np.ndarray
 
 
-def _compare(x, y, n_splits, rng, abstain_below):
-    pairs = [pair for _ in range(n_splits) for pair in _fit_halves(x, y, rng)]
-    forward = _Evaluation(*map(np.array, zip(*(pair[0] for pair in pairs), strict=True)))
-    backward = _Evaluation(*map(np.array, zip(*(pair[1] for pair in pairs), strict=True)))
+def _compare(x, y, n_bags, rng, abstain_below):
+    fits = [fit for start in range(n_bags) for fit in _bag(x, y, rng, start)]
+    forward = _Evaluation(*map(np.array, zip(*(fit[0] for fit in fits), strict=True)))
+    backward = _Evaluation(*map(np.array, zip(*(fit[1] for fit in fits), strict=True)))
     scores = (1.0 - DEPENDENCE_WEIGHT) * (backward.description_length - forward.description_length)
     scores += DEPENDENCE_WEIGHT * (backward.dependence - forward.dependence)
+    scores = scores.reshape(n_bags, len(L2)).mean(axis=1)
     score = float(scores.mean())
-    confidence = abs(score) / max(float(scores.std(ddof=1)), np.finfo(float).tiny)
+    confidence = abs(score) / max(float(scores.std(ddof=1)), float(np.finfo(float).eps))
     direction = "undecided" if score == 0.0 or confidence < abstain_below else "x->y" if score > 0.0 else "y->x"
     return CausalDirection(direction, score, confidence, _summary(x, y, forward), _summary(y, x, backward))
 
 
-def _fit_halves(x, y, rng):
-    """Split random rows into halves and yield, for the fits to either half, the evaluations of x -> y and y -> x."""
+def _bag(x, y, rng, start):
+    """Yield, on one random subsample, the evaluations of x -> y and y -> x under every prior precision."""
     n = x.values.size
-    half = min(ROWS_PER_FIT, n // 2)
-    rows = rng.permutation(n)[: 2 * half]
-    grids = _grid(x.values), _grid(y.values)
-    x, y = _without_ties(x, rows, rng), _without_ties(y, rows, rng)
-    for part in (slice(0, half), slice(half, None)):
-        yield _evaluate(x, y, part, grids[0]), _evaluate(y, x, part, grids[1])
+    rows = rng.permutation(n)[: min(MOST_ROWS, int(BAG_SHARE * n))]
+    x, y = _sample(x, rows, rng), _sample(y, rows, rng)
+    for l2 in L2:
+        yield _evaluate(x, y, l2, start), _evaluate(y, x, l2, start)
 
 
-def _evaluate(cause, effect, part, grid):
+def _sample(column, rows, rng):
+    values = _without_ties(column, rows, rng)
+    low, high = np.quantile(values, (CLIPPED, 1.0 - CLIPPED))
+    clipped = np.clip(values, low, high)
+    offset, scale = clipped.mean(), clipped.std()
+    grid = np.clip(_grid(column.values), low, high)
+    return _Sample(*((part - offset) / scale for part in (values, clipped, grid)), offset, scale)
+
+
+def _evaluate(cause, effect, l2, start):
     fit = fit_node(
-        cause[part, None], effect[part], hidden_units=HIDDEN_UNITS, l2=L2, max_steps=MAX_STEPS, precision_updates=0
+        cause.clipped[:, None],
+        effect.clipped,
+        random_state=start,
+        hidden_units=HIDDEN_UNITS,
+        l2=l2,
+        max_steps=MAX_STEPS,
+        precision_updates=0,
     )
-    mean, scale = predict_node(fit.theta, cause[:, None], HIDDEN_UNITS)
-    noise = (effect - mean) / scale
-    length = _entropy(cause) + np.log(scale).mean() + _entropy(noise)
-    return _Evaluation(length, _dependence(cause, noise), *predict_node(fit.theta, grid[:, None], HIDDEN_UNITS))
+    mean, scale = predict_node(fit.theta, cause.clipped[:, None], HIDDEN_UNITS)
+    noise = (effect.values - mean) / scale
+    length = _entropy(cause.values) + np.log(scale).mean() + _entropy(noise) + np.log(cause.scale * effect.scale)
+    mean, scale = predict_node(fit.theta, cause.grid[:, None], HIDDEN_UNITS)
+    return _Evaluation(
+        length, _dependence(cause.values, noise), effect.offset + effect.scale * mean, effect.scale * scale
+    )
 
 
 def _entropy(sample):
-    """Return the mean of the entropies of three spacings: small ones have less bias, large ones less variance."""
+    """Return the mean of the entropies of three windows: small ones have less bias, large ones less variance."""
     root = default_spacing(sample.size)
-    return np.mean([entropy(sample, max(1, round(multiple * root))) for multiple in SPACINGS])
+    return np.mean([vasicek_entropy(sample, max(1, round(multiple * root))) for multiple in WINDOWS])
 
 
 def _dependence(a, b):

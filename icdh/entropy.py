@@ -42,6 +42,48 @@ def entropy(sample: np.ndarray, spacing: int | None = None) -> float:
     return float(np.log((n + 1) * gaps).mean() - digamma(m))
 
 
+def vasicek_entropy(sample: np.ndarray, window: int) -> float:
+    """Return the differential entropy of a sample, in nats, from spacings that shrink at both ends.
+
+    The estimate is the mean over i of log(n (x_(i+w) - x_(i-w)) / (2 w)), indices clipped to 1 ... n, less its bias
+    on uniform samples. Beside `entropy` it has less variance where tails are long, because every observation counts.
+    Tied values are spread as there.
+
+    Parameters
+    ----------
+    sample : ndarray, shape (n,)
+        The observations, n >= 3.
+    window : int
+        w, from 1 to n / 2.
+
+    Returns
+    -------
+    float
+        The entropy, minus infinity if all values are equal.
+
+    References
+    ----------
+    Vasicek, "A test for normality based on sample entropy", J. Royal Statistical Society B 38 (1976).
+    Wieczorkowski and Grzegorzewski, "Entropy estimators: improvements and comparisons", Communications in
+    Statistics: Simulation and Computation 28 (1999), Eq. 6.
+    """
+    ordered = spread_ties(np.sort(sample))
+    if ordered[0] == ordered[-1]:
+        return -math.inf
+    n, w = ordered.size, window
+    last = np.minimum(np.arange(n) + w, n - 1)
+    first = np.maximum(np.arange(n) - w, 0)
+    estimate = np.log((ordered[last] - ordered[first]) * (n / (2 * w))).mean()
+    return float(estimate - _uniform_bias(n, w))
+
+
+@lru_cache(maxsize=64)
+def _uniform_bias(n, window):
+    """Return the exact bias of Vasicek's estimate on uniform samples."""
+    ends = digamma(np.arange(window) + window).sum() * 2 / n
+    return math.log(n / (2 * window)) + (1 - 2 * window / n) * digamma(2 * window) + ends - digamma(n + 1)
+
+
 def negentropy(sample: np.ndarray, spacing: int | None = None) -> float:
     """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
 

@@ -228,3 +228,20 @@ def explained_variance(X):
         residual = X[:, n] - others @ np.linalg.lstsq(others, X[:, n], rcond=None)[0]
         shares.append(1 - residual.var() / X[:, n].var())
     return shares
+
+
+def legendre_dependence(a, b):
+    """D of `icdh.direction`, from the polynomials written out."""
+    polynomials = (
+        lambda t: np.sqrt(3) * t,
+        lambda t: np.sqrt(5) * (3 * t**2 - 1) / 2,
+        lambda t: np.sqrt(7) * (5 * t**3 - 3 * t) / 2,
+        lambda t: 3 * (35 * t**4 - 30 * t**2 + 3) / 8,
+    )
+    n = len(a)
+
+    def position(sample, value):
+        return 2 * (sum(other < value for other in sample) + 0.5) / n - 1
+
+    pairs = [(position(a, u), position(b, v)) for u, v in zip(a, b, strict=True)]
+    return sum((sum(p(s) * q(t) for s, t in pairs) / n) ** 2 for p in polynomials for q in polynomials) / 2

@@ -4,6 +4,7 @@ import argparse
 from itertools import combinations
 
 from icdh.cli._help import HelpFormatter
+from icdh.cli._table import add_format_options
 from icdh.files import read_table
 
 
@@ -21,15 +22,9 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--abstain-below", type=float, default=0.0, metavar="X", help="the confidence that a verdict needs"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the halves of the rows")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the subsamples of the rows")
     parser.add_argument("--plot", metavar="FILE", help="draw the two variables: .png, .svg, .pdf; needs icdh[plot]")
-    parser.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line holds names; by default if it is not all numbers",
-    )
-    parser.add_argument("--delimiter", help="by default comma, tab or semicolon, whichever is most frequent")
+    add_format_options(parser)
     parser.set_defaults(run=run)
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from icdh.cli._help import HelpFormatter
+from icdh.cli._table import add_format_options
 from icdh.estimator import ICDH, NOISE, SCALING
 from icdh.files import LabelledTable, check_writable, graph_writer, read_graph, read_table, write_graph
 from icdh.hnm_search import NOISE_DISTRIBUTION, HNMSearch
@@ -30,13 +31,7 @@ def _add_input(parser):
     source = group.add_mutually_exclusive_group(required=True)
     source.add_argument("data", nargs="?", help="CSV or TSV file: observations in rows, variables in columns")
     source.add_argument("--dataset", choices=DATASETS, help="a data set of the package, in place of a file")
-    group.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line holds names; by default if it is not all numbers",
-    )
-    group.add_argument("--delimiter", help="by default comma, tab or semicolon, whichever is most frequent")
+    add_format_options(group)
 
 
 def _add_estimator_options(parser):

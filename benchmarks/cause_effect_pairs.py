@@ -1,0 +1,210 @@
+"""Accuracy of causal_direction on pairs whose direction is known, beside HECI and published figures.
+
+    python benchmarks/cause_effect_pairs.py results.json [--tuebingen FOLDER] [--bivariate FOLDER] [--unidentifiable]
+        [--seeds 10] [--heci] [--plot accuracy.svg]
+
+``--tuebingen`` names the folder of the files pair0001.txt ...; both subsets of 99 pairs are run. ``--bivariate`` names
+a folder of files ``AN.npz`` ... with arrays ``first``, ``second`` (pairs, rows) and ``first_causes_second`` (pairs,).
+``--unidentifiable`` draws 200 pairs without an identifiable direction (half independent, half linear Gaussian) and
+prints how often the confidence exceeds a level. Sides are swapped at random. Every run is kept in the JSON file and
+not repeated. ``--heci`` needs the package bicausal. Weighted accuracy and area under the accuracy over the decision
+rate (AUDRC, pairs in the order of falling confidence) are means over seeds, with their standard deviation.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh import causal_direction
+from icdh.datasets import fetch_tuebingen
+
+SUBSETS = ("loci-99", "cdt-99")
+CONFIDENCES = (1, 2, 3, 4, 5, 6)
+PUBLISHED = {
+    "loci-99": "GRCI .816/.727, ROCHE .773/.749, QCCD .771/.844, CAREFL .73, HEC .705/.784, LOCI-H .628/.538, "
+    "LOCI-M .564/.660, ICDH .58",
+    "SIM": "best .78",
+    "SIM-G": "best .81",
+    "SIM-ln": "best .87",
+}
+
+
+class Pairs(NamedTuple):
+    """Pairs of variables, their weights, and whether the first causes the second (None: neither can be told)."""
+
+    pairs: list
+    weights: np.ndarray
+    first_causes_second: np.ndarray | None
+
+
+def read_tuebingen(folder, subset, seed):
+    found = fetch_tuebingen(subset=subset, random_state=seed, data_home=folder, download=False)
+    truth = np.array([pair.first_causes_second for pair in found])
+    return Pairs([(pair.first, pair.second) for pair in found], np.array([pair.weight for pair in found]), truth)
+
+
+def read_bivariate(path, seed):
+    stored = np.load(path)
+    swapped = np.random.default_rng(seed).random(len(stored["first"])) < 0.5
+    pairs = [(b, a) if swap else (a, b) for a, b, swap in zip(stored["first"], stored["second"], swapped, strict=True)]
+    return Pairs(pairs, np.ones(len(pairs)), stored["first_causes_second"].astype(bool) != swapped)
+
+
+def unidentifiable(seed, count=200, rows=1000):
+    """Return independent pairs of random marginals and linear Gaussian pairs of random correlation."""
+    rng = np.random.default_rng(seed)
+    marginals = (rng.standard_normal, rng.standard_exponential, rng.random, lambda n: rng.standard_t(4, n))
+    pairs = []
+    for k in range(count):
+        if k % 2:
+            pairs.append(tuple(marginals[i](rows) for i in rng.integers(len(marginals), size=2)))
+        else:
+            correlation = rng.uniform(-0.95, 0.95)
+            pairs.append(tuple(rng.multivariate_normal(np.zeros(2), [[1, correlation], [correlation, 1]], rows).T))
+    return Pairs(pairs, np.ones(count), None)
+
+
+def heci():
+    """Return the scoring function of the package bicausal; positive if x causes y."""
+    from bicausal.methods.source_implementations.HECI_supplementary_upload import HECI
+
+    fit = HECI.polyfit
+
+    def scalar_cost(*arguments):  # NumPy >= 2.4 refuses the one-element arrays that it returns
+        cost, *rest = fit(*arguments)
+        return np.asarray(cost).item(), *rest
+
+    HECI.polyfit = scalar_cost
+
+    def score(x, y, seed):
+        try:
+            _, forward, backward = HECI.HECI(x, y)
+        except IndexError:  # it finds no bin of ten distinct values
+            return 0.0, 0.0
+        return backward - forward, abs(backward - forward)
+
+    return score
+
+
+def ours(x, y, seed):
+    result = causal_direction(x, y, random_state=seed)
+    return result.score, result.confidence
+
+
+def run(pairs, method, seed):
+    """Return score, confidence and seconds of one core for every pair."""
+    rows = []
+    for x, y in pairs:
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score, confidence = method(x, y, seed)
+        rows.append((float(score), float(confidence), time.process_time() - start))
+    return dict(zip(("score", "confidence", "seconds"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def summary(data, found):
+    """Return accuracy and AUDRC, weighted and not, and the curve of accuracy over decision rate."""
+    score = np.array(found["score"])
+    right = np.where(score == 0, 0.5, (score > 0) == data.first_causes_second)
+    order = np.argsort(-np.array(found["confidence"]), kind="stable")
+    right, weights = right[order], data.weights[order]
+    weighted = np.cumsum(right * weights) / np.cumsum(weights)
+    unweighted = np.cumsum(right) / np.arange(1, right.size + 1)
+    return {
+        "weighted accuracy": weighted[-1],
+        "weighted AUDRC": np.average(weighted, weights=weights),
+        "accuracy": unweighted[-1],
+        "AUDRC": unweighted.mean(),
+        "rate": np.cumsum(weights) / weights.sum(),
+        "curve": weighted,
+    }
+
+
+def line(name, method, summaries, results):
+    figures = []
+    for key in ("weighted accuracy", "weighted AUDRC", "accuracy", "AUDRC"):
+        values = np.array([found[key] for found in summaries])
+        figures.append(f"{key} {values.mean():.3f} +- {values.std():.3f}")
+    seconds = np.concatenate([found["seconds"] for found in results])
+    time_needed = f"s a pair {np.median(seconds):.2f} (max {seconds.max():.2f})"
+    published = f"published: {PUBLISHED.get(name, '-')}"
+    return "  ".join([f"{name:<8} {method:<16}", *figures, time_needed, published])
+
+
+def confidences_line(results):
+    found = np.concatenate([result["confidence"] for result in results])
+    levels = "  ".join(f"above {level}: {np.mean(found > level):.3f}" for level in CONFIDENCES)
+    return f"unidentifiable pairs ({found.size}), share of confidences  {levels}"
+
+
+def plot(curves, path):
+    """Draw weighted accuracy over decision rate, of the first seed."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for name, _ in curves))
+    figure = Figure(figsize=(3.2 * min(len(names), 3), 2.8 * -(-len(names) // 3)), layout="constrained")
+    axes = figure.subplots(-(-len(names) // 3), min(len(names), 3), squeeze=False, sharex=True, sharey=True).ravel()
+    for ax in axes[len(names) :]:
+        ax.set_axis_off()
+    for (name, method), found in curves.items():
+        ax = axes[names.index(name)]
+        ax.plot(found["rate"], found["curve"], label=method)
+        ax.set(title=name, xlabel="decision rate", ylabel="weighted accuracy", ylim=(0.0, 1.05))
+        ax.legend(frameon=False, fontsize="small")
+    figure.savefig(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--tuebingen", type=Path, metavar="FOLDER")
+    parser.add_argument("--bivariate", type=Path, metavar="FOLDER")
+    parser.add_argument("--unidentifiable", action="store_true")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--heci", action="store_true")
+    parser.add_argument("--plot", type=Path)
+    args = parser.parse_args()
+    readers = {}
+    if args.tuebingen:
+        readers |= {
+            subset: lambda seed, subset=subset: read_tuebingen(args.tuebingen, subset, seed) for subset in SUBSETS
+        }
+    if args.bivariate:
+        for path in sorted(args.bivariate.glob("*.npz")):
+            readers[path.stem] = lambda seed, path=path: read_bivariate(path, seed)
+    if args.unidentifiable:
+        readers["unidentifiable"] = unidentifiable
+    methods = {"causal_direction": ours} | ({"HECI": heci()} if args.heci else {})
+    kept = json.loads(args.results.read_text()) if args.results.exists() else {}
+    ours(*np.random.default_rng(0).normal(size=(2, 50)), 0)  # compile before the clock runs
+    curves = {}
+    for name, read in readers.items():
+        for method_name, method in methods.items():
+            results, summaries = [], []
+            for seed in range(args.seeds if method is ours else 1):
+                data, key = read(seed), f"{name}/{method_name}/{seed}"
+                if key not in kept:
+                    kept[key] = run(data.pairs, method, seed)
+                    partial = args.results.with_suffix(".part")
+                    partial.write_text(json.dumps(kept))
+                    partial.replace(args.results)
+                results.append(kept[key])
+                if data.first_causes_second is not None:
+                    summaries.append(summary(data, kept[key]))
+            if summaries:
+                curves[name, method_name] = summaries[0]
+                print(line(name, method_name, summaries, results), flush=True)
+            elif method is ours:
+                print(confidences_line(results), flush=True)
+    if args.plot:
+        plot(curves, args.plot)
+
+
+if __name__ == "__main__":
+    main()

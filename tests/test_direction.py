@@ -1,0 +1,353 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import icdh
+from icdh import causal_direction
+from icdh.direction import _dependence
+from icdh.direction_plot import plot_direction
+from icdh.entropy import GAUSSIAN_ENTROPY, vasicek_entropy
+from icdh.exceptions import DataWarning
+
+ROOT = Path(__file__).parent.parent
+
+
+def effect_of(x, rng):
+    return np.tanh(2 * x) + x**2 / 2 + (0.1 + 0.2 * np.abs(x)) * rng.laplace(size=x.size)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """600 observations of a cause and its effect."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, size=600)
+    return x, effect_of(x, rng)
+
+
+@pytest.fixture(scope="module")
+def verdict(pair):
+    return causal_direction(*pair)
+
+
+def simulated(rng, noise):
+    x = rng.normal(size=500)
+    bend = rng.uniform(0.5, 2)
+    return x, np.sin(bend * x) + x + np.exp(rng.uniform(-1, 1) * np.tanh(x)) * 0.5 * noise(rng, 500)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        lambda rng, n: rng.normal(size=n),
+        lambda rng, n: rng.uniform(-1.7, 1.7, size=n),
+        lambda rng, n: rng.exponential(size=n) - 1,
+    ],
+)
+def test_location_scale_noise_models_are_told_apart(noise):
+    rng = np.random.default_rng(1)
+    right = 0
+    for k in range(10):
+        x, y = simulated(rng, noise)
+        result = causal_direction(x, y) if k % 2 else causal_direction(y, x)
+        right += result.direction == ("x->y" if k % 2 else "y->x")
+    assert right >= 9
+
+
+def test_swapped_arguments_swap_the_answer_exactly(pair, verdict):
+    x, y = pair
+    swapped = causal_direction(y, x)
+    assert swapped.direction == "y->x"
+    assert swapped.score == -verdict.score
+    assert swapped.confidence == verdict.confidence
+    for ours, theirs in ((verdict.forward, swapped.backward), (verdict.backward, swapped.forward)):
+        for name in vars(ours):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_swapping_is_exact_with_ties_and_few_rows(seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.poisson(4, size=40), np.round(rng.normal(size=40), 1)
+    with pytest.warns(DataWarning):
+        forward, backward = causal_direction(x, y, random_state=seed), causal_direction(y, x, random_state=seed)
+    assert forward.score == -backward.score != 0
+    assert forward.swapped().direction == backward.direction
+
+
+@pytest.mark.parametrize(
+    ("change_x", "change_y"),
+    [
+        (lambda x: 1024 * x, lambda y: y / 8),
+        (lambda x: 3.7e150 * x, lambda y: 1e-200 * y),
+        (lambda x: x + 100, lambda y: y - 7),
+        (lambda x: -x, lambda y: y),
+        (lambda x: x, lambda y: -2 * y),
+        (lambda x: 5 - x / 3, lambda y: 2 - y),
+    ],
+)
+def test_units_offsets_and_signs_do_not_matter(pair, verdict, change_x, change_y):
+    changed = causal_direction(change_x(pair[0]), change_y(pair[1]))
+    assert changed.direction == verdict.direction
+    assert changed.score == pytest.approx(verdict.score, rel=1e-4)
+    assert changed.forward.description_length == pytest.approx(verdict.forward.description_length, rel=1e-4)
+
+
+def test_fitted_curves_are_in_the_units_of_the_data(pair, verdict):
+    x, y = pair
+    changed = causal_direction(-10 * x + 3, 2 * y)
+    np.testing.assert_allclose(changed.forward.cause_values, 3 - 10 * verdict.forward.cause_values[::-1])
+    np.testing.assert_allclose(changed.forward.mean, 2 * verdict.forward.mean[::-1], atol=1e-2)
+    np.testing.assert_allclose(changed.forward.scale, 2 * verdict.forward.scale[::-1], rtol=1e-2)
+    assert verdict.forward.cause_values[[0, -1]] == pytest.approx([x.min(), x.max()])
+    inner = slice(20, -20)
+    cause = verdict.forward.cause_values[inner]
+    truth = np.tanh(2 * cause) + cause**2 / 2
+    assert np.abs(verdict.forward.mean[inner] - truth).max() < 0.25
+    expected = np.sqrt(2) * (0.1 + 0.2 * np.abs(cause))
+    assert np.abs(np.log(verdict.forward.scale[inner] / expected)).max() < 0.8
+
+
+def test_duplicated_rows_leave_the_verdict(pair, verdict):
+    result = causal_direction(*(np.tile(column, 2) for column in pair))
+    assert result.direction == verdict.direction
+    assert result.score == pytest.approx(verdict.score, rel=0.5)
+
+
+def test_same_seed_same_answer_and_other_seeds_agree(pair, verdict):
+    assert causal_direction(*pair).score == verdict.score
+    others = [causal_direction(*pair, random_state=seed) for seed in (1, np.random.default_rng(2), None)]
+    assert all(other.direction == "x->y" and other.score != verdict.score for other in others)
+
+
+def test_the_score_is_the_weighted_difference_of_both_criteria(verdict):
+    forward, backward = verdict.forward, verdict.backward
+    lengths = backward.description_length - forward.description_length
+    dependences = backward.dependence - forward.dependence
+    assert verdict.score == pytest.approx(lengths / 3 + 2 * dependences / 3)
+    assert lengths > 0
+    assert dependences > 0
+
+
+def test_more_observations_than_a_fit_takes():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-2, 2, size=30_000)
+    result = causal_direction(effect_of(x, rng), x, n_bags=3)
+    assert result.direction == "y->x"
+    assert result.confidence > 3
+
+
+def test_rounded_and_integer_data(pair):
+    x, y = pair
+    with pytest.warns(DataWarning, match="distinct values"):
+        assert causal_direction(np.round(x, 1), np.round(y, 1)).direction == "x->y"
+    with pytest.warns(DataWarning, match="'x' has 41 distinct"):
+        assert causal_direction(np.round(10 * x).astype(int), y).direction == "x->y"
+    with pytest.warns(DataWarning, match="'x' has 2 distinct"):
+        assert np.isfinite(causal_direction(x > 0, y).score)
+
+
+def test_short_data_warn_and_shorter_data_are_refused(pair):
+    x, y = pair
+    with pytest.warns(DataWarning, match="20 observations"):
+        assert np.isfinite(causal_direction(x[:20], y[:20]).score)
+    with pytest.raises(ValueError, match="at least 20"):
+        causal_direction(x[:19], y[:19])
+
+
+def test_outliers_do_not_turn_the_verdict(pair):
+    x, y = (column.copy() for column in pair)
+    y[:3] = (40.0, -60.0, 80.0)
+    assert causal_direction(x, y).direction == "x->y"
+
+
+def test_unidentifiable_pairs_have_low_confidence():
+    rng = np.random.default_rng(4)
+    confidences = []
+    for k in range(20):
+        x, noise = rng.normal(size=(2, 300))
+        confidences.append(causal_direction(x, noise if k % 2 else x + noise).confidence)
+    assert np.mean(np.array(confidences) > 3.0) <= 0.2
+
+
+def test_abstains_below_the_confidence_asked_for(pair, verdict):
+    above = causal_direction(*pair, abstain_below=verdict.confidence * 1.01)
+    assert above.direction == above.swapped().direction == "undecided"
+    assert above.score == verdict.score
+    assert causal_direction(*pair, abstain_below=verdict.confidence * 0.99).direction == "x->y"
+
+
+@pytest.mark.parametrize("slope", [1.0, -3.0])
+def test_linear_functions_are_undecided(pair, slope):
+    with pytest.warns(DataWarning, match="linear function"):
+        result = causal_direction(pair[0], slope * pair[0] + 1.0)
+    assert (result.direction, result.score, result.confidence) == ("undecided", 0.0, 0.0)
+
+
+def test_noiseless_functions_give_finite_answers(pair):
+    x, _ = pair
+    result = causal_direction(x, np.exp(x))
+    assert np.isfinite([result.score, result.confidence, result.forward.description_length]).all()
+
+
+def test_inputs_stay_as_they_are(pair):
+    x, y = (column.copy() for column in pair)
+    x.flags.writeable = y.flags.writeable = False
+    causal_direction(x, y, n_bags=2)
+
+
+def test_columns_series_and_lists_are_taken(pair, verdict):
+    pandas = pytest.importorskip("pandas")
+    x, y = pair
+    frame = pandas.DataFrame({"x": x, "y": y})
+    assert causal_direction(frame["x"], frame[["y"]]).score == verdict.score
+    assert causal_direction(x.tolist(), y[:, None]).score == verdict.score
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "error", "message"),
+    [
+        (np.ones(30), np.arange(30.0), ValueError, "'x' is constant"),
+        (np.arange(30.0), np.zeros(30), ValueError, "'y' is constant"),
+        (np.arange(30.0), np.arange(31.0), ValueError, "30 values of 'x' and 31 of 'y'"),
+        (np.arange(60.0).reshape(30, 2), np.arange(30.0), ValueError, "'x' must be one variable"),
+        (np.append(np.arange(29.0), np.nan), np.arange(30.0), ValueError, "column 'x' .* NaN"),
+        (np.arange(30.0), np.append(np.arange(29.0), np.inf), ValueError, "column 'y' .* infinity"),
+        (np.arange(30.0), ["a"] * 30, TypeError, "column 'y' .* not numbers"),
+        (np.arange(30) * 1j, np.arange(30.0), TypeError, "complex"),
+    ],
+)
+def test_bad_data_are_named(x, y, error, message):
+    with pytest.raises(error, match=message):
+        causal_direction(x, y)
+
+
+def test_a_variable_that_hardly_varies_is_refused():
+    x = np.zeros(100_000)
+    x[0] = 1.0
+    with pytest.warns(DataWarning), pytest.raises(ValueError, match="'dose' has the same value"):
+        causal_direction(x, np.arange(100_000.0), names=("dose", "response"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"abstain_below": -1.0}, ValueError, "abstain_below"),
+        ({"abstain_below": "high"}, TypeError, "abstain_below"),
+        ({"n_bags": 1}, ValueError, "n_bags"),
+        ({"n_bags": 2.5}, TypeError, "n_bags"),
+        ({"random_state": -1}, ValueError, "random_state"),
+        ({"random_state": "x"}, TypeError, "random_state"),
+    ],
+)
+def test_bad_parameters_are_named(pair, options, error, message):
+    with pytest.raises(error, match=message):
+        causal_direction(*pair, **options)
+
+
+def test_dependence_equals_its_definition_and_is_small_under_independence():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=200), rng.exponential(size=200)
+    assert _dependence(a, b) == pytest.approx(naive.legendre_dependence(a, b))
+    assert _dependence(a, b) == pytest.approx(_dependence(np.exp(a), -b))
+    assert _dependence(a, b) < 0.1 < _dependence(a, a + b)
+
+
+@pytest.mark.parametrize(
+    ("draw", "exact"),
+    [
+        (lambda rng, n: rng.uniform(size=n), 0.0),
+        (lambda rng, n: rng.normal(size=n), GAUSSIAN_ENTROPY),
+        (lambda rng, n: rng.exponential(size=n), 1.0),
+    ],
+)
+def test_vasicek_entropy_of_known_densities(draw, exact):
+    assert vasicek_entropy(draw(np.random.default_rng(0), 100_000), 300) == pytest.approx(exact, abs=0.03)
+
+
+@pytest.mark.parametrize(("n", "window"), [(16, 8), (50, 4), (200, 28)])
+def test_vasicek_entropy_is_unbiased_on_uniform_samples(n, window):
+    rng = np.random.default_rng(6)
+    values = [vasicek_entropy(rng.uniform(size=n), window) for _ in range(500)]
+    assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(500)
+
+
+def test_vasicek_entropy_of_a_constant_is_minus_infinity():
+    assert vasicek_entropy(np.full(5, 2.0), 2) == -np.inf
+
+
+def test_public_names():
+    assert icdh.causal_direction is causal_direction
+    assert icdh.direction.causal_direction is causal_direction
+
+
+def test_picture_shows_both_directions(pair, verdict):
+    figure = plot_direction(*pair, verdict, ("$dose", "response"))
+    assert isinstance(figure, Figure)
+    assert figure.get_suptitle().startswith("$dose causes response")
+    data, _, _, noise = figure.axes[0], figure.axes[1], figure.axes[2], figure.axes[3]
+    assert data.get_title().startswith("$dose -> response")
+    np.testing.assert_array_equal(data.collections[0].get_offsets(), np.column_stack(pair))
+    np.testing.assert_array_equal(data.lines[0].get_ydata(), verdict.forward.mean)
+    assert noise.get_xlabel() == "response"
+
+
+def command(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "icdh", "direction", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, pair):
+    folder = tmp_path_factory.mktemp("direction")
+    table = np.column_stack([*pair, np.random.default_rng(7).normal(size=600)])
+    np.savetxt(folder / "data.csv", table, delimiter=",", header="dose,response,other", comments="")
+    return folder
+
+
+def test_command_prints_all_pairs(folder):
+    result = command("data.csv", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == 4
+    assert "dose, response" in lines[1]
+    assert "dose -> response" in lines[1]
+    assert command("data.csv", "--abstain-below", "1000", cwd=folder).stdout.count("undecided") == 3
+
+
+def test_command_draws_the_chosen_pair(folder, pair, verdict):
+    result = command("data.csv", "--columns", "response", "dose", "--plot", "picture.png", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert "dose -> response" in result.stdout
+    assert f"{verdict.score:.4f}" in result.stdout
+    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("missing.csv",), "missing.csv"),
+        (("data.csv", "--columns", "dose", "dosage"), "no column 'dosage'"),
+        (("data.csv", "--columns", "dose", "dose"), "two variables"),
+        (("data.csv", "--plot", "picture.png"), "--columns"),
+        (("data.csv", "--columns", "dose", "other", "--plot", "picture.xyz"), "picture.xyz"),
+        (("data.csv", "--seed", "-1"), "random_state"),
+    ],
+)
+def test_command_explains_bad_input_in_one_line(folder, arguments, message):
+    result = command(*arguments, cwd=folder)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
