@@ -1,6 +1,6 @@
 """Peak resident memory of one round of ICDH on a long table, beyond the table itself.
 
-    python benchmarks/memory.py [--rows 1000000] [--columns 10]
+python benchmarks/memory.py [--rows 1000000] [--columns 10]
 """
 
 import argparse

@@ -28,4 +28,5 @@ def test_there_are_two_commands_of_one_line():
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)]+)\)", README))
 def test_links_lead_somewhere(target):
-    assert target.startswith("https://") or (ROOT / target).is_file()
+    anchors = ["#" + heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", README, re.MULTILINE)]
+    assert target.startswith("https://") or target in anchors or (ROOT / target).is_file()
