@@ -20,8 +20,13 @@ def main():
     sachs = load_sachs()
     model = ICDH(scaling="standardize", random_state=0).fit(sachs.table)
     with mpl.rc_context({"svg.hashsalt": "icdh"}):
-        figure = Figure(figsize=(10.5, 5.5), layout="constrained")
-        left, right = figure.subplots(1, 2, width_ratios=(1, 1.2))
+        figure = Figure(figsize=(10.5, 5.8))
+        left, right = figure.subplots(
+            1,
+            2,
+            width_ratios=(1, 1.2),
+            gridspec_kw={"left": 0.01, "right": 0.99, "bottom": 0.01, "top": 0.92, "wspace": 0.02},
+        )
         for axes, A, title in (
             (left, model.adjacency_matrix_, "learned from 853 cells"),
             (right, sachs.adjacency, "consensus of the literature"),

@@ -274,14 +274,14 @@ def _between_circles(route):
 
 
 def _smooth_path(route):
-    """Return a path of quadratic curves that has the inner points of the route as control points."""
+    """Return the straight line of two points, or the Catmull-Rom spline, as cubic curves, through all of more."""
     path = import_extra("matplotlib.path", "plot").Path
-    inner = route[1:-1]
-    if not len(inner):
+    if len(route) == 2:
         return path(route)
-    joints = [*(inner[:-1] + inner[1:]) / 2, route[-1]]
-    vertices = [route[0], *(point for curve in zip(inner, joints, strict=True) for point in curve)]
-    return path(vertices, [path.MOVETO] + [path.CURVE3] * (len(vertices) - 1))
+    handles = np.gradient(route, axis=0) / 3
+    curves = zip(route[:-1] + handles[:-1], route[1:] - handles[1:], route[1:], strict=True)
+    vertices = [route[0], *(point for curve in curves for point in curve)]
+    return path(vertices, [path.MOVETO] + [path.CURVE4] * (len(vertices) - 1))
 
 
 def _draw_nodes(ax, positions, names):
