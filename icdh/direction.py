@@ -163,7 +163,7 @@ def causal_direction(
     >>> from icdh import causal_direction
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(-2, 2, size=500)
-    >>> y = np.tanh(x) + 0.2 * (1 + x**2) * rng.normal(size=500)
+    >>> y = np.tanh(2 * x) + x**2 / 2 + (0.1 + 0.2 * np.abs(x)) * rng.normal(size=500)
     >>> causal_direction(x, y).direction
     'x->y'
     """
