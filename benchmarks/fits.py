@@ -1,6 +1,6 @@
 """Whole fits for noise of equal variance beside two peers in torch, on the same tables.
 
-    python benchmarks/fits.py benchmarks/results/fits.json [--peer gcastle] [--variables 10] [--seeds 5] [--limit 900]
+    python benchmarks/fits.py benchmarks/results/fits.json [--peer gcastle] [--variables 10] [--seeds 0 1 2 3 4] [--limit 900]
 
 gcastle's `NotearsNonlinear` minimises the same regularised objective (half the mean squared residual, l1 |W1|_1,
 l2 / 2 (|W1|^2 + |W2|^2), no intercepts) under a polynomial h with the same zeros; `dagma` minimises a logarithm of the
@@ -35,7 +35,7 @@ def main():
     arguments = parse()
     results = Results(arguments.results, ("peer", "variables", "seed"))
     ICDH(noise="equal").fit(table(5, 0).X)  # compiles before the clock runs
-    for seed in range(arguments.seeds):
+    for seed in arguments.seeds:
         key = {"peer": arguments.peer, "variables": arguments.variables, "seed": seed}
         if not results.has(**key):
             results.add({**key, **compare(arguments.peer, table(arguments.variables, seed), seed, arguments.limit)})
@@ -47,7 +47,7 @@ def parse():
     parser.add_argument("results", type=Path)
     parser.add_argument("--peer", choices=sorted(PEERS), default="gcastle")
     parser.add_argument("--variables", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--limit", type=float, default=900.0, help="CPU seconds of a peer's fit")
     return parser.parse_args()
 
@@ -62,14 +62,13 @@ def compare(peer, data, seed, limit):
     import_extra("torch", "benchmark").set_num_threads(1)
     with warnings.catch_warnings(), single_blas_thread():
         warnings.simplefilter("ignore")
-        ours = clocked(Icdh(data.X, seed), limit)
-        theirs = clocked(PEERS[peer](data.X, seed), limit)
-    truth = data.adjacency
-    return {"ours": {**ours[0], **quality(data.X, ours[1], truth)}, "theirs": {**theirs[0], **quality(data.X, theirs[1], truth)}}
+        ours = figures(Icdh(data.X, seed), data, limit)
+        theirs = figures(PEERS[peer](data.X, seed), data, limit)
+    return {"ours": ours, "theirs": theirs}
 
 
-def clocked(fit, limit):
-    """Run a fit; return its times and evaluations, and the hidden weights that it ended with."""
+def figures(fit, data, limit):
+    """Run a fit and return what it cost and reached."""
     failure, wall, cpu = None, time.perf_counter(), time.process_time()
     try:
         with cpu_limit(limit):
@@ -77,8 +76,8 @@ def clocked(fit, limit):
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
     seconds, wall_seconds = time.process_time() - cpu, time.perf_counter() - wall
-    figures = {"seconds": seconds, "wall_seconds": wall_seconds, "evaluations": fit.evaluations, "failure": failure}
-    return figures, fit.w1()
+    cost = {"seconds": seconds, "wall_seconds": wall_seconds, "evaluations": fit.evaluations, "failure": failure}
+    return {**cost, **quality(data.X, fit.w1(), data.adjacency)}
 
 
 def quality(X, w1, truth):
@@ -199,21 +198,24 @@ PEERS = {"gcastle": Gcastle, "dagma": Dagma}
 
 
 def print_table(rows):
-    print("peer      N seed  seconds: ours    theirs  ratio  evaluations: ours theirs   objective: ours   theirs   on DAG")
+    print("peer      N seed   seconds: ours, theirs   evaluations    objective: ours, theirs, on DAG    h        SHD")
     for row in rows:
-        ours, theirs = row["ours"], row["theirs"]
-        seconds = f"{ours['seconds']:13.2f} {theirs['seconds']:9.1f} {theirs['seconds'] / ours['seconds']:6.0f}"
-        evaluations = f"{ours['evaluations']:17d} {theirs['evaluations']:6d}"
-        print(f"{row['peer']:8s} {row['variables']:3d} {row['seed']:4d} {seconds} {evaluations}", end=" ")
-        if theirs["objective"] is not None:
-            print(f"{ours['objective']:17.4f} {theirs['objective']:8.4f} {theirs['objective_on_dag']:8.4f}", end=" ")
-            print(f"h {ours['h']:.0e} {theirs['h']:.0e} SHD {ours['shd']} {theirs['shd']}", end=" ")
-        print(theirs["failure"] or "")
+        print(f"{row['peer']:8s} {row['variables']:3d} {row['seed']:4d}", describe(row["ours"], row["theirs"]))
     for peer, variables in sorted({(row["peer"], row["variables"]) for row in rows}):
         pairs = [row for row in rows if (row["peer"], row["variables"]) == (peer, variables)]
         ratios = [row["theirs"]["seconds"] / row["ours"]["seconds"] for row in pairs]
         stopped = sum(row["theirs"]["failure"] is not None for row in pairs)
         print(f"{peer}, N = {variables}: ratio {summary(ratios, 0)}, {len(pairs)} pairs, {stopped} stopped or failed")
+
+
+def describe(ours, theirs):
+    """Return the columns of a pair of fits."""
+    columns = f"{ours['seconds']:14.2f} {theirs['seconds']:8.1f} {ours['evaluations']:8d} {theirs['evaluations']:6d}"
+    if theirs["objective"] is not None:
+        objectives = ours["objective"], theirs["objective"], theirs["objective_on_dag"]
+        columns += "".join(f" {value:12.4f}" for value in objectives)
+        columns += f" {ours['h']:9.0e} {theirs['h']:.0e} {ours['shd']:4d} {theirs['shd']}"
+    return f"{columns} {theirs['failure'] or ''}"
 
 
 if __name__ == "__main__":
