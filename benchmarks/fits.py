@@ -1,0 +1,222 @@
+"""Whole fits for noise of equal variance beside two peers in torch, on the same tables.
+
+    python benchmarks/fits.py benchmarks/results/fits.json [--peer gcastle] [--variables 10] [--seeds 0 1 2 3 4] [--limit 900]
+
+gcastle's `NotearsNonlinear` minimises the same regularised objective (half the mean squared residual, l1 |W1|_1,
+l2 / 2 (|W1|^2 + |W2|^2), no intercepts) under a polynomial h with the same zeros; `dagma` minimises a logarithm of the
+squared residuals with the same penalties under a third h. All get the same table, hidden units, penalties and one
+thread. Objective and h of all are evaluated by `icdh`, with W2 optimal given W1, which can only flatter a peer:
+at the weights as they are, and once edges that close cycles are dropped. A peer that fails or reaches the limit of CPU
+seconds is a row as well. Rows that are in the file are not run again.
+"""
+
+import argparse
+import logging
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from harness import Results, cpu_limit, summary
+
+from icdh import ICDH, simulate
+from icdh._threads import single_blas_thread
+from icdh.acyclicity import acyclicity
+from icdh.exceptions import import_extra
+from icdh.graphs import break_cycles, threshold
+from icdh.metrics import shd
+from icdh.network import Weights
+from icdh.phase_two import MeanProblem
+
+UNITS, PENALTY, THRESHOLD, OBSERVATIONS = 10, 0.01, 0.3, 1000
+
+
+def main():
+    arguments = parse()
+    results = Results(arguments.results, ("peer", "variables", "seed"))
+    ICDH(noise="equal").fit(table(5, 0).X)  # compiles before the clock runs
+    for seed in arguments.seeds:
+        key = {"peer": arguments.peer, "variables": arguments.variables, "seed": seed}
+        if not results.has(**key):
+            results.add({**key, **compare(arguments.peer, table(arguments.variables, seed), seed, arguments.limit)})
+    print_table(results.rows)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--peer", choices=sorted(PEERS), default="gcastle")
+    parser.add_argument("--variables", type=int, default=10)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--limit", type=float, default=900.0, help="CPU seconds of a peer's fit")
+    return parser.parse_args()
+
+
+def table(variables, seed):
+    graph = simulate.erdos_renyi(variables, 2, random_state=seed)
+    return simulate.simulate_sem(graph, OBSERVATIONS, mechanism="mlp", noise="homo-ev", random_state=seed)
+
+
+def compare(peer, data, seed, limit):
+    """Return the figures of both fits of one table."""
+    import_extra("torch", "benchmark").set_num_threads(1)
+    with warnings.catch_warnings(), single_blas_thread():
+        warnings.simplefilter("ignore")
+        ours = figures(Icdh(data.X, seed), data, limit)
+        theirs = figures(PEERS[peer](data.X, seed), data, limit)
+    return {"ours": ours, "theirs": theirs}
+
+
+def figures(fit, data, limit):
+    """Run a fit and return what it cost and reached."""
+    failure, wall, cpu = None, time.perf_counter(), time.process_time()
+    try:
+        with cpu_limit(limit):
+            fit.run()
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}"
+    seconds, wall_seconds = time.process_time() - cpu, time.perf_counter() - wall
+    cost = {"seconds": seconds, "wall_seconds": wall_seconds, "evaluations": fit.evaluations, "failure": failure}
+    return {**cost, **quality(data.X, fit.w1(), data.adjacency)}
+
+
+def quality(X, w1, truth):
+    """Return objective and h of hidden weights (N, m1, N), as they are and on a DAG, and the distance to the truth."""
+    if w1 is None or not np.isfinite(w1).all():
+        return {"objective": None, "h": None, "objective_on_dag": None, "shd": None}
+    A = np.linalg.norm(w1, axis=1).T
+    dag = break_cycles(A).adjacency
+    graph = break_cycles(threshold(A, THRESHOLD)).adjacency
+    return {
+        "objective": objective(X, w1),
+        "h": acyclicity(A)[0],
+        "objective_on_dag": objective(X, w1 * (dag.T > 0.0)[:, np.newaxis, :]),
+        "shd": int(shd(graph, truth)),
+    }
+
+
+def objective(X, w1):
+    """Return the regularised objective of Phase II with scale one, W2 optimal."""
+    variables, units = w1.shape[:2]
+    weights = Weights(w1, np.zeros((variables, units)), np.zeros((variables, units)), np.zeros(variables))
+    problem = MeanProblem(X, np.ones(X.shape), weights, np.eye(variables, dtype=bool), PENALTY, PENALTY)
+    return problem.objective(problem.input_weights(weights), problem.every_input)
+
+
+class Icdh:
+    """Our fit."""
+
+    def __init__(self, X, seed):
+        self.X = X
+        self.model = ICDH(
+            noise="equal", hidden_units=UNITS, l1=PENALTY, l2=PENALTY, threshold=THRESHOLD, random_state=seed
+        )
+
+    def run(self):
+        self.model.fit(self.X)
+
+    @property
+    def evaluations(self):
+        return sum(record.evaluations for record in self.model.history_)
+
+    def w1(self):
+        return self.model.network_.w1
+
+
+class TorchPeer:
+    """A fit of a network in torch that counts its evaluations."""
+
+    def __init__(self, X, seed):
+        self.X = X
+        self.evaluations = 0
+        self.network = None
+        logging.disable(logging.INFO)
+        import_extra("torch", "benchmark").manual_seed(seed)
+
+    def watch(self, network):
+        self.network = network
+        network.register_forward_hook(self._count)
+
+    def _count(self, *_):
+        self.evaluations += 1
+
+    def w1(self):
+        if self.network is None:
+            return None
+        variables = self.X.shape[1]
+        return self.hidden_weights().detach().numpy().reshape(variables, -1, variables).copy()
+
+
+class Gcastle(TorchPeer):
+    """`NotearsNonlinear`: augmented Lagrangian and L-BFGS-B, as in the article of NOTEARS-MLP."""
+
+    def run(self):
+        module = import_extra("castle.algorithms.gradient.notears.torch.nonlinear", "benchmark")
+        learner = module.NotearsNonlinear(
+            lambda1=PENALTY, lambda2=PENALTY, h_tol=1e-8, rho_max=1e16, hidden_layers=(UNITS, 1), bias=False
+        )
+        network = learner.get_model(self.X.shape[1])
+        self.watch(network)
+        learner.notears_nonlinear(network, self.X)
+
+    def hidden_weights(self):
+        return self.network.fc1_pos.weight - self.network.fc1_neg.weight
+
+
+class Dagma(TorchPeer):
+    """`DagmaNonlinear`: a central path, each point of it by Adam."""
+
+    def run(self):
+        module = import_extra("dagma.nonlinear", "benchmark")
+        module.tqdm = Quiet
+        network = module.DagmaMLP(dims=[self.X.shape[1], UNITS, 1])
+        network.fc1.bias = network.fc2[0].bias = None  # its argument bias=False raises AttributeError
+        self.watch(network)
+        module.DagmaNonlinear(network).fit(self.X, lambda1=PENALTY, lambda2=PENALTY, w_threshold=THRESHOLD)
+
+    def hidden_weights(self):
+        return self.network.fc1.weight
+
+
+class Quiet:
+    """A progress bar that shows nothing."""
+
+    def __init__(self, **_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def update(self, _):
+        pass
+
+
+PEERS = {"gcastle": Gcastle, "dagma": Dagma}
+
+
+def print_table(rows):
+    print("peer      N seed   seconds: ours, theirs   evaluations    objective: ours, theirs, on DAG    h        SHD")
+    for row in rows:
+        print(f"{row['peer']:8s} {row['variables']:3d} {row['seed']:4d}", describe(row["ours"], row["theirs"]))
+    for peer, variables in sorted({(row["peer"], row["variables"]) for row in rows}):
+        pairs = [row for row in rows if (row["peer"], row["variables"]) == (peer, variables)]
+        ratios = [row["theirs"]["seconds"] / row["ours"]["seconds"] for row in pairs]
+        stopped = sum(row["theirs"]["failure"] is not None for row in pairs)
+        print(f"{peer}, N = {variables}: ratio {summary(ratios, 0)}, {len(pairs)} pairs, {stopped} stopped or failed")
+
+
+def describe(ours, theirs):
+    """Return the columns of a pair of fits."""
+    columns = f"{ours['seconds']:14.2f} {theirs['seconds']:8.1f} {ours['evaluations']:8d} {theirs['evaluations']:6d}"
+    if theirs["objective"] is not None:
+        objectives = ours["objective"], theirs["objective"], theirs["objective_on_dag"]
+        columns += "".join(f" {value:12.4f}" for value in objectives)
+        columns += f" {ours['h']:9.0e} {theirs['h']:.0e} {ours['shd']:4d} {theirs['shd']}"
+    return f"{columns} {theirs['failure'] or ''}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Import, cold start and warm start, each in fresh processes; and the start where no kernel can be cached.
+
+    python benchmarks/start.py benchmarks/results/start.json [--repeats 5]
+
+A start runs from ``import icdh`` to the end of the first evaluation of the Phase II objective, cold with an empty
+NUMBA_CACHE_DIR, warm with the kernels that the cold one left there. ``read-only`` is a copy of the package in a folder
+that may not be written, without NUMBA_CACHE_DIR and home, and counts the log lines that say so; ``together`` is eight
+processes at once with one empty cache. Prints medians and ranges of seconds of CPU and wall time.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import Results, summary
+
+PACKAGE = Path(__file__).parent.parent / "icdh"
+TOGETHER = 8
+
+IMPORT = """
+import json, time
+wall, cpu = time.perf_counter(), time.process_time()
+import icdh
+print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}))
+"""
+START = """
+import json, logging, time
+lines = logging.Handler()
+lines.count = 0
+def emit(record):
+    lines.count += "compiled anew" in record.getMessage()
+lines.emit = emit
+logging.getLogger("icdh").addHandler(lines)
+logging.getLogger("icdh").setLevel(logging.DEBUG)
+wall, cpu = time.perf_counter(), time.process_time()
+import icdh
+import numpy as np
+from icdh.network import initial_weights
+from icdh.phase_two import MeanProblem
+rng = np.random.default_rng(0)
+X = rng.normal(size=(1000, 10))
+weights = initial_weights(X, 10, False, rng)
+problem = MeanProblem(X, np.ones(X.shape), weights, np.eye(10, dtype=bool), 0.01, 0.01)
+value = problem.objective(problem.input_weights(weights), problem.every_input)
+print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "value": value,
+                  "log_lines": lines.count}))
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    results = Results(arguments.results, ("start",))
+    for name, begin in STARTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            runs = begin(Path(folder), arguments.repeats)
+        results.add({"start": name, "runs": runs})
+        print_runs(name, runs)
+
+
+def fresh(code, **settings):
+    """Begin a process that runs code from the source tree; a setting of None is taken out of its environment."""
+    prefix, folder = settings.pop("prefix", []), settings.pop("folder", PACKAGE.parent)
+    settings = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **settings}
+    environment = {name: value for name, value in {**os.environ, **settings}.items() if value is not None}
+    command = [*prefix, sys.executable, "-c", code]
+    return subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
+
+
+def result(process):
+    """Return what a process printed, or its exit code if it crashed."""
+    output, _ = process.communicate()
+    return json.loads(output) if process.returncode == 0 else {"crashed": process.returncode}
+
+
+def importing(folder, repeats):
+    return [result(fresh(IMPORT)) for _ in range(repeats)]
+
+
+def cold(folder, repeats):
+    return [result(fresh(START, NUMBA_CACHE_DIR=str(folder / str(number)))) for number in range(repeats)]
+
+
+def warm(folder, repeats):
+    return [result(fresh(START, NUMBA_CACHE_DIR=str(folder))) for _ in range(repeats + 1)][1:]
+
+
+def read_only(folder, repeats):
+    """Root may write anywhere, unless it gives up that capability."""
+    package = folder / "icdh"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    places = [package, *package.rglob("*")]
+    for place in places:
+        place.chmod(0o555)
+    prefix = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    homeless = {"HOME": os.devnull, "XDG_CACHE_HOME": None, "NUMBA_CACHE_DIR": None}
+    run = result(fresh(START, prefix=prefix, folder=folder, **homeless))
+    for place in places:
+        place.chmod(0o755)
+    return [{**run, "files_written": len(list(package.rglob("*"))) + 1 - len(places)}]
+
+
+def together(folder, repeats):
+    processes = [fresh(START, NUMBA_CACHE_DIR=str(folder)) for _ in range(TOGETHER)]
+    return [result(process) for process in processes] + [result(fresh(START, NUMBA_CACHE_DIR=str(folder)))]
+
+
+STARTS = {"import": importing, "cold": cold, "warm": warm, "read-only": read_only, "together": together}
+
+
+def print_runs(name, runs):
+    done = [run for run in runs if "crashed" not in run]
+    print(f"{name:10s} {len(done)} of {len(runs)} processes ended well", end="")
+    for clock in ("cpu", "wall") if done else ():
+        print(f"; {clock} {summary([run[clock] for run in done])} s", end="")
+    values = {run["value"] for run in done if "value" in run}
+    lines = {run["log_lines"] for run in done if "log_lines" in run}
+    print(f"; {len(values)} different value(s), log lines {sorted(lines)}" if values else "", flush=True)
+
+
+if __name__ == "__main__":
+    main()
