@@ -11,12 +11,17 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_example_runs_and_prints_edges(capsys):
-    (example,) = blocks("python")
+def output_of(example, capsys):
     exec(compile(example, "README.md", "exec"), {})
-    lines = capsys.readouterr().out.splitlines()
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_examples_run_and_print_what_they_say(capsys):
+    graph, direction = blocks("python")
+    lines = output_of(graph, capsys)
     assert lines
     assert all(re.fullmatch(r"\w+ -> \w+  \d+\.\d\d", line) for line in lines)
+    assert output_of(direction, capsys) == [direction.rpartition("# ")[2].strip()]
 
 
 def test_there_are_two_commands_of_one_line():
