@@ -27,9 +27,8 @@ def main():
     parser.add_argument("--variables", type=int, nargs="+", default=[5, 10, 20, 50, 100])
     arguments = parser.parse_args()
     results = Results(arguments.results, ("variables",))
-    print(
-        "  N  ours ms                 floor ms                torch ms                ours/floor              torch/ours"
-    )
+    headings = ("ours ms", "floor ms", "torch ms", "ours/floor", "torch/ours")
+    print("  N  " + " ".join(f"{heading:23s}" for heading in headings))
     with single_blas_thread():
         for variables in arguments.variables:
             seconds = measure(variables)

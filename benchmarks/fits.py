@@ -1,6 +1,6 @@
 """Whole fits for noise of equal variance beside two peers in torch, on the same tables.
 
-    python benchmarks/fits.py benchmarks/results/fits.json [--peer gcastle] [--variables 10] [--seeds 0 1 2 3 4] [--limit 900]
+    python benchmarks/fits.py benchmarks/results/fits.json [--peer gcastle] [--variables 10] [--seeds 0 1] [--limit 900]
 
 gcastle's `NotearsNonlinear` minimises the same regularised objective (half the mean squared residual, l1 |W1|_1,
 l2 / 2 (|W1|^2 + |W2|^2), no intercepts) under a polynomial h with the same zeros; `dagma` minimises a logarithm of the
@@ -14,6 +14,7 @@ import argparse
 import logging
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -113,13 +114,16 @@ class Icdh:
         )
 
     def run(self):
+        """Fit."""
         self.model.fit(self.X)
 
     @property
     def evaluations(self):
+        """Evaluations of the objective so far."""
         return sum(record.evaluations for record in self.model.history_)
 
     def w1(self):
+        """Return the hidden weights reached, shape (N, m1, N)."""
         return self.model.network_.w1
 
 
@@ -134,6 +138,7 @@ class TorchPeer:
         import_extra("torch", "benchmark").manual_seed(seed)
 
     def watch(self, network):
+        """Keep the network that a fit is about to change, and count its forward passes."""
         self.network = network
         network.register_forward_hook(self._count)
 
@@ -141,6 +146,7 @@ class TorchPeer:
         self.evaluations += 1
 
     def w1(self):
+        """Return the hidden weights reached, shape (N, m1, N); None before there are any."""
         if self.network is None:
             return None
         variables = self.X.shape[1]
@@ -151,6 +157,7 @@ class Gcastle(TorchPeer):
     """`NotearsNonlinear`: augmented Lagrangian and L-BFGS-B, as in the article of NOTEARS-MLP."""
 
     def run(self):
+        """Fit."""
         module = import_extra("castle.algorithms.gradient.notears.torch.nonlinear", "benchmark")
         learner = module.NotearsNonlinear(
             lambda1=PENALTY, lambda2=PENALTY, h_tol=1e-8, rho_max=1e16, hidden_layers=(UNITS, 1), bias=False
@@ -160,6 +167,7 @@ class Gcastle(TorchPeer):
         learner.notears_nonlinear(network, self.X)
 
     def hidden_weights(self):
+        """Return the tensor of hidden weights, shape (N m1, N)."""
         return self.network.fc1_pos.weight - self.network.fc1_neg.weight
 
 
@@ -167,31 +175,17 @@ class Dagma(TorchPeer):
     """`DagmaNonlinear`: a central path, each point of it by Adam."""
 
     def run(self):
+        """Fit."""
         module = import_extra("dagma.nonlinear", "benchmark")
-        module.tqdm = Quiet
+        module.tqdm = partial(module.tqdm, disable=True)
         network = module.DagmaMLP(dims=[self.X.shape[1], UNITS, 1])
         network.fc1.bias = network.fc2[0].bias = None  # its argument bias=False raises AttributeError
         self.watch(network)
         module.DagmaNonlinear(network).fit(self.X, lambda1=PENALTY, lambda2=PENALTY, w_threshold=THRESHOLD)
 
     def hidden_weights(self):
+        """Return the tensor of hidden weights, shape (N m1, N)."""
         return self.network.fc1.weight
-
-
-class Quiet:
-    """A progress bar that shows nothing."""
-
-    def __init__(self, **_):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def update(self, _):
-        pass
 
 
 PEERS = {"gcastle": Gcastle, "dagma": Dagma}

@@ -2,11 +2,11 @@
 
     python benchmarks/scaling.py benchmarks/results/scaling.json [--variables 5 10 20 50 100] [--observations 100 ...]
 
-Two series on tables of Erdos-Renyi graphs with as many edges as variables and noise whose spread depends on the causes:
-N variables at 1000 observations with the settings of the paper, and M observations of 10 variables with one round of the
-alternation. Seconds are CPU time after the kernels are loaded; memory is the peak of the fit beyond what the process held
-when it began, which includes the table (Linux). Rows that are in the file are not run again. Prints both series and the exponents
-of power laws fitted to them.
+Two series on tables of Erdos-Renyi graphs with as many edges as variables and noise whose spread depends on the
+causes: N variables at 1000 observations with the default settings, and M observations of 10 variables with one round
+of the alternation. Seconds are CPU time after the kernels are loaded; memory is the peak of the fit beyond what the
+process held when it began, which includes the table (Linux). Rows that are in the file are not run again. Prints both
+series and the exponents of power laws fitted to them.
 """
 
 import argparse

@@ -29,15 +29,13 @@ PARTS = {
 
 
 class Clock:
-    """Adds up the CPU time of one function, less that of other clocks inside it."""
+    """Adds up the CPU time of one function, less that of the other clocks that run inside it."""
 
-    running: list = []
-
-    def __init__(self, function):
-        self.function = function
-        self.seconds = 0.0
+    def __init__(self, function, running):
+        self.function, self.running, self.seconds = function, running, 0.0
 
     def __call__(self, *args, **kwargs):
+        """Call the function."""
         self.running.append(0.0)
         begin = time.process_time()
         try:
@@ -68,7 +66,8 @@ def main():
 def shares_of(variables, seed):
     graph = simulate.erdos_renyi(variables, 1, random_state=seed)
     X = simulate.simulate_sem(graph, 1000, mechanism="mlp", noise="softplus-shared", random_state=seed).X
-    clocks = {part: Clock(getattr(*place)) for part, place in PARTS.items()}
+    running = []
+    clocks = {part: Clock(getattr(*place), running) for part, place in PARTS.items()}
     with ExitStack() as stack:
         for part, place in PARTS.items():
             stack.enter_context(patch.object(*place, clocks[part]))
