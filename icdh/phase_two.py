@@ -45,15 +45,19 @@ class Effort(NamedTuple):
         Once h is below, edges that close cycles are dropped.
     tolerance : float
         Relative decrease at which a subproblem ends.
+    reaches : tuple of float
+        On the DAG every node is also minimised from random weights of these largest sizes, in units of 1 / (root mean
+        square of the input), which escapes poor local minima; the best of all is kept.
     """
 
     decided_h: float
     tolerance: float
+    reaches: tuple
 
 
-THOROUGH = Effort(decided_h=1e-2, tolerance=1e-6)
+THOROUGH = Effort(decided_h=1e-2, tolerance=1e-6, reaches=(1.0, 2.0, 4.0))
 # Where rounds follow, each mends what the one before left: as good graphs in a third of the time.
-ALTERNATING = Effort(decided_h=1.0, tolerance=1e-4)
+ALTERNATING = Effort(decided_h=1.0, tolerance=1e-4, reaches=(1.0,))
 
 
 class MeanStep(NamedTuple):
@@ -319,6 +323,7 @@ def fit_means(
     h_tol: float,
     rho_max: float,
     effort: Effort = THOROUGH,
+    explore: Weights | None = None,
 ) -> MeanStep:
     """Minimise the objective of Phase II under h = 0 by the augmented Lagrangian method (Algorithm 3).
 
@@ -340,6 +345,8 @@ def fit_means(
         The penalty weight at which the method gives up.
     effort : Effort
         How far the augmented Lagrangian method is followed.
+    explore : Weights, optional
+        Random weights for the further starts on the DAG; ``weights`` by default.
 
     Returns
     -------
@@ -367,7 +374,8 @@ def fit_means(
         if h <= max(h_tol, effort.decided_h) or rho >= rho_max:
             break
     if h <= effort.decided_h:
-        w, inputs, result = _minimise_on_dag(problem, *_without_cycles(problem, w, inputs))
+        starts = _starts(problem, weights if explore is None else explore, effort.reaches)
+        w, inputs, result = _minimise_on_dag(problem, *_without_cycles(problem, w, inputs), starts)
         h = problem.acyclicity(w, inputs)[0]
     evaluations = problem.evaluations
     objective, network = problem.objective(w, inputs), problem.network(w, inputs)
@@ -389,16 +397,36 @@ def _without_cycles(problem, w, inputs):
     return w[keep], inputs[keep]
 
 
-def _minimise_on_dag(problem, w, inputs):
+def _starts(problem, explore, reaches):
+    """Return weights of every input for each reach: those of ``explore``, the largest of each node set to the reach."""
+    w = problem.input_weights(explore)
+    rms = np.sqrt(np.mean(np.square(problem.features), axis=1))[problem.causes]
+    sizes = np.abs(w).max(axis=1, initial=0.0) * rms
+    largest = np.zeros(problem.every_node.size)
+    np.maximum.at(largest, problem.effects, sizes)
+    shares = w / np.where(largest > 0.0, largest, 1.0)[problem.effects, np.newaxis]
+    return [reach * shares for reach in reaches]
+
+
+def _minimise_node(problem, n, w, inputs, starts):
+    """Return the best minimum of one node from its weights and from every further start."""
+    outcomes = [
+        problem.minimise(begin, inputs, FINAL_TOLERANCE, nodes=np.array([n]))
+        for begin in (w, *(start[inputs] for start in starts))
+    ]
+    return min(outcomes, key=lambda outcome: outcome[1].fun)
+
+
+def _minimise_on_dag(problem, w, inputs, starts):
     """Minimise on a DAG, node by node, and add edges that lower the objective and close no cycle until none is left."""
     nodes = problem.every_node
     worst = OptimizeResult(status=0, message="NO UNKNOWNS")
     for _ in range(MAX_ADDITIONS):
         for n in nodes:
             own = np.flatnonzero(problem.effects[inputs] == n)
-            w[own], result = problem.minimise(w[own], inputs[own], FINAL_TOLERANCE, nodes=np.array([n]))
-            if own.size > 0 and result.status >= worst.status:
-                worst = result
+            if own.size > 0:
+                w[own], result = _minimise_node(problem, n, w[own], inputs[own], starts)
+                worst = result if result.status >= worst.status else worst
         w, inputs = _present(problem, w, inputs)
         added = _missing_edges(problem, w, inputs)
         if added.size == 0:

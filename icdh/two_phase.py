@@ -149,7 +149,7 @@ def fit_two_phase(
         try:
             while len(history) < max_rounds and not converged:
                 begin = time.perf_counter()
-                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max, effort)
+                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max, effort, initial)
                 weights = fit_scales(X, step.weights, noise)
                 value = nll(X, weights)
                 scale = forward(X, weights)[1]

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from icdh.acyclicity import acyclicity
 from icdh.network import Weights, initial_weights
-from icdh.phase_two import MeanProblem, SplitVector, fit_means
+from icdh.phase_two import THOROUGH, MeanProblem, SplitVector, fit_means
 
 
 def problem_and_weights(rng, m=8, n=4, m1=3, bias=True, forbidden=None, l2=0.05):
@@ -202,3 +202,14 @@ def test_template_carries_the_scale_weights_along():
     step = fit(hetero_chain(rng), weights=weights)
     assert isinstance(step.weights, Weights)
     np.testing.assert_array_equal(step.weights.w3, weights.w3)
+
+
+def test_further_starts_never_raise_the_objective_and_depend_on_nothing_but_their_weights():
+    X = hetero_chain(np.random.default_rng(15))
+    weights = initial_weights(X, 5, False, np.random.default_rng(2))
+    forbidden = np.tril(np.ones((3, 3), dtype=bool))
+    arguments = (X, np.ones(X.shape), weights, forbidden, 0.01, 0.01, 1e-8, 1e16)
+    alone = fit_means(*arguments, THOROUGH._replace(reaches=()))
+    once, again = fit_means(*arguments), fit_means(*arguments)
+    assert once.objective <= alone.objective + 1e-9
+    np.testing.assert_array_equal(once.weights.w1, again.weights.w1)
