@@ -7,6 +7,8 @@ import argparse
 import json
 from pathlib import Path
 
+import numpy as np
+
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 
@@ -25,11 +27,15 @@ def main():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    by_variables, by_observations = (
+        [row for row in scaling if row["series"] == series] for series in ("variables", "observations")
+    )
     with matplotlib.rc_context(STYLE):
-        figure, panels = pyplot.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+        figure, panels = pyplot.subplots(1, 4, figsize=(11, 2.9), layout="constrained")
         draw_fits(panels[0], fits)
-        draw_series(panels[1], [row for row in scaling if row["series"] == "variables"], "variables")
-        draw_series(panels[2], [row for row in scaling if row["series"] == "observations"], "observations")
+        draw_series(panels[1], by_variables, "variables", "seconds", "CPU seconds, two-phase fit, M = 1000")
+        draw_series(panels[2], by_observations, "observations", "seconds", "CPU seconds, one round, N = 10")
+        draw_series(panels[3], by_observations, "observations", "process_megabytes", "Peak MB of that process")
         with replace_on_success(arguments.figure) as temporary:
             figure.savefig(temporary, format=arguments.figure.suffix[1:], metadata={"Date": None})
 
@@ -39,7 +45,7 @@ def read(path):
 
 
 def draw_fits(panel, rows):
-    """Every pair of fits: a line from ours to the peer's; hollow where the peer was stopped."""
+    """Every pair of fits: a line from ours to the peer's, whose mark is hollow where it was stopped."""
     seen, groups = set(), sorted({(row["variables"], row["peer"]) for row in rows})
     for place, (variables, peer) in enumerate(groups):
         pairs = [row for row in rows if (row["variables"], row["peer"]) == (variables, peer)]
@@ -55,36 +61,29 @@ def draw_fits(panel, rows):
     panel.set_xticks(range(len(groups)), [f"{variables}" for variables, _ in groups])
     panel.set_xlim(-0.6, len(groups) - 0.4)
     panel.set_yscale("log")
-    panel.legend(frameon=False, loc="upper left")
-    finish(panel, "variables", "CPU seconds", "Fit with noise of equal variance, M = 1000")
+    panel.legend(edgecolor="white", framealpha=1.0, loc="center")
+    finish(panel, "variables", 'CPU seconds, noise="equal", M = 1000')
 
 
-def draw_series(panel, rows, series):
-    """Seconds and, on the right axis, megabytes of one series."""
-    sizes = [row[series] for row in rows]
-    memory = panel.twinx()
-    memory.plot(sizes, [row["process_megabytes"] for row in rows], "s--", color="#888888", markersize=4)
-    memory.set_yscale("log")
-    memory.set_ylim(100, 10_000)
-    memory.set_ylabel("peak MB of the process (squares)")
-    panel.plot(sizes, [row["seconds"] for row in rows], "o-", color=COLOURS["icdh"], markersize=5)
+def draw_series(panel, rows, series, quantity, title):
+    """One quantity as the table grows."""
+    sizes, values = [row[series] for row in rows], [row[quantity] for row in rows]
+    panel.plot(sizes, values, "o-", color=COLOURS["icdh"], markersize=5)
     panel.set_xscale("log")
     panel.set_yscale("log")
-    title = "Two-phase fit, M = 1000" if series == "variables" else "One round of it, N = 10"
+    panel.set_ylim(10.0 ** np.floor(np.log10(min(values))), 10.0 ** np.ceil(np.log10(max(values))))
     if series == "variables":
         panel.set_xticks(sizes, [str(size) for size in sizes])
-        panel.minorticks_off()
-    finish(panel, series, "CPU seconds", title)
-    memory.spines["top"].set_visible(False)
+    finish(panel, series, title)
 
 
-def finish(panel, x, y, title):
+def finish(panel, x, title):
+    panel.minorticks_off()
     panel.set_xlabel(x)
-    panel.set_ylabel(y)
     panel.set_title(title, fontsize=9)
     panel.grid(axis="y", color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
-    panel.spines["top"].set_visible(False)
+    panel.spines[["top", "right"]].set_visible(False)
 
 
 if __name__ == "__main__":
