@@ -58,7 +58,7 @@ def draw_fits(panel, rows):
                 label = None if name in seen or stopped else name
                 seen |= {name} if label else set()
                 panel.scatter(x, seconds, 22, facecolor=face, edgecolor=COLOURS[name], label=label, zorder=2)
-    panel.set_xticks(range(len(groups)), [str(variables) for variables, _ in groups])
+    panel.set_xticks(range(len(groups)), [f"{variables}\n{peer}" for variables, peer in groups], fontsize=7)
     panel.set_xlim(-0.6, len(groups) - 0.4)
     panel.set_yscale("log")
     panel.legend(edgecolor="white", framealpha=1.0, loc="lower right")
