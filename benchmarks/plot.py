@@ -62,7 +62,7 @@ def draw_fits(panel, rows):
     panel.set_xlim(-0.6, len(groups) - 0.4)
     panel.set_yscale("log")
     panel.legend(edgecolor="white", framealpha=1.0, loc="lower right")
-    finish(panel, "variables", 'CPU seconds, noise="equal", M = 1000')
+    finish(panel, "variables, and peer (hollow: stopped)", 'CPU seconds, noise="equal", M = 1000')
 
 
 def draw_series(panel, rows, series, quantity, title):
