@@ -199,7 +199,10 @@ def print_table(rows):
         pairs = [row for row in rows if (row["peer"], row["variables"]) == (peer, variables)]
         ratios = [row["theirs"]["seconds"] / row["ours"]["seconds"] for row in pairs]
         stopped = sum(row["theirs"]["failure"] is not None for row in pairs)
-        print(f"{peer}, N = {variables}: ratio {summary(ratios, 0)}, {len(pairs)} pairs, {stopped} stopped or failed")
+        bound = "at least " if stopped else ""
+        print(
+            f"{peer}, N = {variables}: ratio {bound}{summary(ratios, 0)}, {len(pairs)} pairs, {stopped} not to the end"
+        )
 
 
 def describe(ours, theirs):

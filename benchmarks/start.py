@@ -1,11 +1,12 @@
 """Import, cold start and warm start, each in fresh processes; and the start where no kernel can be cached.
 
-    python benchmarks/start.py benchmarks/results/start.json [--repeats 5]
+    python benchmarks/start.py benchmarks/results/start.json [--repeats 5] [--starts cold warm]
 
-A start runs from ``import icdh`` to the end of the first evaluation of the Phase II objective, cold with an empty
-NUMBA_CACHE_DIR, warm with the kernels that the cold one left there. ``read-only`` is a copy of the package in a folder
-that may not be written, without NUMBA_CACHE_DIR and home, and counts the log lines that say so; ``together`` is eight
-processes at once with one empty cache. Prints medians and ranges of seconds of CPU and wall time.
+``dependencies`` imports NumPy, SciPy's optimisers and Numba without icdh. A start runs from ``import icdh`` to the end
+of the first evaluation of the Phase II objective, cold with an empty NUMBA_CACHE_DIR, warm with the kernels that an
+earlier process left there. ``read-only`` is a copy of the package in a folder that may not be written, without
+NUMBA_CACHE_DIR and home, and counts the log lines that say so; ``together`` is eight processes at once with one empty
+cache, and one more after them. Prints medians and ranges of seconds of CPU and wall time.
 """
 
 import argparse
@@ -25,8 +26,8 @@ TOGETHER = 8
 IMPORT = """
 import json, time
 wall, cpu = time.perf_counter(), time.process_time()
-import icdh
-print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}))
+import {modules}
+print(json.dumps(dict(wall=time.perf_counter() - wall, cpu=time.process_time() - cpu)))
 """
 START = """
 import json, logging, time
@@ -56,11 +57,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--starts", nargs="+", choices=STARTS, default=list(STARTS))
     arguments = parser.parse_args()
     results = Results(arguments.results, ("start",))
-    for name, begin in STARTS.items():
+    for name in arguments.starts:
         with tempfile.TemporaryDirectory() as folder:
-            runs = begin(Path(folder), arguments.repeats)
+            runs = STARTS[name](Path(folder), arguments.repeats)
         results.add({"start": name, "runs": runs})
         print_runs(name, runs)
 
@@ -81,7 +83,11 @@ def result(process):
 
 
 def importing(folder, repeats):
-    return [result(fresh(IMPORT)) for _ in range(repeats)]
+    return [result(fresh(IMPORT.format(modules="icdh"))) for _ in range(repeats)]
+
+
+def dependencies(folder, repeats):
+    return [result(fresh(IMPORT.format(modules="numpy, scipy.optimize, numba"))) for _ in range(repeats)]
 
 
 def cold(folder, repeats):
@@ -112,12 +118,19 @@ def together(folder, repeats):
     return [result(process) for process in processes] + [result(fresh(START, NUMBA_CACHE_DIR=str(folder)))]
 
 
-STARTS = {"import": importing, "cold": cold, "warm": warm, "read-only": read_only, "together": together}
+STARTS = {
+    "import": importing,
+    "dependencies": dependencies,
+    "cold": cold,
+    "warm": warm,
+    "read-only": read_only,
+    "together": together,
+}
 
 
 def print_runs(name, runs):
     done = [run for run in runs if "crashed" not in run]
-    print(f"{name:10s} {len(done)} of {len(runs)} processes ended well", end="")
+    print(f"{name:12s} {len(done)} of {len(runs)} processes ended well", end="")
     for clock in ("cpu", "wall") if done else ():
         print(f"; {clock} {summary([run[clock] for run in done])} s", end="")
     values = {run["value"] for run in done if "value" in run}
