@@ -289,7 +289,7 @@ def test_public_names():
 def test_picture_shows_both_directions(pair, verdict):
     figure = plot_direction(*pair, verdict, ("$dose", "response"))
     assert isinstance(figure, Figure)
-    assert figure.get_suptitle().startswith("$dose causes response")
+    assert any(text.get_text().startswith("$dose causes response") for text in figure.texts)
     data, _, _, noise = figure.axes[0], figure.axes[1], figure.axes[2], figure.axes[3]
     assert data.get_title().startswith("$dose -> response")
     np.testing.assert_array_equal(data.collections[0].get_offsets(), np.column_stack(pair))
