@@ -231,9 +231,12 @@ class CausalGraphEstimator(Parameters):
         NotFittedError, ValueError, TypeError
             As `predict`.
         """
-        Z = self._scaled(X)
+        return self._log_likelihood(self._scaled(X)) - float(np.log(self.scale_).sum())
+
+    def _log_likelihood(self, Z):
+        """Return the log-likelihood of scaled observations: mean over observations, sum over variables."""
         mean, scale = self._mean_and_scale(Z)
-        log_density = -0.5 * ((Z - mean) / scale) ** 2 - np.log(scale) - LOG_SQRT_2PI - np.log(self.scale_)
+        log_density = -0.5 * ((Z - mean) / scale) ** 2 - np.log(scale) - LOG_SQRT_2PI
         return float(log_density.sum(axis=1).mean())
 
     def sample(self, n_samples: int = 1, random_state=None) -> np.ndarray:

@@ -10,7 +10,6 @@ from icdh._validation import check_choice, check_forbidden_edges, check_number, 
 from icdh.base import CausalGraphEstimator
 from icdh.estimator import check_magnitude, offset_and_scale
 from icdh.exceptions import DataWarning
-from icdh.likelihood import LOG_SQRT_2PI
 from icdh.search import greedy_search
 
 NOISE_DISTRIBUTION = ("auto", "gaussian", "free")
@@ -160,9 +159,7 @@ class HNMSearch(CausalGraphEstimator):
         self._column_labels = table.names
         self._search(Z[:, order] * signs, forbidden[np.ix_(order, order)], order, signs)
         self._warn_about_determined_columns(Z, table.names)
-        mean, deviation = self._mean_and_scale(Z)
-        log_density = -0.5 * ((Z - mean) / deviation) ** 2 - np.log(deviation) - LOG_SQRT_2PI
-        self.nll_ = -float(log_density.sum(axis=1).mean())
+        self.nll_ = -self._log_likelihood(Z)
         return self
 
     def _check_parameters(self):
