@@ -1,19 +1,20 @@
 """Whole fits for noise of equal variance beside two peers in torch, on the same tables.
 
-    python benchmarks/fits.py benchmarks/results/fits.json [--peer gcastle] [--variables 10] [--seeds 0 1] [--limit 900]
+    python benchmarks/fits.py benchmarks/results/fits.json [--methods icdh gcastle dagma] [--variables 10] [--seeds 0 1]
 
 gcastle's `NotearsNonlinear` minimises the same regularised objective (half the mean squared residual, l1 |W1|_1,
 l2 / 2 (|W1|^2 + |W2|^2), no intercepts) under a polynomial h with the same zeros; `dagma` minimises a logarithm of the
 squared residuals with the same penalties under a third h. All get the same table, hidden units, penalties and one
 thread. Objective and h of all are evaluated by `icdh`, with W2 optimal given W1, which can only flatter a peer:
-at the weights as they are, and once edges that close cycles are dropped. A peer that fails or reaches the limit of CPU
-seconds is a row as well. Rows that are in the file are not run again.
+at the weights as they are, and once edges that close cycles are dropped. A method that fails or reaches the limit of
+CPU seconds is a row as well. Rows that are in the file are not run again, unless named by --again.
 """
 
 import argparse
 import logging
 import time
 import warnings
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -34,23 +35,33 @@ UNITS, PENALTY, THRESHOLD, OBSERVATIONS = 10, 0.01, 0.3, 1000
 
 def main():
     arguments = parse()
-    results = Results(arguments.results, ("peer", "variables", "seed"))
-    ICDH(noise="equal").fit(table(5, 0).X)  # compiles before the clock runs
+    results = Results(arguments.results, ("variables", "seed", "method"))
+    single_thread()
     for seed in arguments.seeds:
-        key = {"peer": arguments.peer, "variables": arguments.variables, "seed": seed}
-        if not results.has(**key):
-            results.add({**key, **compare(arguments.peer, table(arguments.variables, seed), seed, arguments.limit)})
-    print_table(results.rows)
+        for method in arguments.methods:
+            key = {"variables": arguments.variables, "seed": seed, "method": method}
+            if arguments.again or not results.has(**key):
+                results.add({**key, **measure(method, table(arguments.variables, seed), seed, arguments.limit)})
+    print_rows(results.rows)
+    print_ratios(results.rows)
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path)
-    parser.add_argument("--peer", choices=sorted(PEERS), default="gcastle")
+    parser.add_argument("--methods", choices=list(METHODS), nargs="+", default=list(METHODS))
     parser.add_argument("--variables", type=int, default=10)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    parser.add_argument("--limit", type=float, default=900.0, help="CPU seconds of a peer's fit")
+    parser.add_argument("--limit", type=float, default=7200.0, help="CPU seconds of a fit")
+    parser.add_argument("--again", action="store_true", help="run rows again that are in the file")
     return parser.parse_args()
+
+
+def single_thread():
+    """Compile before the clock runs, and keep torch to one thread where it is installed."""
+    ICDH(noise="equal").fit(table(5, 0).X)
+    with suppress(ImportError):
+        import_extra("torch", "benchmark").set_num_threads(1)
 
 
 def table(variables, seed):
@@ -58,21 +69,13 @@ def table(variables, seed):
     return simulate.simulate_sem(graph, OBSERVATIONS, mechanism="mlp", noise="homo-ev", random_state=seed)
 
 
-def compare(peer, data, seed, limit):
-    """Return the figures of both fits of one table."""
-    import_extra("torch", "benchmark").set_num_threads(1)
-    with warnings.catch_warnings(), single_blas_thread():
-        warnings.simplefilter("ignore")
-        ours = figures(Icdh(data.X, seed), data, limit)
-        theirs = figures(PEERS[peer](data.X, seed), data, limit)
-    return {"ours": ours, "theirs": theirs}
-
-
-def figures(fit, data, limit):
+def measure(method, data, seed, limit):
     """Run a fit and return what it cost and reached."""
+    fit = METHODS[method](data.X, seed)
     failure, wall, cpu = None, time.perf_counter(), time.process_time()
     try:
-        with cpu_limit(limit):
+        with cpu_limit(limit), single_blas_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             fit.run()
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
@@ -188,31 +191,46 @@ class Dagma(TorchPeer):
         return self.network.fc1.weight
 
 
-PEERS = {"gcastle": Gcastle, "dagma": Dagma}
+METHODS = {"icdh": Icdh, "gcastle": Gcastle, "dagma": Dagma}
 
 
-def print_table(rows):
-    print("peer      N seed   seconds: ours, theirs   evaluations    objective: ours, theirs, on DAG    h        SHD")
+def print_rows(rows):
+    print("  N seed method      seconds  evaluations  objective  on a DAG        h  SHD")
     for row in rows:
-        print(f"{row['peer']:8s} {row['variables']:3d} {row['seed']:4d}", describe(row["ours"], row["theirs"]))
-    for peer, variables in sorted({(row["peer"], row["variables"]) for row in rows}):
-        pairs = [row for row in rows if (row["peer"], row["variables"]) == (peer, variables)]
-        ratios = [row["theirs"]["seconds"] / row["ours"]["seconds"] for row in pairs]
-        stopped = sum(row["theirs"]["failure"] is not None for row in pairs)
-        bound = "at least " if stopped else ""
-        print(
-            f"{peer}, N = {variables}: ratio {bound}{summary(ratios, 0)}, {len(pairs)} pairs, {stopped} not to the end"
+        columns = (
+            f"{row['variables']:3d} {row['seed']:4d} {row['method']:8s} {row['seconds']:10.2f} {row['evaluations']:12d}"
         )
+        if row["objective"] is not None:
+            columns += f" {row['objective']:10.4f} {row['objective_on_dag']:9.4f} {row['h']:8.0e} {row['shd']:4d}"
+        print(columns, row["failure"] or "")
 
 
-def describe(ours, theirs):
-    """Return the columns of a pair of fits."""
-    columns = f"{ours['seconds']:14.2f} {theirs['seconds']:8.1f} {ours['evaluations']:8d} {theirs['evaluations']:6d}"
-    if theirs["objective"] is not None:
-        objectives = ours["objective"], theirs["objective"], theirs["objective_on_dag"]
-        columns += "".join(f" {value:12.4f}" for value in objectives)
-        columns += f" {ours['h']:9.0e} {theirs['h']:.0e} {ours['shd']:4d} {theirs['shd']}"
-    return f"{columns} {theirs['failure'] or ''}"
+def print_ratios(rows):
+    """Print, for each peer and size, its figures over ours on the tables that both have."""
+    ours = {(row["variables"], row["seed"]): row for row in rows if row["method"] == "icdh"}
+    peers = sorted({(row["method"], row["variables"]) for row in rows if row["method"] != "icdh"})
+    for method, variables in peers:
+        pairs = [
+            (ours[variables, row["seed"]], row)
+            for row in rows
+            if (row["method"], row["variables"]) == (method, variables) and (variables, row["seed"]) in ours
+        ]
+        if pairs:
+            print(f"{method}, N = {variables}: {describe(pairs)}")
+
+
+def describe(pairs):
+    """Return the summary of pairs (ours, theirs)."""
+    ratios = [theirs["seconds"] / our["seconds"] for our, theirs in pairs]
+    stopped = sum(theirs["failure"] is not None for _, theirs in pairs)
+    gaps = [
+        100.0 * (our["objective"] / theirs["objective_on_dag"] - 1.0)
+        for our, theirs in pairs
+        if theirs["objective_on_dag"] is not None
+    ]
+    bound = "at least " if stopped else ""
+    speed = f"{bound}{summary(ratios, 0)} times our seconds, {len(pairs)} pairs, {stopped} not to the end"
+    return f"{speed}; our objective {summary(gaps)} % above theirs" if gaps else speed
 
 
 if __name__ == "__main__":

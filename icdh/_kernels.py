@@ -21,6 +21,9 @@ logger = logging.getLogger("icdh")
 CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
 ROWS = 512
+STRIP = 96  # rows of a Jacobian at a time: they stay in the first-level cache
+ORTHANT_PASSES = 10  # factorisations to find out which weights a step stops at zero
+FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-10, 1e16
 
 LARGEST_EXPONENT = 708.0
 LOG2_E = 1.4426950408889634
@@ -138,119 +141,405 @@ def combine(s, weights, rows, out):
 
 
 @kernel(fastmath=REASSOCIATE)
-def add_weighted_gram(s, precision, target, gram, moment, scratch):
-    """Add ``s diag(precision) s^T`` to the lower half of ``gram``, ``s diag(precision) target`` to ``moment``."""
-    units, rows = moment.size, target.size
-    for h in range(units):
-        sh = s[h, :rows]
-        total = 0.0
-        for m in range(rows):
-            scratch[m] = precision[m] * sh[m]
-            total += scratch[m] * target[m]
-        moment[h] += total
-        j = 0
-        while j + 4 <= h + 1:
-            sa, sb, sc, sd = s[j, :rows], s[j + 1, :rows], s[j + 2, :rows], s[j + 3, :rows]
-            a = b = c = d = 0.0
-            for m in range(rows):
-                a += scratch[m] * sa[m]
-                b += scratch[m] * sb[m]
-                c += scratch[m] * sc[m]
-                d += scratch[m] * sd[m]
-            gram[h, j] += a
-            gram[h, j + 1] += b
-            gram[h, j + 2] += c
-            gram[h, j + 3] += d
+def add_gram(a, rows, gram):
+    """Add the upper triangle of a @ a.T, of the first ``rows`` columns of ``a``, to ``gram``.
+
+    Two by four entries at a time share their loads; some below the diagonal come out as well.
+    """
+    size = a.shape[0]
+    for i in range(0, size - 1, 2):
+        a0, a1 = a[i, :rows], a[i + 1, :rows]
+        j = i
+        while j + 4 <= size:
+            b0, b1, b2, b3 = a[j, :rows], a[j + 1, :rows], a[j + 2, :rows], a[j + 3, :rows]
+            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
+            for r in range(rows):
+                s0 += a0[r] * b0[r]
+                s1 += a0[r] * b1[r]
+                s2 += a0[r] * b2[r]
+                s3 += a0[r] * b3[r]
+                t0 += a1[r] * b0[r]
+                t1 += a1[r] * b1[r]
+                t2 += a1[r] * b2[r]
+                t3 += a1[r] * b3[r]
+            gram[i, j] += s0
+            gram[i, j + 1] += s1
+            gram[i, j + 2] += s2
+            gram[i, j + 3] += s3
+            gram[i + 1, j] += t0
+            gram[i + 1, j + 1] += t1
+            gram[i + 1, j + 2] += t2
+            gram[i + 1, j + 3] += t3
             j += 4
-        while j <= h:
-            sa = s[j, :rows]
-            a = 0.0
-            for m in range(rows):
-                a += scratch[m] * sa[m]
-            gram[h, j] += a
+        while j < size:
+            b = a[j, :rows]
+            s0 = t0 = 0.0
+            for r in range(rows):
+                s0 += a0[r] * b[r]
+                t0 += a1[r] * b[r]
+            gram[i, j] += s0
+            gram[i + 1, j] += t0
             j += 1
+    if size % 2 == 1:
+        last = a[size - 1, :rows]
+        s0 = 0.0
+        for r in range(rows):
+            s0 += last[r] * last[r]
+        gram[size - 1, size - 1] += s0
+
+
+@kernel(fastmath=CONTRACT)
+def cholesky_in_place(a):
+    """Overwrite the upper triangle of a with R, a = R^T R; return log det a (NaN unless positive)."""
+    size = a.shape[0]
+    log_determinant = 0.0
+    for k in range(size):
+        pivot = a[k, k]
+        if not pivot > 0.0:
+            return math.nan
+        log_determinant += math.log(pivot)
+        scale = 1.0 / math.sqrt(pivot)
+        for j in range(k, size):
+            a[k, j] *= scale
+        for i in range(k + 1, size):
+            factor = a[k, i]
+            row = a[i, i:]
+            source = a[k, i:]
+            for j in range(row.shape[0]):
+                row[j] -= factor * source[j]
+    return log_determinant
+
+
+@kernel(fastmath=CONTRACT)
+def cholesky_solve(factor, b):
+    """Overwrite b with the solution of R^T R b = b."""
+    size = b.shape[0]
+    for k in range(size):
+        b[k] /= factor[k, k]
+        for j in range(k + 1, size):
+            b[j] -= b[k] * factor[k, j]
+    for k in range(size - 1, -1, -1):
+        total = b[k]
+        for j in range(k + 1, size):
+            total -= factor[k, j] * b[j]
+        b[k] = total / factor[k, k]
+
+
+# --- Phase II: the means of some nodes -----------------------------------------------------------------------------
+#
+# ``root`` holds 1 / (sigma sqrt(M)) of one node: every sum of squares is then the mean over observations of squared
+# standardised residuals. ``w`` (inputs, m1) are the hidden weights of one node.
 
 
 @kernel()
-def solve_positive_definite(matrix, right, solution):
-    """Solve by Cholesky factorisation, in place of the lower triangle of ``matrix``."""
-    size = right.size
-    for i in range(size):
-        for j in range(i + 1):
-            rest = matrix[i, j]
-            for k in range(j):
-                rest -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] = np.sqrt(rest) if i == j else rest / matrix[j, j]
-    for i in range(size):
-        rest = right[i]
-        for k in range(i):
-            rest -= matrix[i, k] * solution[k]
-        solution[i] = rest / matrix[i, i]
-    for i in range(size - 1, -1, -1):
-        rest = solution[i]
-        for k in range(i + 1, size):
-            rest -= matrix[k, i] * solution[k]
-        solution[i] = rest / matrix[i, i]
+def _work_space(observations, outputs):
+    """Return memory for the activations of a node, in blocks, and for its residuals."""
+    return np.empty(((observations + ROWS - 1) // ROWS, outputs, ROWS)), np.empty(observations)
+
+
+@kernel(fastmath=CONTRACT)
+def _weigh(s, x, root, weighed):
+    """Set the rows of ``weighed`` to ``root`` times each activation, and times the observed values ``x``."""
+    outputs = weighed.shape[0] - 1
+    for h in range(outputs):
+        sh, row = s[h], weighed[h]
+        for m in range(root.size):
+            row[m] = root[m] * sh[m]
+    for m in range(root.size):
+        weighed[outputs, m] = root[m] * x[m]
 
 
 @kernel(fastmath=REASSOCIATE)
-def back_through_mean(s, precision, target, w2, units, g):
-    """Return the block's sum of ``precision * residual**2 / 2``; ``s`` becomes its derivative by pre-activations."""
-    rows = target.size
-    combine(s, w2, rows, g)
-    loss = 0.0
-    for m in range(rows):
-        residual = target[m] - g[m]
-        weighted = precision[m] * residual
-        loss += 0.5 * weighted * residual
-        g[m] = -weighted
-    for h in range(units):
-        weight, sh = w2[h], s[h, :rows]
-        for m in range(rows):
-            sh[m] = weight * g[m] * sh[m] * (1.0 - sh[m])
-    return loss
+def _standardise(x, root, residual):
+    """Turn means into residuals times ``root``, in place; return half the sum of their squares."""
+    total = 0.0
+    for m in range(x.size):
+        residual[m] = root[m] * (x[m] - residual[m])
+        total += 0.5 * residual[m] * residual[m]
+    return total
 
 
 @kernel()
-def projected_least_squares(features, precision, nodes, inputs, starts, w, ridge, w2, dw, blocks):
-    """Minimise over W2 the weighted squares of some nodes plus ridge, given W1; return the minimum by observation.
+def project_node(features, n, inputs, w, root, ridge, w2, blocks, residual):
+    """Minimise over ``w2`` half the squared standardised residuals of node n plus ridge, given ``w``; return both.
+
+    Sets ``w2`` (outputs,), whose last entry is an intercept where it has one more than ``w`` has columns, the hidden
+    activations ``blocks`` (blocks, outputs, ROWS) and the standardised residuals (M,).
+    """
+    outputs, units = w2.size, w.shape[1]
+    weighed, gram = np.empty((outputs + 1, STRIP)), np.zeros((outputs + 1, outputs + 1))
+    for b in range(blocks.shape[0]):
+        start, stop = b * ROWS, min((b + 1) * ROWS, root.size)
+        activate(features, inputs, w, start, stop - start, blocks[b])
+        blocks[b, units:] = 1.0
+        for first in range(start, stop, STRIP):
+            strip = slice(first, min(first + STRIP, stop))
+            _weigh(blocks[b, :, first - start :], features[n, strip], root[strip], weighed)
+            add_gram(weighed, strip.stop - first, gram)
+    for h in range(outputs):
+        gram[h, h] += ridge[h]
+        w2[h] = gram[h, outputs]
+    cholesky_in_place(gram[:outputs, :outputs])
+    cholesky_solve(gram[:outputs, :outputs], w2)
+    total = 0.5 * (ridge * w2 * w2).sum()
+    for b in range(blocks.shape[0]):
+        block = slice(b * ROWS, min((b + 1) * ROWS, root.size))
+        combine(blocks[b], w2, block.stop - block.start, residual[block])
+        total += _standardise(features[n, block], root[block], residual[block])
+    return total
+
+
+@kernel(fastmath=CONTRACT)
+def _pull(s, w2, root, residual, g):
+    """Set ``g`` (m1, ROWS) to the derivative of half the squared residuals of a block by the pre-activations."""
+    for h in range(g.shape[0]):
+        weight, sh, gh = w2[h], s[h], g[h]
+        for m in range(residual.size):
+            gh[m] = -weight * (root[m] * residual[m]) * (sh[m] * (1.0 - sh[m]))
+
+
+@kernel()
+def back_through_mean(features, inputs, root, w2, blocks, residual, dw):
+    """Set ``dw`` to the derivative by ``w`` of what `project_node` returned: that at fixed w2, which is optimal."""
+    g = np.empty((dw.shape[1], ROWS))
+    dw[:] = 0.0
+    for b in range(blocks.shape[0]):
+        block = slice(b * ROWS, min((b + 1) * ROWS, root.size))
+        _pull(blocks[b], w2, root[block], residual[block], g)
+        add_products(features, inputs, g, block.start, block.stop - block.start, dw)
+
+
+@kernel()
+def projected_least_squares(features, roots, nodes, inputs, starts, w, ridge, w2, dw):
+    """Minimise over W2 half the squared standardised residuals of some nodes plus ridge, given W1; return both.
 
     Node ``nodes[k]`` has the inputs ``inputs[starts[k]:starts[k + 1]]`` with weights in the same rows of ``w``. Sets
-    its row of ``w2`` (N, outputs), whose last column is an intercept where it has one more than ``w``, and ``dw``,
-    the derivative of the minimum by ``w``: that at fixed w2, because w2 is optimal. ``blocks`` (blocks, outputs, ROWS)
-    is work space.
+    its row of ``w2`` (N, outputs), and ``dw``, the derivative of the minimum by ``w``.
     """
-    observations = precision.shape[1]
-    outputs, units = w2.shape[1], w.shape[1]
-    gram, moment, scratch = np.empty((outputs, outputs)), np.empty(outputs), np.empty(ROWS)
+    blocks, residual = _work_space(features.shape[1], w2.shape[1])
     total = 0.0
-    dw[:] = 0.0
     for k in range(nodes.size):
         n, own = nodes[k], slice(starts[k], starts[k + 1])
-        gram[:] = 0.0
-        moment[:] = 0.0
-        for b in range(blocks.shape[0]):
-            start = b * ROWS
-            rows = min(ROWS, observations - start)
-            s = blocks[b]
-            activate(features, inputs[own], w[own], start, rows, s)
-            if outputs > units:
-                s[units, :rows] = 1.0
-            block = slice(start, start + rows)
-            add_weighted_gram(s, precision[n, block], features[n, block], gram, moment, scratch)
-        for h in range(outputs):
-            gram[h, h] += ridge[h] * observations
-        solve_positive_definite(gram, moment, w2[n])
-        for b in range(blocks.shape[0]):
-            start = b * ROWS
-            rows = min(ROWS, observations - start)
-            block = slice(start, start + rows)
-            total += back_through_mean(blocks[b], precision[n, block], features[n, block], w2[n], units, scratch)
-            add_products(features, inputs[own], blocks[b], start, rows, dw[own])
-        for h in range(outputs):
-            total += 0.5 * observations * ridge[h] * w2[n, h] * w2[n, h]
-    dw /= observations
-    return total / observations
+        total += project_node(features, n, inputs[own], w[own], roots[n], ridge, w2[n], blocks, residual)
+        back_through_mean(features, inputs[own], roots[n], w2[n], blocks, residual, dw[own])
+    return total
+
+
+# --- Phase II on a DAG: Newton's method for one node ---------------------------------------------------------------
+#
+# With the parents fixed, Phase II is a problem of each node alone: the sum that `project_node` minimises over w2, plus
+# lasso and ridge on w. Where no weight changes its sign the lasso is linear and Newton's method applies; steps end
+# where a weight reaches zero. Hessians hold w2 first, then the weights that may move, so that w2 is eliminated by the
+# beginning of their Cholesky factorisation.
+
+
+@kernel()
+def _moving_weights(w, gradient, lasso, side):
+    """Return the flat indices of the weights that may move: not zero, or drawn from zero by more than the lasso.
+
+    Sets ``side`` to their side of zero (0 without a lasso) and adds the lasso's derivative to ``gradient``, all flat.
+    """
+    moving, count = np.empty(w.size, np.int64), 0
+    for k in range(w.size):
+        penalty = lasso[k // w.shape[1]]
+        value = w[k // w.shape[1], k % w.shape[1]]
+        if penalty == 0.0:
+            side[k] = 0.0
+        elif value != 0.0:
+            side[k] = math.copysign(1.0, value)
+        elif abs(gradient[k]) > penalty:
+            side[k] = -math.copysign(1.0, gradient[k])
+        else:
+            continue
+        gradient[k] += side[k] * penalty
+        moving[count] = k
+        count += 1
+    return moving[:count]
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_mean_jacobian(jacobian, causes, units, s, w2, root):
+    """Set the rows to ``root`` times the derivatives of the mean by w2 and by the weight of each cause and unit."""
+    outputs = w2.size
+    for h in range(outputs):
+        sh, row = s[h], jacobian[h]
+        for m in range(root.size):
+            row[m] = root[m] * sh[m]
+    for k in range(units.size):
+        h = units[k]
+        x, sh, base, row = causes[k], s[h], jacobian[h], jacobian[outputs + k]
+        for m in range(root.size):
+            row[m] = w2[h] * (base[m] * (1.0 - sh[m])) * x[m]
+
+
+@kernel(fastmath=REASSOCIATE)
+def _bend(x, s, weight, root, residual, bend):
+    """Set ``bend`` to the residuals times the second derivative of the mean by two weights of a unit, but for x_j.
+
+    Returns the sum of the residuals times the derivative by its entry of w2 and the weight of ``x``.
+    """
+    total = 0.0
+    for m in range(x.size):
+        slope = -root[m] * residual[m] * (s[m] * (1.0 - s[m])) * x[m]
+        bend[m] = weight * (1.0 - 2.0 * s[m]) * slope
+        total += slope
+    return total
+
+
+@kernel()
+def _add_curvature(features, causes, units, start, s, w2, root, residual, hessian):
+    """Add what Gauss and Newton leave out, for one block: it couples weights of the same unit only."""
+    bend = np.empty((1, root.size))
+    for h in range(w2.size):
+        own = np.flatnonzero(units == h)
+        products = np.empty((own.size, 1))
+        for k in range(own.size):
+            column = w2.size + own[k]
+            x = features[causes[own[k]], start : start + root.size]
+            hessian[h, column] += _bend(x, s[h], w2[h], root, residual, bend[0])
+            products[:] = 0.0
+            add_products(features, causes[own[: k + 1]], bend, start, root.size, products[: k + 1])
+            for j in range(k + 1):
+                hessian[w2.size + own[j], column] += products[j, 0]
+
+
+@kernel()
+def _mean_hessian(features, causes, units, root, w2, blocks, residual):
+    """Return the second derivatives of half the squared residuals by w2 and weights: Gauss-Newton's, and the others."""
+    size = w2.size + units.size
+    hessian, curvature = np.zeros((size, size)), np.zeros((size, size))
+    jacobian, x = np.empty((size, STRIP)), np.empty((units.size, STRIP))
+    for b in range(blocks.shape[0]):
+        start, stop = b * ROWS, min((b + 1) * ROWS, root.size)
+        for first in range(start, stop, STRIP):
+            strip = slice(first, min(first + STRIP, stop))
+            for k in range(units.size):
+                x[k, : strip.stop - first] = features[causes[k], strip]
+            _fill_mean_jacobian(jacobian, x, units, blocks[b, :, first - start :], w2, root[strip])
+            add_gram(jacobian, strip.stop - first, hessian)
+        block = slice(start, stop)
+        _add_curvature(features, causes, units, start, blocks[b], w2, root[block], residual[block], curvature)
+    return hessian, curvature
+
+
+@kernel()
+def _step_in_orthant(hessian, gradient, damping, at, side, step):
+    """Set ``step`` to about the minimum of the damped quadratic model that takes nothing across zero.
+
+    Returns by how much the model without damping falls; NaN if the damped one is not convex.
+    """
+    size = gradient.size
+    free = np.ones(size, np.bool_)
+    for _ in range(ORTHANT_PASSES):
+        index = np.flatnonzero(free)
+        system, right = np.empty((index.size, index.size)), np.empty(index.size)
+        for a in range(index.size):
+            row = hessian[index[a]]
+            right[a] = -gradient[index[a]]
+            for k in range(size):
+                if not free[k]:
+                    right[a] -= row[k] * step[k]
+            for b in range(a, index.size):
+                system[a, b] = row[index[b]]
+            system[a, a] += damping[index[a]]
+        if math.isnan(cholesky_in_place(system)):
+            return math.nan
+        cholesky_solve(system, right)
+        crossed = False
+        for a in range(index.size):
+            k = index[a]
+            step[k] = right[a]
+            if side[k] * (at[k] + step[k]) < 0.0:
+                free[k], step[k], crossed = False, -at[k], True
+        if not crossed:
+            break
+    fall = 0.0
+    for i in range(size):
+        slope = gradient[i]
+        for k in range(size):
+            slope += 0.5 * hessian[i, k] * step[k]
+        fall -= slope * step[i]
+    return fall
+
+
+@kernel()
+def _penalties(w, lasso, l2):
+    """Return lasso and ridge on the weights of a node; each input has its own."""
+    total = 0.0
+    for i in range(w.shape[0]):
+        for h in range(w.shape[1]):
+            total += lasso[i] * abs(w[i, h]) + 0.5 * l2[i] * w[i, h] * w[i, h]
+    return total
+
+
+@kernel()
+def _newton_model(features, inputs, w, root, ridge, lasso, l2, curvature, w2, blocks, residual):
+    """Return the quadratic model of a node's objective at ``w``, in the weights that may move.
+
+    These are their flat indices; Hessian and gradient, w2 first; values and sides of zero; and the units of damping.
+    """
+    units, outputs = w.shape[1], w2.size
+    by_w, every_side = np.empty(w.shape), np.empty(w.size)
+    back_through_mean(features, inputs, root, w2, blocks, residual, by_w)
+    for i in range(inputs.size):
+        for h in range(units):
+            by_w[i, h] += l2[i] * w[i, h]
+    moving = _moving_weights(w, by_w.ravel(), lasso, every_side)
+    size = outputs + moving.size
+    hessian, bend = _mean_hessian(features, inputs[moving // units], moving % units, root, w2, blocks, residual)
+    gradient, at, side, unit = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
+    for h in range(outputs):
+        hessian[h, h] += ridge[h]
+    largest = 0.0
+    for k in range(moving.size):
+        i, h = moving[k] // units, moving[k] % units
+        largest = max(largest, hessian[outputs + k, outputs + k] / curvature[i])
+        hessian[outputs + k, outputs + k] += l2[i]
+        gradient[outputs + k], at[outputs + k], side[outputs + k] = by_w[i, h], w[i, h], every_side[moving[k]]
+    for k in range(moving.size):
+        unit[outputs + k] = largest * curvature[moving[k] // units]
+    hessian += bend
+    for i in range(size):
+        hessian[i, :i] = hessian[:i, i]
+    return moving, hessian, gradient, at, side, unit
+
+
+@kernel()
+def minimise_node(features, n, inputs, w, root, ridge, lasso, l2, curvature, tolerance, most_evaluations):
+    """Minimise over ``w``, in place, the objective of node n: `project_node` plus lasso and ridge of each input.
+
+    Newton's method with Levenberg-Marquardt damping in units of ``curvature``, the mean of the squares of each input
+    over the variance. Returns the objective, the evaluations, and whether two steps in a row were worth less than
+    ``tolerance`` times the objective.
+    """
+    blocks, residual = _work_space(root.size, ridge.size)
+    w2, trial = np.empty(ridge.size), np.empty(w.shape)
+    value = project_node(features, n, inputs, w, root, ridge, w2, blocks, residual) + _penalties(w, lasso, l2)
+    model = _newton_model(features, inputs, w, root, ridge, lasso, l2, curvature, w2, blocks, residual)
+    damping, growth, evaluations, small = FIRST_DAMPING, 2.0, 1, 0
+    while small < 2 and evaluations < most_evaluations and damping < LARGEST_DAMPING:
+        moving, hessian, gradient, at, side, unit = model
+        step = np.zeros(gradient.size)
+        predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
+        fall = -1.0
+        if predicted > 0.0:
+            trial[:] = w
+            for k in range(moving.size):
+                trial.ravel()[moving[k]] += step[ridge.size + k]
+            reached = project_node(features, n, inputs, trial, root, ridge, w2, blocks, residual)
+            fall = value - (reached + _penalties(trial, lasso, l2))
+            evaluations += 1
+            small = small + 1 if max(fall, predicted) < tolerance * value else 0
+        if fall > 0.0:
+            w[:] = trial
+            value -= fall
+            model = _newton_model(features, inputs, w, root, ridge, lasso, l2, curvature, w2, blocks, residual)
+            damping *= max(1.0 / 3.0, 1.0 - (2.0 * fall / predicted - 1.0) ** 3)
+            damping, growth = max(damping, SMALLEST_DAMPING), 2.0
+        else:
+            damping *= growth
+            growth *= 2.0
+    return value, evaluations, small >= 2
 
 
 @kernel()
@@ -345,7 +634,6 @@ def node_activations(features, inputs, w, s):
 _LOG_VARIANCE_LIMIT = 30.0
 _VARIANCE_FLOOR = 1e-5
 _SQRT_HALF = math.sqrt(0.5)
-_BLOCK = 120  # rows of the Jacobian at a time: they stay in the first-level cache
 
 
 @kernel(fastmath=CONTRACT)
@@ -412,39 +700,14 @@ def _fill_jacobian(jacobian, x, hidden, first, rows, theta, out, weight):
 
 
 @kernel(fastmath=REASSOCIATE)
-def _add_jacobian_products(jacobian, rows, pull, gradient, gram):
-    """Add jacobian @ pull to the gradient, and the upper triangle of jacobian @ jacobian.T to gram."""
-    size = gradient.shape[0]
-    for i in range(size):
+def _add_products_with(jacobian, pull, rows, gradient):
+    """Add jacobian @ pull to the gradient."""
+    for i in range(gradient.shape[0]):
         a = jacobian[i, :rows]
         total = 0.0
         for r in range(rows):
             total += a[r] * pull[r]
         gradient[i] += total
-        j = i
-        while j + 4 <= size:
-            t0 = t1 = t2 = t3 = 0.0
-            b0 = jacobian[j, :rows]
-            b1 = jacobian[j + 1, :rows]
-            b2 = jacobian[j + 2, :rows]
-            b3 = jacobian[j + 3, :rows]
-            for r in range(rows):
-                t0 += a[r] * b0[r]
-                t1 += a[r] * b1[r]
-                t2 += a[r] * b2[r]
-                t3 += a[r] * b3[r]
-            gram[i, j] += t0
-            gram[i, j + 1] += t1
-            gram[i, j + 2] += t2
-            gram[i, j + 3] += t3
-            j += 4
-        while j < size:
-            b = jacobian[j, :rows]
-            total = 0.0
-            for r in range(rows):
-                total += a[r] * b[r]
-            gram[i, j] += total
-            j += 1
 
 
 @kernel(fastmath=CONTRACT)
@@ -456,29 +719,31 @@ def node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, f
     shared = (p + 1) * m
     own = m + 1
     size = shared + own
-    jacobian = np.empty((size, _BLOCK))
-    weight = np.empty(_BLOCK)
-    pull = np.empty(_BLOCK)
+    jacobian = np.empty((size, STRIP))
+    weight = np.empty(STRIP)
+    pull = np.empty(STRIP)
     mean_gradient = np.zeros(size)
     scale_gradient = np.zeros(size)
     mean_gram = np.zeros((size, size))
     scale_gram = np.zeros((size, size))
     # Short of the limit by more than rounding: whether a variance was clipped must not hang on its last bit.
     largest = (_VARIANCE_FLOOR + exp(_LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
-    for first in range(0, n, _BLOCK):
-        rows = min(_BLOCK, n - first)
+    for first in range(0, n, STRIP):
+        rows = min(STRIP, n - first)
         for r in range(rows):
             v = variance[first + r]
             weight[r] = 1.0 / math.sqrt(v)
             pull[r] = (mean[first + r] - y[first + r]) * weight[r]
         _fill_jacobian(jacobian, x, hidden, first, rows, theta, shared, weight)
-        _add_jacobian_products(jacobian, rows, pull, mean_gradient, mean_gram)
+        _add_products_with(jacobian, pull, rows, mean_gradient)
+        add_gram(jacobian, rows, mean_gram)
         for r in range(rows):
             v = variance[first + r]
             pull[r] = _SQRT_HALF * (1.0 - pull[r] * pull[r])
             weight[r] = _SQRT_HALF * (v - _VARIANCE_FLOOR) / v if v < largest else 0.0
         _fill_jacobian(jacobian, x, hidden, first, rows, theta, shared + own, weight)
-        _add_jacobian_products(jacobian, rows, pull, scale_gradient, scale_gram)
+        _add_products_with(jacobian, pull, rows, scale_gradient)
+        add_gram(jacobian, rows, scale_gram)
     fisher[:] = 0.0
     gradient[:size] = mean_gradient
     fisher[:size, :size] = mean_gram
@@ -493,43 +758,6 @@ def node_system(x, y, theta, penalty, units, hidden, mean, variance, gradient, f
     for i in range(theta.shape[0]):
         gradient[i] += penalty[i] * theta[i]
         fisher[i, i] += penalty[i]
-
-
-@kernel(fastmath=CONTRACT)
-def cholesky_in_place(a):
-    """Overwrite the upper triangle of a with R, a = R^T R; return log det a (NaN unless positive)."""
-    size = a.shape[0]
-    log_determinant = 0.0
-    for k in range(size):
-        pivot = a[k, k]
-        if not pivot > 0.0:
-            return math.nan
-        log_determinant += math.log(pivot)
-        scale = 1.0 / math.sqrt(pivot)
-        for j in range(k, size):
-            a[k, j] *= scale
-        for i in range(k + 1, size):
-            factor = a[k, i]
-            row = a[i, i:]
-            source = a[k, i:]
-            for j in range(row.shape[0]):
-                row[j] -= factor * source[j]
-    return log_determinant
-
-
-@kernel(fastmath=CONTRACT)
-def _cholesky_solve(factor, b):
-    """Overwrite b with the solution of R^T R b = b."""
-    size = b.shape[0]
-    for k in range(size):
-        b[k] /= factor[k, k]
-        for j in range(k + 1, size):
-            b[j] -= b[k] * factor[k, j]
-    for k in range(size - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, size):
-            total -= factor[k, j] * b[j]
-        b[k] = total / factor[k, k]
 
 
 @kernel(fastmath=CONTRACT)
@@ -582,7 +810,7 @@ def node_fit(x, y, theta, penalty, units, freeze, max_steps, tol, factor):
                 damped[i, j] = fisher[i, j]
             damped[i, i] += damping
         cholesky_in_place(damped[:freeze, :freeze])
-        _cholesky_solve(damped[:freeze, :freeze], step[:freeze])
+        cholesky_solve(damped[:freeze, :freeze], step[:freeze])
         predicted = 0.0
         trial[:] = theta
         for i in range(freeze):

@@ -12,6 +12,8 @@ from icdh.network import Weights, forward, initial_weights
 from icdh.phase_one import fit_scales
 from icdh.phase_two import ALTERNATING, THOROUGH, fit_means
 
+EXPLORATIONS = 6  # random weights that rounds and nodes start from in turn
+
 
 class Round(NamedTuple):
     """The record of one round: Phase II, then Phase I.
@@ -141,15 +143,19 @@ def fit_two_phase(
     if forbidden_edges is None:
         forbidden_edges = np.eye(variables, dtype=bool)
     if initial is None:
-        initial = initial_weights(X, hidden_units, bias, np.random.default_rng(random_state))
-    weights, best, history, converged, interrupted = initial, None, [], False, False
+        rng = np.random.default_rng(random_state)
+        explore = [initial_weights(X, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
+    else:
+        explore = [initial]
+    weights, best, history, converged, interrupted = explore[0], None, [], False, False
     scale = np.ones(X.shape)
     effort = THOROUGH if noise == "equal" else ALTERNATING
     with single_blas_thread():
         try:
             while len(history) < max_rounds and not converged:
                 begin = time.perf_counter()
-                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max, effort, initial)
+                step = fit_means(X, scale, weights, forbidden_edges, l1, l2, h_tol, rho_max, effort, explore)
+                explore = explore[1:] + explore[:1]
                 weights = fit_scales(X, step.weights, noise)
                 value = nll(X, weights)
                 scale = forward(X, weights)[1]

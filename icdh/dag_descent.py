@@ -1,0 +1,199 @@
+"""Phase II where h is exactly zero: on a DAG the objective is a sum over nodes, each a problem of its own.
+
+Nodes are minimised one by one from several starts. Then edges are added where that lowers the objective and closes no
+cycle, and turned around where that lowers it, until neither does.
+"""
+
+from collections.abc import Iterable
+from itertools import cycle
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from icdh.graphs import break_cycles, is_dag
+
+FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a node ends
+MAX_ROUNDS = 10  # of adding and turning edges
+OPTIMALITY = 0.01  # relative excess of a gradient over the lasso penalty that is worth another edge
+WORTHWHILE = 1e-4  # relative decrease of the objective of both ends that is worth turning an edge
+
+
+class NodeMinimum(NamedTuple):
+    """The minimum of one node.
+
+    Attributes
+    ----------
+    inputs : ndarray of int
+        The inputs that are present, as indices of the problem, in ascending order.
+    w : ndarray, shape (inputs, m1)
+        Their weights.
+    result : OptimizeResult
+        Objective and status.
+    """
+
+    inputs: np.ndarray
+    w: np.ndarray
+    result: OptimizeResult
+
+
+def minimise_on_dag(problem, w, inputs, starts, tolerance):
+    """Minimise the objective of Phase II over DAGs, from the one that is left when edges that close cycles are dropped.
+
+    Parameters
+    ----------
+    problem : icdh.phase_two.MeanProblem
+        The objective.
+    w : ndarray, shape (inputs, m1)
+        Weights of a graph with, at most, weak cycles.
+    inputs : ndarray of int
+        Their inputs.
+    starts : list of ndarray, shape (every input, m1)
+        Further weights to start every node from.
+    tolerance : float
+        Relative decrease at which a start is judged; the best is minimised to the end.
+
+    Returns
+    -------
+    w : ndarray, shape (inputs, m1)
+        The weights of the DAG.
+    inputs : ndarray of int
+        Their inputs.
+    result : OptimizeResult
+        Of the node that ended worst.
+    """
+    descent = DagDescent(problem, starts, tolerance)
+    descent.begin(*_without_cycles(problem, w, inputs))
+    for _ in range(MAX_ROUNDS):
+        if not (descent.add_edges() | descent.turn_edges()):
+            break
+    return *descent.weights(), max((minimum.result for minimum in descent.minima), key=lambda result: result.status)
+
+
+class DagDescent:
+    """The minima of all nodes of a DAG, and the moves that change it; arguments as of `minimise_on_dag`."""
+
+    def __init__(self, problem, starts, tolerance):
+        self.problem = problem
+        self.starts = starts
+        self.tolerance = tolerance
+        self.minima = []
+        self.index = np.full((problem.every_node.size, problem.features.shape[0]), -1)
+        self.index[problem.effects, problem.causes] = problem.every_input
+        self._tried = {}
+
+    def begin(self, w, inputs):
+        """Minimise every node from these weights of a DAG."""
+        effects = self.problem.effects[inputs]
+        self.minima = [self._minimise(n, inputs[effects == n], w[effects == n]) for n in self.problem.every_node]
+
+    def weights(self):
+        """Return the weights of all nodes and their inputs."""
+        w = np.concatenate([minimum.w for minimum in self.minima])
+        return w, np.concatenate([minimum.inputs for minimum in self.minima])
+
+    def add_edges(self) -> bool:
+        """Add the absent edges that would lower the objective, the best first, unless they close a cycle."""
+        added = _missing_edges(self.problem, *self.weights())
+        for n in np.unique(self.problem.effects[added]):
+            self.minima[n] = self._minimise(n, *self._with_edges(n, added[self.problem.effects[added] == n]))
+        return added.size > 0
+
+    def turn_edges(self) -> bool:
+        """Turn edges around where that lowers the objective of both ends, most of all and at most one edge a node."""
+        turned = set()
+        for _, edge, back in sorted(self._falls(), key=lambda turn: -turn[0]):
+            i, n = self.problem.causes[edge], self.problem.effects[edge]
+            if not {i, n} & turned and self._stays_acyclic(i, n):
+                self.minima[n] = self._minimise(n, *self._without_edge(n, edge))
+                self.minima[i] = self._minimise(i, *self._with_edges(i, np.array([back])))
+                turned |= {i, n}
+        return bool(turned)
+
+    def _falls(self) -> Iterable:
+        """Yield by how much turning an edge lowers the objective, if it does, with the edge and its reverse."""
+        _, inputs = self.weights()
+        for edge in inputs[self.problem.is_edge[inputs]]:
+            i, n = self.problem.causes[edge], self.problem.effects[edge]
+            back = self.index[i, n]
+            if back >= 0 and self._stays_acyclic(i, n):
+                before = self.minima[n].result.fun + self.minima[i].result.fun
+                after = self._try(n, *self._without_edge(n, edge)) + self._try(
+                    i, *self._with_edges(i, np.array([back]))
+                )
+                if before - after > WORTHWHILE * before:
+                    yield before - after, edge, back
+
+    def _stays_acyclic(self, i, n):
+        """Return whether i -> n can be turned around."""
+        A = self.problem.adjacency(*self.weights())
+        A[n, i], A[i, n] = 1.0, 0.0
+        return is_dag(A)
+
+    def _without_edge(self, n, edge):
+        keep = self.minima[n].inputs != edge
+        return self.minima[n].inputs[keep], self.minima[n].w[keep]
+
+    def _with_edges(self, n, edges):
+        minimum = self.minima[n]
+        inputs, order = np.unique(np.concatenate([minimum.inputs, edges]), return_index=True)
+        return inputs, np.concatenate([minimum.w, np.zeros((edges.size, minimum.w.shape[1]))])[order]
+
+    def _try(self, n, inputs, w):
+        """Return the objective of a node near these weights."""
+        key = n, inputs.tobytes()
+        if key not in self._tried:
+            self._tried[key] = self.problem.minimise_node(n, w, inputs, self.tolerance)[1].fun
+        return self._tried[key]
+
+    def _minimise(self, n, inputs, w):
+        """Return the best minimum of a node from its weights and from every further start, without its zero edges."""
+        if inputs.size > 0:
+            outcomes = [
+                self.problem.minimise(begin, inputs, self.tolerance, nodes=np.array([n]))
+                for begin in (w, *(start[inputs] for start in self.starts))
+            ]
+            w, _ = min(outcomes, key=lambda outcome: outcome[1].fun)
+        w, result = self.problem.minimise_node(n, w, inputs, FINAL_TOLERANCE)
+        w, inputs = self.problem.present(w, inputs)
+        return NodeMinimum(inputs, w, result)
+
+
+def _without_cycles(problem, w, inputs):
+    """Drop every edge that closes a cycle of edges with larger weights."""
+    dag = break_cycles(problem.adjacency(w, inputs)).adjacency
+    is_edge = problem.is_edge[inputs]
+    keep = ~is_edge
+    keep[is_edge] = dag[problem.causes[inputs[is_edge]], problem.effects[inputs[is_edge]]] > 0.0
+    return w[keep], inputs[keep]
+
+
+def further_starts(problem, explore, reaches):
+    """Return weights of every input for each reach: the next of ``explore``, each node's largest set to the reach."""
+    return [_stretched(problem, weights, reach) for weights, reach in zip(cycle(explore), reaches, strict=False)]
+
+
+def _stretched(problem, weights, reach):
+    """Return the weights of every input, the largest of each node set to ``reach / root mean square of the input``."""
+    w = problem.input_weights(weights)
+    rms = np.sqrt(np.mean(np.square(problem.features), axis=1))[problem.causes]
+    largest = np.zeros(problem.every_node.size)
+    np.maximum.at(largest, problem.effects, np.abs(w).max(axis=1, initial=0.0) * rms)
+    return w * (reach / np.where(largest > 0.0, largest, 1.0))[problem.effects, np.newaxis]
+
+
+def _missing_edges(problem, w, inputs):
+    """Return the absent edges that would lower the objective, the best first, unless they close a cycle.
+
+    An absent edge is optimal as long as no derivative by its weights exceeds the lasso penalty.
+    """
+    every = np.zeros((problem.every_input.size, w.shape[1]))
+    every[inputs] = w
+    gradient = problem.lagrangian(problem.every_input)(every)[1]
+    promise = np.maximum(np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + OPTIMALITY) * problem.l1, 0.0)
+    promise[inputs] = 0.0
+    strength = promise.copy()
+    strength[inputs] = 1.0 + promise.max(initial=0.0)
+    dag = break_cycles(problem.adjacency(strength[:, np.newaxis], problem.every_input)).adjacency
+    edges = np.flatnonzero(promise > 0.0)
+    return edges[dag[problem.causes[edges], problem.effects[edges]] > 0.0]
