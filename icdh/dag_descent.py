@@ -14,6 +14,7 @@ from scipy.optimize import OptimizeResult
 from icdh.graphs import break_cycles, is_dag
 
 FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a node ends
+PROMISING = 0.01  # relative excess over the best minimum up to which an approach is minimised to the end
 MAX_ROUNDS = 10  # of adding and turning edges
 OPTIMALITY = 0.01  # relative excess of a gradient over the lasso penalty that is worth another edge
 WORTHWHILE = 1e-4  # relative decrease of the objective of both ends that is worth turning an edge
@@ -37,7 +38,7 @@ class NodeMinimum(NamedTuple):
     result: OptimizeResult
 
 
-def minimise_on_dag(problem, w, inputs, starts, tolerance):
+def minimise_on_dag(problem, w, inputs, starts, tolerance, turns):
     """Minimise the objective of Phase II over DAGs, from the one that is left when edges that close cycles are dropped.
 
     Parameters
@@ -52,6 +53,8 @@ def minimise_on_dag(problem, w, inputs, starts, tolerance):
         Further weights to start every node from.
     tolerance : float
         Relative decrease at which a start is judged; the best is minimised to the end.
+    turns : bool
+        Whether edges are turned around as well.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def minimise_on_dag(problem, w, inputs, starts, tolerance):
     descent = DagDescent(problem, starts, tolerance)
     descent.begin(*_without_cycles(problem, w, inputs))
     for _ in range(MAX_ROUNDS):
-        if not (descent.add_edges() | descent.turn_edges()):
+        if not (descent.add_edges() | (turns and descent.turn_edges())):
             break
     return *descent.weights(), max((minimum.result for minimum in descent.minima), key=lambda result: result.status)
 
@@ -148,13 +151,15 @@ class DagDescent:
 
     def _minimise(self, n, inputs, w):
         """Return the best minimum of a node from its weights and from every further start, without its zero edges."""
-        if inputs.size > 0:
-            outcomes = [
-                self.problem.minimise(begin, inputs, self.tolerance, nodes=np.array([n]))
-                for begin in (w, *(start[inputs] for start in self.starts))
-            ]
-            w, _ = min(outcomes, key=lambda outcome: outcome[1].fun)
         w, result = self.problem.minimise_node(n, w, inputs, FINAL_TOLERANCE)
+        for start in self.starts if inputs.size > 0 else ():
+            approach, approached = self.problem.minimise(start[inputs], inputs, self.tolerance, nodes=np.array([n]))
+            if approached.fun < (1.0 + PROMISING) * result.fun:
+                w, result = min(
+                    (w, result),
+                    self.problem.minimise_node(n, approach, inputs, FINAL_TOLERANCE),
+                    key=lambda outcome: outcome[1].fun,
+                )
         w, inputs = self.problem.present(w, inputs)
         return NodeMinimum(inputs, w, result)
 

@@ -17,7 +17,7 @@ from icdh.network import Weights, features_first, node_inputs
 RELATIVE_FLOOR = 1e-3
 SMALLEST_SCALE = 1e-60
 MAX_ITERATIONS = 200
-TOLERANCE = 1e-9
+TOLERANCE = 1e-7
 
 
 def fit_scales(X: np.ndarray, weights: Weights, noise: str) -> Weights:

@@ -46,16 +46,19 @@ class Effort(NamedTuple):
     reaches : tuple of float
         On the DAG every node is also minimised from random weights of these largest sizes, in units of 1 / (root mean
         square of the input), which escapes poor local minima; the best of all is kept.
+    turns : bool
+        Whether edges of the DAG are turned around where that lowers the objective.
     """
 
     decided_h: float
     tolerance: float
     reaches: tuple
+    turns: bool
 
 
-THOROUGH = Effort(decided_h=1e-1, tolerance=1e-5, reaches=(1.0, 2.0, 4.0, 1.0, 2.0, 4.0))
+THOROUGH = Effort(decided_h=1e-1, tolerance=1e-5, reaches=(1.0, 2.0, 4.0, 1.0, 2.0, 4.0), turns=True)
 # Where rounds follow, each mends what the one before left: as good graphs in a fraction of the time.
-ALTERNATING = Effort(decided_h=1.0, tolerance=1e-4, reaches=(1.0,))
+ALTERNATING = Effort(decided_h=1.0, tolerance=1e-4, reaches=(1.0,), turns=False)
 
 
 class MeanStep(NamedTuple):
@@ -413,7 +416,7 @@ def fit_means(
             break
     if h <= effort.decided_h:
         starts = further_starts(problem, explore or [weights], effort.reaches)
-        w, inputs, result = minimise_on_dag(problem, w, inputs, starts, effort.tolerance)
+        w, inputs, result = minimise_on_dag(problem, w, inputs, starts, effort.tolerance, effort.turns)
         h = problem.acyclicity(w, inputs)[0]
     evaluations = problem.evaluations
     objective, network = problem.objective(w, inputs), problem.network(w, inputs)
