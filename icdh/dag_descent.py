@@ -16,6 +16,7 @@ from icdh.graphs import break_cycles, is_dag
 FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a node ends
 PROMISING = 0.01  # relative excess over the best minimum up to which an approach is minimised to the end
 MAX_ROUNDS = 10  # of adding and turning edges
+SMALL = 0.1  # share of a further start that an edge begins with when it is turned around
 OPTIMALITY = 0.01  # relative excess of a gradient over the lasso penalty that is worth another edge
 WORTHWHILE = 1e-4  # relative decrease of the objective of both ends that is worth turning an edge
 
@@ -54,7 +55,7 @@ def minimise_on_dag(problem, w, inputs, starts, tolerance, turns):
     tolerance : float
         Relative decrease at which a start is judged; the best is minimised to the end.
     turns : bool
-        Whether edges are turned around as well.
+        Whether edges are turned around as well, which takes at least one further start.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def minimise_on_dag(problem, w, inputs, starts, tolerance, turns):
     descent = DagDescent(problem, starts, tolerance)
     descent.begin(*_without_cycles(problem, w, inputs))
     for _ in range(MAX_ROUNDS):
-        if not (descent.add_edges() | (turns and descent.turn_edges())):
+        if not (descent.add_edges() | (turns and bool(starts) and descent.turn_edges())):
             break
     return *descent.weights(), max((minimum.result for minimum in descent.minima), key=lambda result: result.status)
 
@@ -99,7 +100,9 @@ class DagDescent:
         """Add the absent edges that would lower the objective, the best first, unless they close a cycle."""
         added = _missing_edges(self.problem, *self.weights())
         for n in np.unique(self.problem.effects[added]):
-            self.minima[n] = self._minimise(n, *self._with_edges(n, added[self.problem.effects[added] == n]))
+            own = added[self.problem.effects[added] == n]
+            absent = np.zeros((own.size, self.minima[n].w.shape[1]))
+            self.minima[n] = self._minimise(n, *self._with_edges(n, own, absent))
         return added.size > 0
 
     def turn_edges(self) -> bool:
@@ -109,7 +112,7 @@ class DagDescent:
             i, n = self.problem.causes[edge], self.problem.effects[edge]
             if not {i, n} & turned and self._stays_acyclic(i, n):
                 self.minima[n] = self._minimise(n, *self._without_edge(n, edge))
-                self.minima[i] = self._minimise(i, *self._with_edges(i, np.array([back])))
+                self.minima[i] = self._minimise(i, *self._with_reverse(i, back))
                 turned |= {i, n}
         return bool(turned)
 
@@ -121,9 +124,7 @@ class DagDescent:
             back = self.index[i, n]
             if back >= 0 and self._stays_acyclic(i, n):
                 before = self.minima[n].result.fun + self.minima[i].result.fun
-                after = self._try(n, *self._without_edge(n, edge)) + self._try(
-                    i, *self._with_edges(i, np.array([back]))
-                )
+                after = self._try(n, *self._without_edge(n, edge)) + self._try(i, *self._with_reverse(i, back))
                 if before - after > WORTHWHILE * before:
                     yield before - after, edge, back
 
@@ -137,10 +138,14 @@ class DagDescent:
         keep = self.minima[n].inputs != edge
         return self.minima[n].inputs[keep], self.minima[n].w[keep]
 
-    def _with_edges(self, n, edges):
-        minimum = self.minima[n]
-        inputs, order = np.unique(np.concatenate([minimum.inputs, edges]), return_index=True)
-        return inputs, np.concatenate([minimum.w, np.zeros((edges.size, minimum.w.shape[1]))])[order]
+    def _with_edges(self, n, edges, w):
+        """Return inputs and weights of a node with further edges of weights ``w``."""
+        inputs, order = np.unique(np.concatenate([self.minima[n].inputs, edges]), return_index=True)
+        return inputs, np.concatenate([self.minima[n].w, w])[order]
+
+    def _with_reverse(self, i, back):
+        """Return inputs and weights of a node with a further edge of small weights; zero may be a saddle point."""
+        return self._with_edges(i, np.array([back]), SMALL * self.starts[0][[back]])
 
     def _try(self, n, inputs, w):
         """Return the objective of a node near these weights."""

@@ -3,6 +3,7 @@
 import logging
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 
@@ -55,6 +56,9 @@ class ICDH(CausalGraphEstimator):
         The penalty weight at which the augmented Lagrangian method gives up.
     n_restarts : int
         How many times to fit, each from other initial weights; the network of the highest likelihood is kept.
+    n_jobs : int
+        How many processes share the restarts. Where Python starts processes afresh (macOS, Windows, and everywhere from
+        3.14 on) a script that asks for more than one needs the usual ``if __name__ == "__main__":``.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out.
     random_state : int, SeedSequence, Generator or None
@@ -129,6 +133,7 @@ class ICDH(CausalGraphEstimator):
         h_tol: float = 1e-8,
         rho_max: float = 1e16,
         n_restarts: int = 1,
+        n_jobs: int = 1,
         forbidden_edges=None,
         random_state=None,
         verbose: bool = False,
@@ -146,6 +151,7 @@ class ICDH(CausalGraphEstimator):
         self.h_tol = h_tol
         self.rho_max = rho_max
         self.n_restarts = n_restarts
+        self.n_jobs = n_jobs
         self.forbidden_edges = forbidden_edges
         self.random_state = random_state
         self.verbose = verbose
@@ -235,7 +241,7 @@ class ICDH(CausalGraphEstimator):
     def _check_parameters(self):
         check_choice("noise", self.noise, NOISE)
         check_choice("scaling", self.scaling, SCALING)
-        for name in ("hidden_units", "max_rounds", "n_restarts"):
+        for name in ("hidden_units", "max_rounds", "n_restarts", "n_jobs"):
             check_number(name, getattr(self, name), low=1, integer=True)
         for name in ("l1", "l2", "threshold", "tol"):
             check_number(name, getattr(self, name), low=0)
@@ -247,27 +253,15 @@ class ICDH(CausalGraphEstimator):
             raise TypeError(f"callback must be callable or None; got {self.callback!r}")
 
     def _run(self, Z, forbidden_edges):
-        """Return the result of the restart with the highest likelihood, of those that an interrupt left."""
-        rng, best = random_generator(self.random_state), None
-        for _ in range(self.n_restarts):
-            try:
-                result = self._run_once(Z, forbidden_edges, rng)
-            except KeyboardInterrupt:
-                if best is None:
-                    raise
-                return best._replace(converged=False, interrupted=True)
-            if best is None or result.nll < best.nll:
-                best = result
-            if result.interrupted:
-                return best._replace(converged=False, interrupted=True)
-        return best
+        """Return the likeliest result of all restarts."""
+        from icdh.restarts import best_of_restarts
+        from icdh.two_phase import draw_initial_weights, fit_two_phase
 
-    def _run_once(self, Z, forbidden_edges, rng):
-        from icdh.two_phase import fit_two_phase
-
-        return fit_two_phase(
+        rng = random_generator(self.random_state)
+        starts = [draw_initial_weights(Z, self.hidden_units, self.bias, rng) for _ in range(self.n_restarts)]
+        fit = partial(
+            fit_two_phase,
             Z,
-            hidden_units=self.hidden_units,
             l1=self.l1,
             l2=self.l2,
             noise=self.noise,
@@ -277,9 +271,8 @@ class ICDH(CausalGraphEstimator):
             h_tol=self.h_tol,
             rho_max=self.rho_max,
             forbidden_edges=forbidden_edges,
-            random_state=rng,
-            callback=self._report,
         )
+        return best_of_restarts(fit, starts, self.n_jobs, self._report)
 
     def _report(self, record):
         line = (

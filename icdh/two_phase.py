@@ -1,7 +1,7 @@
 """The two-phase procedure (Algorithm 1): alternate Phase II and Phase I until the likelihood stands still."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from icdh.network import Weights, forward, initial_weights
 from icdh.phase_one import fit_scales
 from icdh.phase_two import ALTERNATING, THOROUGH, fit_means
 
-EXPLORATIONS = 6  # random weights that rounds and nodes start from in turn
+EXPLORATIONS = 6
 
 
 class Round(NamedTuple):
@@ -93,7 +93,7 @@ def fit_two_phase(
     rho_max: float = 1e16,
     forbidden_edges: np.ndarray | None = None,
     random_state=None,
-    initial: Weights | None = None,
+    initial: Weights | Sequence[Weights] | None = None,
     callback: Callable[[Round], None] | None = None,
 ) -> TwoPhaseResult:
     """Learn the network of the heteroscedastic noise model under the acyclicity constraint.
@@ -120,8 +120,9 @@ def fit_two_phase(
         Edges i -> j that must not appear.
     random_state : int, SeedSequence, Generator or None
         Draws the initial weights.
-    initial : Weights, optional
-        Initial weights in place of random ones.
+    initial : Weights or sequence of Weights, optional
+        Initial weights in place of random ones. Of several the first is where the procedure begins, and all are
+        further starts of Phase II, in turn.
     callback : callable, optional
         Called with the `Round` after each round.
 
@@ -143,10 +144,8 @@ def fit_two_phase(
     if forbidden_edges is None:
         forbidden_edges = np.eye(variables, dtype=bool)
     if initial is None:
-        rng = np.random.default_rng(random_state)
-        explore = [initial_weights(X, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
-    else:
-        explore = [initial]
+        initial = draw_initial_weights(X, hidden_units, bias, np.random.default_rng(random_state))
+    explore = [initial] if isinstance(initial, Weights) else list(initial)
     weights, best, history, converged, interrupted = explore[0], None, [], False, False
     scale = np.ones(X.shape)
     effort = THOROUGH if noise == "equal" else ALTERNATING
@@ -173,6 +172,11 @@ def fit_two_phase(
     return TwoPhaseResult(
         best_weights, history, best.nll, best.round, converged and not interrupted and best.h <= h_tol, interrupted
     )
+
+
+def draw_initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> list[Weights]:
+    """Draw the weights that a fit begins with, and those that its later rounds and nodes start from in turn."""
+    return [initial_weights(X, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
 
 
 def _record(number, value, step, seconds):

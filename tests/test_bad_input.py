@@ -156,6 +156,7 @@ def test_values_that_would_overflow(scaling, limit):
         ({"hidden_units": 2.5}, TypeError, "hidden_units must be an integer; got 2.5"),
         ({"hidden_units": True}, TypeError, "hidden_units must be an integer"),
         ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
         ({"max_rounds": 0}, ValueError, "max_rounds must be at least 1"),
         ({"tol": -1e-3}, ValueError, "tol must be at least 0"),
         ({"h_tol": 0.0}, ValueError, "h_tol must be above 0"),

@@ -157,6 +157,7 @@ def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypa
         "h_tol": 1e-5,
         "rho_max": 1e9,
         "n_restarts": 2,
+        "n_jobs": 2,
         "forbidden_edges": tmp_path / "forbidden.csv",
     }
     options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if name != "bias"]

@@ -1,4 +1,5 @@
 import logging
+import multiprocessing
 
 import numpy as np
 import pandas as pd
@@ -273,6 +274,37 @@ def test_restarts_keep_the_likeliest_network(chain):
     single = [ICDH(scaling="standardize", random_state=rng).fit(chain).nll_ for _ in range(3)]
     assert model.nll_ == min(single)
     assert min(record.nll for record in model.history_) == model.nll_
+
+
+def test_processes_change_nothing_but_the_time(chain):
+    seen, alone, shared = (
+        [],
+        standardized(n_restarts=3),
+        standardized(n_restarts=3, n_jobs=2, callback=lambda r: seen.append(r)),
+    )
+    alone.fit(chain)
+    shared.fit(chain)
+    assert shared.nll_ == alone.nll_
+    np.testing.assert_array_equal(shared.weights_, alone.weights_)
+    assert {record.nll for record in shared.history_} <= {record.nll for record in seen}
+    assert sum(record.round == 1 for record in seen) == 3
+
+
+def test_restarts_inside_of_a_daemonic_process(chain):
+    """Such a process may not start others: pools of multiprocessing are made of them."""
+    with multiprocessing.Pool(1) as pool:
+        inside = pool.apply(standardized(n_restarts=2, n_jobs=2).fit, (chain,))
+    assert inside.nll_ == standardized(n_restarts=2).fit(chain).nll_
+
+
+def test_an_interrupt_keeps_what_other_processes_finished(chain):
+    def interrupt(record):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = standardized(n_restarts=3, n_jobs=2, callback=interrupt).fit(chain)
+    assert np.isfinite(model.nll_)
+    assert not model.converged_
 
 
 def test_an_interrupt_of_a_restart_keeps_the_ones_before(chain):

@@ -6,7 +6,9 @@ import pytest
 from helpers import hetero_chain, random_weights
 from scipy.optimize import minimize
 
+from icdh import _kernels
 from icdh.acyclicity import acyclicity
+from icdh.dag_descent import further_starts, minimise_on_dag
 from icdh.network import Weights, initial_weights
 from icdh.phase_two import THOROUGH, MeanProblem, SplitVector, fit_means
 
@@ -213,3 +215,114 @@ def test_further_starts_never_raise_the_objective_and_depend_on_nothing_but_thei
     once, again = fit_means(*arguments), fit_means(*arguments)
     assert once.objective <= alone.objective + 1e-9
     np.testing.assert_array_equal(once.weights.w1, again.weights.w1)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_newton_model_of_a_node_holds_its_second_derivatives(bias):
+    """Hessian by w2 and moving weights, residual curvature included, against differences of slow complex steps."""
+    rng = np.random.default_rng(16)
+    X, scale, weights, problem = problem_and_weights(rng, m=7, n=3, m1=2, bias=bias)
+    n, own = 1, np.flatnonzero(problem.effects == 1)
+    w = problem.input_weights(weights)[own]
+    w2, blocks, residual = np.empty(2 + bias), *_kernels._work_space(7, 2 + bias)
+    is_edge = problem.is_edge[own].astype(float)
+    project = (problem.features, n, problem.causes[own], w, problem.roots[n], problem._ridge)
+    _kernels.project_node(*project, w2, blocks, residual)
+    moving, hessian, gradient, *_ = _kernels._newton_model(
+        problem.features, problem.causes[own], w, *project[4:], 0.0 * is_edge, 0.05 * is_edge,
+        problem.curvature[own], w2, blocks, residual,
+    )  # fmt: skip
+    assert moving.tolist() == list(range(w.size))
+
+    def half_squares(theta):
+        """Mean over observations of the squares of node 1, plus ridge, by (w2, w) with complex entries."""
+        out, hidden = theta[: 2 + bias], theta[2 + bias :].reshape(w.shape)
+        s = 1.0 / (1.0 + np.exp(-(problem.features[problem.causes[own]].T @ hidden)))
+        mean = s @ out[:2] + (out[2] if bias else 0.0)
+        squares = np.sum(((X[:, n] - mean) / scale[:, n]) ** 2) / 14.0
+        return squares + 0.5 * np.sum(problem._ridge * out**2) + 0.025 * np.sum(is_edge[:, None] * hidden**2)
+
+    at = np.concatenate([w2, w.ravel()])
+    identity = np.eye(at.size)
+    slope = np.array([half_squares(at + 1e-30j * e).imag / 1e-30 for e in identity])
+    np.testing.assert_allclose(slope[: 2 + bias], 0.0, atol=1e-12)
+    np.testing.assert_allclose(gradient[2 + bias :], slope[2 + bias :], rtol=1e-9, atol=1e-12)
+    curvature = np.array(
+        [[(half_squares(at + 1e-4 * d + 1e-30j * e).imag - half_squares(at - 1e-4 * d + 1e-30j * e).imag) / 2e-34
+          for d in identity] for e in identity]
+    )  # fmt: skip
+    np.testing.assert_allclose(hessian, curvature, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_newton_ends_where_no_derivative_exceeds_the_lasso(seed, bias):
+    """The optimality conditions of the lasso, and an objective that L-BFGS-B cannot lower from there."""
+    rng = np.random.default_rng(seed)
+    X = hetero_chain(rng, 700)
+    weights = initial_weights(X, 4, bias, rng)
+    problem = MeanProblem(X, rng.uniform(0.5, 2.0, size=X.shape), weights, np.eye(3, dtype=bool), 0.02, 0.01)
+    own, node = np.flatnonzero(problem.effects == 2), np.array([2])
+    start = problem.input_weights(weights)[own]
+    w, result = problem.minimise_node(2, start, own, 1e-13)
+    assert result.status == 0
+    value, gradient = problem.lagrangian(own, nodes=node)(w)
+    edge = problem.is_edge[own]
+    assert result.fun == pytest.approx(value + 0.02 * np.abs(w[edge]).sum(), rel=1e-12)
+    np.testing.assert_allclose(gradient[~edge], 0.0, atol=1e-6)
+    held = w[edge] == 0.0
+    assert np.all(np.abs(gradient[edge][held]) <= 0.02 * (1 + 1e-9))
+    np.testing.assert_allclose(gradient[edge][~held], -0.02 * np.sign(w[edge][~held]), atol=1e-6)
+    assert problem.minimise(w, own, 1e-12, nodes=node)[1].fun >= result.fun * (1.0 - 1e-7)
+
+
+def test_newton_leaves_its_start_alone_and_never_rises():
+    rng = np.random.default_rng(17)
+    _, _, weights, problem = problem_and_weights(rng, m=40)
+    own = np.flatnonzero(problem.effects == 0)
+    start = problem.input_weights(weights)[own]
+    kept = start.copy()
+    before = problem.lagrangian(own, nodes=np.array([0]))(start)[0]
+    before += 0.03 * np.abs(start[problem.is_edge[own]]).sum()
+    assert problem.minimise_node(0, start, own, 1e-9)[1].fun < before
+    np.testing.assert_array_equal(start, kept)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_newton_stays_finite_in_extreme_units(unit):
+    X = hetero_chain(np.random.default_rng(18)) * unit
+    weights = initial_weights(X, 5, False, np.random.default_rng(0))
+    problem = MeanProblem(X, np.ones(X.shape), weights, np.eye(3, dtype=bool), 0.01, 0.0)
+    own = np.flatnonzero(problem.effects == 2)
+    w, result = problem.minimise_node(2, problem.input_weights(weights)[own], own, 1e-9)
+    assert np.isfinite(w).all()
+    assert np.isfinite(result.fun)
+
+
+def test_an_edge_that_points_the_wrong_way_is_turned_around():
+    """From a DAG with the edge x1 -> x0 alone, the descent finds x0 -> x1, which fits better."""
+    rng = np.random.default_rng(19)
+    cause = rng.uniform(-3, 3, size=400)
+    X = np.column_stack([cause, 3.0 * np.tanh(2.0 * cause) + 0.3 * rng.normal(size=400)])
+    weights = initial_weights(X, 5, False, rng)
+    problem = MeanProblem(X, np.ones(X.shape), weights, np.eye(2, dtype=bool), 0.01, 0.01)
+    wrong = np.flatnonzero((problem.causes == 1) & (problem.effects == 0))
+    start = problem.input_weights(weights)[wrong]
+    starts = further_starts(problem, [weights], (1.0,))
+    kept = minimise_on_dag(problem, start, wrong, starts, 1e-6, turns=False)
+    turned = minimise_on_dag(problem, start, wrong, starts, 1e-6, turns=True)
+    assert problem.adjacency(*kept[:2])[1, 0] > 0.0
+    assert problem.adjacency(*turned[:2])[0, 1] > 0.0
+    assert problem.adjacency(*turned[:2])[1, 0] == 0.0
+    assert problem.objective(*turned[:2]) < problem.objective(*kept[:2])
+
+
+def test_turning_edges_never_raises_the_objective_and_respects_forbidden_edges():
+    X = hetero_chain(np.random.default_rng(20))
+    forbidden = np.zeros((3, 3), dtype=bool)
+    forbidden[0, 1] = True
+    weights = initial_weights(X, 5, False, np.random.default_rng(3))
+    arguments = (X, np.ones(X.shape), weights, forbidden, 0.01, 0.01, 1e-8, 1e16)
+    still, turned = (fit_means(*arguments, THOROUGH._replace(turns=turns)) for turns in (False, True))
+    assert turned.objective <= still.objective + 1e-9
+    assert turned.weights.adjacency()[0, 1] == 0.0

@@ -63,7 +63,7 @@ def _add_estimator_options(parser):
     add("max_parents", type=int, metavar="N", help="the most causes of a variable")
     add("noise_distribution", choices=NOISE_DISTRIBUTION, help="the density of the standardised noise")
     add("restarts", type=int, metavar="N", help="cold starts added to the fits that matter")
-    add("n_jobs", type=int, metavar="N", help="threads")
+    add("n_jobs", type=int, metavar="N", help="how many processes share the restarts, threads the fits of a search")
     add("forbidden_edges", metavar="FILE", help="graph of edges that must not appear, in a format of --truth")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="draws the initial weights")
 
