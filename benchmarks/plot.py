@@ -45,23 +45,25 @@ def read(path):
 
 
 def draw_fits(panel, rows):
-    """Every pair of fits: a line from ours to the peer's, whose mark is hollow where it was stopped."""
-    seen, groups = set(), sorted({(row["variables"], row["peer"]) for row in rows})
+    """Every fit of a peer beside ours of the same table; the peer's mark is hollow where it was stopped."""
+    ours = {(row["variables"], row["seed"]): row["seconds"] for row in rows if row["method"] == "icdh"}
+    theirs = [row for row in rows if row["method"] != "icdh" and (row["variables"], row["seed"]) in ours]
+    groups = sorted({(row["variables"], row["method"]) for row in theirs})
     for place, (variables, peer) in enumerate(groups):
-        pairs = [row for row in rows if (row["variables"], row["peer"]) == (variables, peer)]
+        pairs = [row for row in theirs if (row["variables"], row["method"]) == (variables, peer)]
         for number, row in enumerate(pairs):
-            x = place + 0.12 * (number - (len(pairs) - 1) / 2)
-            ours, theirs = row["ours"]["seconds"], row["theirs"]["seconds"]
-            panel.plot([x, x], [ours, theirs], color=GRID, zorder=1)
-            for name, seconds, stopped in (("icdh", ours, False), (peer, theirs, row["theirs"]["failure"])):
-                face = "white" if stopped else COLOURS[name]
-                label = None if name in seen or stopped else name
-                seen |= {name} if label else set()
-                panel.scatter(x, seconds, 22, facecolor=face, edgecolor=COLOURS[name], label=label, zorder=2)
+            x, seconds = place + 0.12 * (number - (len(pairs) - 1) / 2), ours[variables, row["seed"]]
+            panel.plot([x, x], [seconds, row["seconds"]], color=GRID, zorder=1)
+            panel.scatter(x, seconds, 22, color=COLOURS["icdh"], zorder=2)
+            face = "white" if row["failure"] else COLOURS[peer]
+            panel.scatter(x, row["seconds"], 22, facecolor=face, edgecolor=COLOURS[peer], zorder=2)
+    for name in ("icdh", *sorted({peer for _, peer in groups})):
+        panel.scatter([], [], 22, color=COLOURS[name], label=name)
     panel.set_xticks(range(len(groups)), [f"{variables}\n{peer}" for variables, peer in groups], fontsize=7)
     panel.set_xlim(-0.6, len(groups) - 0.4)
     panel.set_yscale("log")
-    panel.legend(edgecolor="white", framealpha=1.0, loc="lower right")
+    panel.set_ylim(0.1, 10.0 ** np.ceil(np.log10(max(row["seconds"] for row in theirs))))
+    panel.legend(edgecolor="white", framealpha=1.0, loc="upper left", fontsize=7)
     finish(panel, "variables, and peer (hollow: stopped)", 'CPU seconds, noise="equal", M = 1000')
 
 

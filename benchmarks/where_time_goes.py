@@ -2,7 +2,7 @@
 
     python benchmarks/where_time_goes.py benchmarks/results/where_time_goes.json [--variables 10 20 50] [--seeds 5]
 
-Clocks around the compiled evaluations of Phase II, all of Phase I with the likelihood, the acyclicity function, and the
+Clocks around the compiled evaluations of Phase II, Newton's method for its nodes, all of Phase I with the likelihood, the acyclicity function, and the
 compiled step of SciPy's L-BFGS-B; the rest is Python: SciPy's around that step, and ours. 1000 observations of
 Erdos-Renyi graphs with as many edges as variables. Prints shares: medians and ranges over the seeds.
 """
@@ -22,6 +22,7 @@ from icdh import ICDH, _kernels, phase_two, simulate, two_phase
 
 PARTS = {
     "evaluations": (_kernels, "projected_least_squares"),
+    "Newton": (_kernels, "minimise_node"),
     "L-BFGS-B": (_lbfgsb_py._lbfgsb, "setulb"),
     "acyclicity": (phase_two, "acyclicity"),
     "Phase I": (two_phase, "fit_scales"),

@@ -14,6 +14,7 @@ from scipy.optimize import OptimizeResult
 from icdh.graphs import break_cycles, is_dag
 
 FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a node ends
+NEWTON_WEIGHTS = 200  # of a node; the cost of a step grows with their square and more
 PROMISING = 0.01  # relative excess over the best minimum up to which an approach is minimised to the end
 MAX_ROUNDS = 10  # of adding and turning edges
 SMALL = 0.1  # share of a further start that an edge begins with when it is turned around
@@ -156,17 +157,25 @@ class DagDescent:
 
     def _minimise(self, n, inputs, w):
         """Return the best minimum of a node from its weights and from every further start, without its zero edges."""
-        w, result = self.problem.minimise_node(n, w, inputs, FINAL_TOLERANCE)
+        w, result = self._finish(n, inputs, w)
         for start in self.starts if inputs.size > 0 else ():
-            approach, approached = self.problem.minimise(start[inputs], inputs, self.tolerance, nodes=np.array([n]))
+            approach, approached = self._approach(n, inputs, start[inputs])
             if approached.fun < (1.0 + PROMISING) * result.fun:
-                w, result = min(
-                    (w, result),
-                    self.problem.minimise_node(n, approach, inputs, FINAL_TOLERANCE),
-                    key=lambda outcome: outcome[1].fun,
-                )
+                outcomes = (w, result), self._finish(n, inputs, approach)
+                w, result = min(outcomes, key=lambda outcome: outcome[1].fun)
         w, inputs = self.problem.present(w, inputs)
         return NodeMinimum(inputs, w, result)
+
+    def _approach(self, n, inputs, w):
+        return self.problem.minimise(w, inputs, self.tolerance, nodes=np.array([n]))
+
+    def _finish(self, n, inputs, w):
+        """Minimise to the end, unless there are so many weights that Newton's method does not pay."""
+        if np.count_nonzero(w) > NEWTON_WEIGHTS:
+            w, result = self._approach(n, inputs, w)
+            if np.count_nonzero(w) > NEWTON_WEIGHTS:
+                return w, result
+        return self.problem.minimise_node(n, w, inputs, FINAL_TOLERANCE)
 
 
 def _without_cycles(problem, w, inputs):
