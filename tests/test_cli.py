@@ -55,6 +55,19 @@ def test_fit_as_a_process_prints_the_graph_that_the_estimator_learns(table, fitt
     assert [tuple(line.split()) for line in edges] == expected
 
 
+def test_output_that_nobody_reads_is_no_error_and_costs_no_file(table, tmp_path):
+    """As in ``icdh fit data.csv --output graph.csv | head``."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "icdh", "fit", str(table), "--scaling", "standardize", "--output", "graph.csv"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    result = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, env=environment, check=False)
+    os.close(writer)
+    assert result.returncode == 141
+    assert result.stderr == b""
+    assert (tmp_path / "graph.csv").exists()
+
+
 def test_bad_input_as_a_process_is_one_line_and_exit_code_2(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a,b\n1,2\n3\n")

@@ -6,6 +6,7 @@ that ``icdh --help`` answers at once.
 """
 
 import argparse
+import os
 import sys
 import warnings
 from importlib import import_module
@@ -18,6 +19,7 @@ COMMANDS = ("fit", "direction", "simulate", "evaluate", "datasets")
 SUCCESS = 0
 BAD_INPUT = 2
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -41,7 +43,8 @@ def main(argv: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success, 2 on bad usage or bad input, which one line on stderr explains, 130 if interrupted.
+        0 on success, 2 on bad usage or bad input, which one line on stderr explains, 130 if interrupted, 141 if
+        nobody reads the output any more.
     """
     args = build_parser().parse_args(argv)
     with warnings.catch_warnings():
@@ -49,7 +52,13 @@ def main(argv: list[str] | None = None) -> int:
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
         try:
-            return args.run(args)
+            code = args.run(args)
+            sys.stdout.flush()
+            return code
+        except BrokenPipeError:
+            # Nobody reads the output any more; Python would complain once more when it closes it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
         except (ValueError, TypeError, OSError, MissingExtraError) as error:
             _report("error", error)
             return BAD_INPUT

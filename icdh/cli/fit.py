@@ -98,16 +98,17 @@ def run(args: argparse.Namespace) -> int:
     model = _estimator(args, names)
     _check_outputs(args)
     model.fit(table)
-    if not args.quiet:
-        print(_summary(model, len(table.values)))
-        if truth is not None:
-            print(_comparison(model.adjacency_matrix_, truth))
     if args.output:
         write_graph(args.output, model.adjacency_matrix_, names)
     if args.plot:
         from icdh.plotting import save_plot
 
         save_plot(args.plot, model.adjacency_matrix_, names)
+    # After the files: whoever reads the output may have gone (icdh fit ... | head).
+    if not args.quiet:
+        print(_summary(model, len(table.values)))
+        if truth is not None:
+            print(_comparison(model.adjacency_matrix_, truth))
     return 0
 
 
