@@ -12,7 +12,8 @@ and it is minimised by L-BFGS-B in a form that is cheap to evaluate and well con
 - Weights are measured in units of 1 / sqrt(mean of x_i^2 / sigma_n^2), in which they have like curvature.
 - Only weights of edges that are not zero are unknowns; self-loops and forbidden edges never are.
 - Once h is small the graph is decided up to its weakest edges: those that close a cycle are dropped, and the rest is
-  minimised where h is exactly zero, in place of the ill-conditioned end of the augmented Lagrangian method.
+  minimised where h is exactly zero (`icdh.dag_descent`), in place of the ill-conditioned end of the augmented
+  Lagrangian method. There every node is a problem of its own, small enough for Newton's method.
 """
 
 import dataclasses
