@@ -328,17 +328,13 @@ def test_turning_edges_never_raises_the_objective_and_respects_forbidden_edges()
     assert turned.weights.adjacency()[0, 1] == 0.0
 
 
-def test_units_that_do_the_same_under_a_vanishing_ridge_stay_finite():
-    """Gram matrices that rounding makes indefinite: equal hidden units, and scales so small that no ridge is felt."""
-    rng = np.random.default_rng(21)
-    X = hetero_chain(rng)
-    weights = initial_weights(X, 6, False, rng)
-    weights = dataclasses.replace(weights, w1=np.repeat(weights.w1[:, :1], 6, axis=1))
+def test_equal_units_under_a_ridge_that_is_lost_to_rounding_stay_finite():
+    """Gram matrices that are singular to the last bit: all units are 1/2, and scales so small that no ridge is felt."""
+    X = hetero_chain(np.random.default_rng(21))
+    weights = initial_weights(X, 6, False, np.random.default_rng(0))
     problem = MeanProblem(X, np.full(X.shape, 1e-9), weights, np.eye(3, dtype=bool), 0.01, 0.01)
-    value, gradient = problem.loss(problem.every_input)(problem.input_weights(weights))
-    network = problem.network(problem.input_weights(weights), problem.every_input)
-    single = dataclasses.replace(weights, w1=weights.w1[:, :1], w2=weights.w2[:, :1], w3=weights.w3[:, :1])
-    alone = MeanProblem(X, np.full(X.shape, 1e-9), single, np.eye(3, dtype=bool), 0.01, 0.0)
-    assert value == pytest.approx(alone.loss(alone.every_input)(alone.input_weights(single))[0], rel=1e-6)
+    zero = np.zeros((6, 6))
+    value, gradient = problem.loss(problem.every_input)(zero)
+    assert value == pytest.approx(0.5e18 * X.var(axis=0).sum(), rel=1e-6)
     assert np.isfinite(gradient).all()
-    assert np.isfinite(network.w2).all()
+    assert np.isfinite(problem.network(zero, problem.every_input).w2).all()
