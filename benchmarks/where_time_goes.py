@@ -2,9 +2,10 @@
 
     python benchmarks/where_time_goes.py benchmarks/results/where_time_goes.json [--variables 10 20 50] [--seeds 5]
 
-Clocks around the compiled evaluations of Phase II, Newton's method for its nodes, all of Phase I with the likelihood, the acyclicity function, and the
-compiled step of SciPy's L-BFGS-B; the rest is Python: SciPy's around that step, and ours. 1000 observations of
-Erdos-Renyi graphs with as many edges as variables. Prints shares: medians and ranges over the seeds.
+Clocks around the compiled evaluations of Phase II, Newton's method for its nodes, all of Phase I with the likelihood,
+the acyclicity function, and the compiled step of SciPy's L-BFGS-B; the rest is Python: SciPy's around that step, and
+ours. 1000 observations of Erdos-Renyi graphs with as many edges as variables. Prints shares: medians and ranges over
+the seeds.
 """
 
 import argparse

@@ -22,7 +22,6 @@ CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
 ROWS = 512
 STRIP = 96  # rows of a Jacobian at a time: they stay in the first-level cache
-RIDGES = (0.0, 1e-12, 1e-8)  # shares of the diagonal, tried in turn until the matrix is positive definite
 ORTHANT_PASSES = 10  # factorisations to find out which weights a step stops at zero
 FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-10, 1e16
 
@@ -261,19 +260,6 @@ def _standardise(x, root, residual):
 
 
 @kernel()
-def _solve_ridge(gram, moment, w2):
-    """Set ``w2`` to the solution; units that do the same, up to rounding, are told apart by a larger ridge."""
-    for share in RIDGES:
-        factor = gram.copy()
-        for h in range(w2.size):
-            factor[h, h] += share * gram[h, h]
-        if not math.isnan(cholesky_in_place(factor)):
-            break
-    w2[:] = moment
-    cholesky_solve(factor, w2)
-
-
-@kernel()
 def project_node(features, n, inputs, w, root, ridge, w2, blocks, residual):
     """Minimise over ``w2`` half the squared standardised residuals of node n plus ridge, given ``w``; return both.
 
@@ -292,7 +278,9 @@ def project_node(features, n, inputs, w, root, ridge, w2, blocks, residual):
             add_gram(weighed, strip.stop - first, gram)
     for h in range(outputs):
         gram[h, h] += ridge[h]
-    _solve_ridge(gram[:outputs, :outputs], gram[:outputs, outputs], w2)
+        w2[h] = gram[h, outputs]
+    cholesky_in_place(gram[:outputs, :outputs])
+    cholesky_solve(gram[:outputs, :outputs], w2)
     total = 0.5 * (ridge * w2 * w2).sum()
     for b in range(blocks.shape[0]):
         block = slice(b * ROWS, min((b + 1) * ROWS, root.size))
