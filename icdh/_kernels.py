@@ -509,37 +509,40 @@ def minimise_node(features, n, inputs, w, root, ridge, lasso, l2, curvature, tol
     """Minimise over ``w``, in place, the objective of node n: `project_node` plus lasso and ridge of each input.
 
     Newton's method with Levenberg-Marquardt damping in units of ``curvature``, the mean of the squares of each input
-    over the variance. Returns the objective, the evaluations, and whether two steps in a row were worth less than
-    ``tolerance`` times the objective.
+    over the variance. It ends when two steps in a row were worth less than ``tolerance`` times the objective, or none
+    is worth anything. Returns the objective, the evaluations, and whether it ended before there were too many.
     """
     blocks, residual = _work_space(root.size, ridge.size)
-    w2, trial = np.empty(ridge.size), np.empty(w.shape)
-    value = project_node(features, n, inputs, w, root, ridge, w2, blocks, residual) + _penalties(w, lasso, l2)
-    model = _newton_model(features, inputs, w, root, ridge, lasso, l2, curvature, w2, blocks, residual)
-    damping, growth, evaluations, small = FIRST_DAMPING, 2.0, 1, 0
+    w2, trial = np.empty(ridge.size), w.copy()
+    value, predicted, damping, growth, evaluations, small = np.inf, np.inf, FIRST_DAMPING, 2.0, 0, 0
     while small < 2 and evaluations < most_evaluations and damping < LARGEST_DAMPING:
-        moving, hessian, gradient, at, side, unit = model
-        step = np.zeros(gradient.size)
-        predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
-        fall = -1.0
-        if predicted > 0.0:
-            trial[:] = w
-            for k in range(moving.size):
-                trial.ravel()[moving[k]] += step[ridge.size + k]
-            reached = project_node(features, n, inputs, trial, root, ridge, w2, blocks, residual)
-            fall = value - (reached + _penalties(trial, lasso, l2))
-            evaluations += 1
-            small = small + 1 if max(fall, predicted) < tolerance * value else 0
+        # One call of each large kernel: a second one would be compiled again.
+        reached = project_node(features, n, inputs, trial, root, ridge, w2, blocks, residual)
+        fall = value - (reached + _penalties(trial, lasso, l2))
+        evaluations += 1
+        small = small + 1 if max(fall, predicted) < tolerance * value else 0
         if fall > 0.0:
-            w[:] = trial
-            value -= fall
+            ratio = fall / predicted if evaluations > 1 else 0.5
+            w[:], value = trial, reached + _penalties(trial, lasso, l2)
             model = _newton_model(features, inputs, w, root, ridge, lasso, l2, curvature, w2, blocks, residual)
-            damping *= max(1.0 / 3.0, 1.0 - (2.0 * fall / predicted - 1.0) ** 3)
-            damping, growth = max(damping, SMALLEST_DAMPING), 2.0
+            damping = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), SMALLEST_DAMPING)
+            growth = 2.0
+        elif evaluations == 1:
+            break  # not a number
         else:
             damping *= growth
             growth *= 2.0
-    return value, evaluations, small >= 2
+        moving, hessian, gradient, at, side, unit = model
+        step = np.empty(gradient.size)
+        predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
+        while not predicted > 0.0 and damping < LARGEST_DAMPING:
+            damping *= growth
+            growth *= 2.0
+            predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
+        trial[:] = w
+        for k in range(moving.size):
+            trial[moving[k] // w.shape[1], moving[k] % w.shape[1]] += step[ridge.size + k]
+    return value, evaluations, evaluations < most_evaluations
 
 
 @kernel()
