@@ -67,7 +67,7 @@ class ICDH(CausalGraphEstimator):
         Whether to write a line for each round to the standard error stream. The logger "icdh" gets it in any case,
         at level INFO.
     callback : callable, optional
-        Called with the `icdh.two_phase.Round` after each round.
+        Called with the `icdh.two_phase.Round` after each round; of a restart in another process, when that is over.
 
     Attributes
     ----------

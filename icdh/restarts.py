@@ -21,7 +21,7 @@ def best_of_restarts(
         What to pass as ``initial``.
     n_jobs : int
         How many processes share the fits. Python code takes too large a part of a fit for threads to pay: two of them
-        save a tenth to a quarter of the time, two processes half.
+        save a quarter of the time at best, two processes half.
     report : callable
         Called with every round: as it ends in this process, and when its fit ends in another.
 
