@@ -238,15 +238,12 @@ def _work_space(observations, outputs):
 
 
 @kernel(fastmath=CONTRACT)
-def _weigh(s, x, root, weighed):
-    """Set the rows of ``weighed`` to ``root`` times each activation, and times the observed values ``x``."""
-    outputs = weighed.shape[0] - 1
-    for h in range(outputs):
-        sh, row = s[h], weighed[h]
+def _weigh(rows, root, weighed):
+    """Set the first rows of ``weighed`` to ``root`` times each of ``rows``."""
+    for h in range(rows.shape[0]):
+        source, target = rows[h], weighed[h]
         for m in range(root.size):
-            row[m] = root[m] * sh[m]
-    for m in range(root.size):
-        weighed[outputs, m] = root[m] * x[m]
+            target[m] = root[m] * source[m]
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -274,7 +271,8 @@ def project_node(features, n, inputs, w, root, ridge, w2, blocks, residual):
         blocks[b, units:] = 1.0
         for first in range(start, stop, STRIP):
             strip = slice(first, min(first + STRIP, stop))
-            _weigh(blocks[b, :, first - start :], features[n, strip], root[strip], weighed)
+            _weigh(blocks[b, :, first - start :], root[strip], weighed)
+            _weigh(features[n : n + 1, strip], root[strip], weighed[outputs:])
             add_gram(weighed, strip.stop - first, gram)
     for h in range(outputs):
         gram[h, h] += ridge[h]
@@ -358,16 +356,12 @@ def _moving_weights(w, gradient, lasso, side):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_mean_jacobian(jacobian, causes, units, s, w2, root):
+def _fill_mean_jacobian(jacobian, features, causes, units, start, s, w2, root):
     """Set the rows to ``root`` times the derivatives of the mean by w2 and by the weight of each cause and unit."""
-    outputs = w2.size
-    for h in range(outputs):
-        sh, row = s[h], jacobian[h]
-        for m in range(root.size):
-            row[m] = root[m] * sh[m]
+    _weigh(s, root, jacobian)
     for k in range(units.size):
         h = units[k]
-        x, sh, base, row = causes[k], s[h], jacobian[h], jacobian[outputs + k]
+        x, sh, base, row = features[causes[k], start : start + root.size], s[h], jacobian[h], jacobian[w2.size + k]
         for m in range(root.size):
             row[m] = w2[h] * (base[m] * (1.0 - sh[m])) * x[m]
 
@@ -408,14 +402,13 @@ def _mean_hessian(features, causes, units, root, w2, blocks, residual):
     """Return the second derivatives of half the squared residuals by w2 and weights: Gauss-Newton's, and the others."""
     size = w2.size + units.size
     hessian, curvature = np.zeros((size, size)), np.zeros((size, size))
-    jacobian, x = np.empty((size, STRIP)), np.empty((units.size, STRIP))
+    jacobian = np.empty((size, STRIP))
     for b in range(blocks.shape[0]):
         start, stop = b * ROWS, min((b + 1) * ROWS, root.size)
         for first in range(start, stop, STRIP):
             strip = slice(first, min(first + STRIP, stop))
-            for k in range(units.size):
-                x[k, : strip.stop - first] = features[causes[k], strip]
-            _fill_mean_jacobian(jacobian, x, units, blocks[b, :, first - start :], w2, root[strip])
+            s = blocks[b, :, first - start :]
+            _fill_mean_jacobian(jacobian, features, causes, units, first, s, w2, root[strip])
             add_gram(jacobian, strip.stop - first, hessian)
         block = slice(start, stop)
         _add_curvature(features, causes, units, start, blocks[b], w2, root[block], residual[block], curvature)
@@ -515,15 +508,19 @@ def minimise_node(features, n, inputs, w, root, ridge, lasso, l2, curvature, tol
     blocks, residual = _work_space(root.size, ridge.size)
     w2, trial = np.empty(ridge.size), w.copy()
     value, predicted, damping, growth, evaluations, small = np.inf, np.inf, FIRST_DAMPING, 2.0, 0, 0
-    while small < 2 and evaluations < most_evaluations and damping < LARGEST_DAMPING:
+    while evaluations < most_evaluations and damping < LARGEST_DAMPING:
         # One call of each large kernel: a second one would be compiled again.
         reached = project_node(features, n, inputs, trial, root, ridge, w2, blocks, residual)
-        fall = value - (reached + _penalties(trial, lasso, l2))
+        reached += _penalties(trial, lasso, l2)
+        fall = value - reached
         evaluations += 1
         small = small + 1 if max(fall, predicted) < tolerance * value else 0
         if fall > 0.0:
+            w[:], value = trial, reached
+        if small == 2:
+            break
+        if fall > 0.0:
             ratio = fall / predicted if evaluations > 1 else 0.5
-            w[:], value = trial, reached + _penalties(trial, lasso, l2)
             model = _newton_model(features, inputs, w, root, ridge, lasso, l2, curvature, w2, blocks, residual)
             damping = max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), SMALLEST_DAMPING)
             growth = 2.0
@@ -534,11 +531,12 @@ def minimise_node(features, n, inputs, w, root, ridge, lasso, l2, curvature, tol
             growth *= 2.0
         moving, hessian, gradient, at, side, unit = model
         step = np.empty(gradient.size)
-        predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
-        while not predicted > 0.0 and damping < LARGEST_DAMPING:
+        while True:
+            predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
+            if predicted > 0.0 or damping >= LARGEST_DAMPING:
+                break
             damping *= growth
             growth *= 2.0
-            predicted = _step_in_orthant(hessian, gradient, damping * unit, at, side, step)
         trial[:] = w
         for k in range(moving.size):
             trial[moving[k] // w.shape[1], moving[k] % w.shape[1]] += step[ridge.size + k]

@@ -12,7 +12,7 @@ from icdh.network import Weights, forward, initial_weights
 from icdh.phase_one import fit_scales
 from icdh.phase_two import ALTERNATING, THOROUGH, fit_means
 
-EXPLORATIONS = 6
+EXPLORATIONS = len(THOROUGH.reaches)  # fresh random weights for every further start of a node
 
 
 class Round(NamedTuple):
