@@ -98,7 +98,7 @@ def _run(options):
         print("\n".join(job.name for job in jobs))
         return 0
     _say_what_is_not_installed(jobs)
-    _fetch_pairs_once(jobs)
+    jobs = _without_pairs_that_cannot_be_had(jobs)
     failed = run(
         jobs,
         options.output,
@@ -118,11 +118,16 @@ def _say_what_is_not_installed(jobs):
             print(f"{name} is left out: it needs {needed}; pip install '.[reproduction]'")
 
 
-def _fetch_pairs_once(jobs):
-    """Download the pairs, if they must be, before several processes try to."""
-    pair = next((job for job in jobs if job.setting.data == "pairs"), None)
-    if pair is not None:
-        problem_of(pair)
+def _without_pairs_that_cannot_be_had(jobs):
+    """Download the pairs, if they must be, before several processes try to; without them, the rest still runs."""
+    pairs = [job for job in jobs if job.setting.data == "pairs"]
+    try:
+        if pairs:
+            problem_of(pairs[0])
+    except (OSError, ImportError) as error:
+        print(f"jobs on pairs left out ({len(pairs)}): {error}")
+        return [job for job in jobs if job.setting.data != "pairs"]
+    return jobs
 
 
 def _report(options):

@@ -254,3 +254,14 @@ def test_a_cluster_of_two_workers_gives_the_same_results(tmp_path, monkeypatch):
     assert {name: record["metrics"] for name, record in here.items()} == {
         name: record["metrics"] for name, record in there.items()
     }
+
+
+def test_pairs_that_cannot_be_had_are_left_out_and_the_rest_runs(tmp_path, monkeypatch, capsys):
+    def unreachable(job):
+        raise OSError("cannot download the pairs")
+
+    monkeypatch.setattr("paper_reproduction.cli.problem_of", unreachable)
+    selection = ["--methods", "US", "--nodes", "5", "--graphs", "ER1", "loci-99", "--trials", "1", "--units", "raw"]
+    assert main(["run", "homo-nv", "pairs", *selection, "--output", str(tmp_path)]) == 0
+    assert "jobs on pairs left out (1): cannot download the pairs" in capsys.readouterr().out
+    assert [record["data"] for record in Records(tmp_path).read().values()] == ["homo-nv"]
