@@ -1,9 +1,12 @@
 """A bar that shows how far a fit or a bootstrap has come."""
 
 import sys
+import threading
 from typing import Any
 
 from icdh.exceptions import MissingExtraError, import_extra
+
+BEAT = 1.0  # seconds after which the bar of a fit shows what is being done
 
 
 class Progress:
@@ -37,6 +40,8 @@ class Progress:
 
     def __init__(self, what: str, total: int | None = None, shown: bool | None = None):
         self._bar = _bar(what, total, shown)
+        self._over = threading.Event()
+        self._thread = None
 
     @property
     def shown(self) -> bool:
@@ -49,10 +54,23 @@ class Progress:
             self._bar.set_postfix_str(_described(record), refresh=False)
             self._bar.update()
 
+    def follow(self, clock: Any) -> None:
+        """Show what is being done by the clock of a fit; estimators call it as ``fit`` begins."""
+        if self.shown and self._thread is None:
+            self._thread = threading.Thread(target=self._beat, args=(clock,), daemon=True)
+            self._thread.start()
+
+    def _beat(self, clock):
+        while not self._over.wait(BEAT):
+            self._bar.set_postfix_str(clock.describe())
+
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
         if self.shown:
             self._bar.close()
 

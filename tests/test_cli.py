@@ -174,6 +174,7 @@ def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypa
         "rho_max": 1e9,
         "n_restarts": 2,
         "n_jobs": 2,
+        "max_seconds": 60.0,
         "min_worth": 0.5,
         "max_edges": 9,
         "missing": "impute",
@@ -211,6 +212,7 @@ def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeyp
         "n_imputations": 3,
         "n_restarts": 1,
         "n_jobs": 2,
+        "max_seconds": 60.0,
     }
     options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
     forbidden = ["--forbidden-edges", tmp_path / "forbidden.csv"]

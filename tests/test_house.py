@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it.
 STOREYS = (
     ("_version", "_labels", "exceptions"),
-    ("_checks", "_compilation", "_intake", "_threads", "_parallel", "progress"),
+    ("_checks", "_clock", "_compilation", "_intake", "_threads", "_parallel", "progress"),
     ("_jit", "density", "entropy"),
     ("_network_kernels", "graphs", "table", "transforms"),
     ("actions", "knowledge"),
@@ -37,7 +37,7 @@ ROOMS = {
         "procedure",
         "restarts",
     ),
-    "node_model": ("_kernels", "fit", "levels noise", "targets", "evidence columns", "families"),
+    "node_model": ("_kernels", "fit", "levels noise", "targets", "evidence columns", "families", "rough"),
     "search": ("_kernels moves", "climb orders", "escapes candidates"),
     "model": ("conditionals noise intervene overview gaps worth", "effects persist export", "findings", "structural"),
     "files": ("atomic cells", "text", "tables", "graphs"),

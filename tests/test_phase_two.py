@@ -11,8 +11,7 @@ from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
 from icdh.network import Weights, features_of, initial_weights
 from icdh.two_phase import dag, lagrangian
-from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag
-from icdh.two_phase.dag import _without_cycles as without_cycles
+from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import SplitVector, minimise_by_lbfgs
 from icdh.two_phase.newton import NodeObjective, QuadraticModel, minimise_by_newton
 from icdh.two_phase.newton import _step_in_orthant as step_in_orthant

@@ -7,20 +7,20 @@ from contextlib import contextmanager
 
 from icdh.progress import Progress
 
-SILENCE = 5.0  # seconds after which --verbose says that there is nothing new
+FIRST, SILENCE = 1.0, 5.0  # seconds without a step after which there is a first line, and a further one
 
 
 @contextmanager
 def watched(args, what: str, total: int | None = None):
-    """Yield a callback for every step: a bar on a terminal, signs of life with --verbose, nothing with --quiet."""
-    if args.quiet:
-        yield None
-    elif args.verbose:
-        with SignsOfLife(what) as signs:
-            yield signs
-    else:
-        with Progress(what, total) as bar:
-            yield bar if bar.shown else None
+    """Yield a callback for every step: a bar or lines on a terminal, lines with --verbose, nothing with --quiet."""
+    with Progress(what, total, shown=False if args.quiet or args.verbose else None) as bar:
+        if bar.shown:
+            yield bar
+        elif args.quiet or not (args.verbose or sys.stderr.isatty()):
+            yield None
+        else:
+            with SignsOfLife(what, total) as signs:
+                yield signs
 
 
 class SignsOfLife:
@@ -30,15 +30,23 @@ class SignsOfLife:
     ----------
     what : str
         What is counted.
+    total : int, optional
+        How many there will be at the most.
     silence : float
-        Seconds without a step after which a line is written, and after that again.
+        Seconds without a step after which a line is written, and after that again; the first comes earlier.
     """
 
-    def __init__(self, what: str, silence: float = SILENCE):
-        self.what, self.silence, self.steps = what, silence, 0
+    def __init__(self, what: str, total: int | None = None, silence: float = SILENCE):
+        self.what, self.total, self.silence, self.steps = what, total, silence, 0
+        self._clock = None
         self._begin = self._last = time.monotonic()
+        self._patience = min(FIRST, silence)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def follow(self, clock) -> None:
+        """Take what is being done from the clock of a fit."""
+        self._clock = clock
 
     def __call__(self, record=None) -> None:
         """Note that a step is done; the estimator has said so itself."""
@@ -53,9 +61,16 @@ class SignsOfLife:
         self._thread.join()
 
     def _run(self):
-        while not self._over.wait(max(self._last + self.silence - time.monotonic(), 0.01)):
+        while not self._over.wait(max(self._last + self._patience - time.monotonic(), 0.01)):
             now = time.monotonic()
-            if now >= self._last + self.silence:
-                self._last = now
-                sys.stderr.write(f"icdh: at work for {now - self._begin:.0f} s, {self.steps} {self.what} so far\n")
+            if now >= self._last + self._patience:
+                self._last, self._patience = now, self.silence
+                sys.stderr.write(f"icdh: {self._line(now - self._begin)}\n")
                 sys.stderr.flush()
+
+    def _line(self, seconds):
+        line = f"at work for {seconds:.0f} s, {self.steps} {self.what} so far"
+        if self.total and self.steps:
+            line += f", at most about {seconds / self.steps * (self.total - self.steps):.0f} s left"
+        now = self._clock and self._clock.describe()
+        return f"{line}; now {now}" if now else line

@@ -98,6 +98,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("column_transform", choices=TRANSFORM_CHOICES, help="a monotone transform of every column before the search")
     add("search", choices=SEARCHES, help="how a search goes about it; exact needs at most 22 variables")
     add("prior_precision", type=float, metavar="X", help="precision of the weights' prior to start from")
+    add("max_seconds", type=float, metavar="S", help="end after so many seconds with the best graph so far")
     add("min_worth", type=float, metavar="X", help="edges worth fewer nats are left out")
     add("max_edges", type=int, metavar="N", help="the most edges: those worth most")
     add("n_imputations", type=int, metavar="N", help="how many times gaps are imputed, for --missing impute")

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_number, random_generator
+from icdh._clock import Clock
 from icdh._version import __version__
-from icdh.exceptions import DataWarning, NotFittedError
+from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError
 from icdh.experiments import Interventions, interventions_of_rows
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
@@ -182,13 +183,16 @@ class CausalGraphEstimator(Parameters):
             If the fit stopped before it converged, or was interrupted.
         """
         self._check_parameters()
-        return self._fit(X, interventions)
+        clock = Clock(self.max_seconds)
+        if hasattr(self.callback, "follow"):
+            self.callback.follow(clock)
+        return self._fit(X, interventions, clock)
 
-    def _fit(self, X, interventions):
+    def _fit(self, X, interventions, clock):
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
         table = Table.of(X, gaps=self.missing != "error")
         if table.gaps.any() and self.missing == "impute":
-            return self._fit_imputed(table, interventions)
+            return self._fit_imputed(table, interventions, clock)
         rows = complete_rows(table)
         if 2 * np.count_nonzero(rows) < rows.size:
             warnings.warn(
@@ -199,27 +203,41 @@ class CausalGraphEstimator(Parameters):
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
             table, interventions = table.of_rows(rows), interventions_of_rows(interventions, rows)
-        self._fit_table(table, interventions)
+        self._fit_table(table, interventions, clock)
         vars(self).pop("edge_probability_", None)
         return self
 
-    def _fit_imputed(self, table, interventions):
+    def _fit_imputed(self, table, interventions, clock):
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
         completed, fits = replace(table, values=neighbours_values(table, rng)), []
-        while len(fits) < self.n_imputations and not (fits and self.interrupted_):
+        while len(fits) < self.n_imputations and not (fits and (self.interrupted_ or clock.is_over)):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                self._fit_table(completed, interventions)
+                self._fit_table(completed, interventions, clock)
             fits.append(dict(vars(self)))
             completed = redrawn(self.model_, completed, table.gaps, rng)
-        graphs = np.array([fit["adjacency_matrix_"] != 0 for fit in fits[1:] or fits])
+        whole = [fit for fit in fits[1:] if not fit["timed_out_"]] or fits[:1]
+        graphs = np.array([fit["adjacency_matrix_"] != 0 for fit in whole])
         probability = graphs.mean(axis=0)
         typical = int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))
-        self.__dict__ = (fits[1:] or fits)[typical] | {"edge_probability_": probability}
+        cut = len(fits) < self.n_imputations and not self.interrupted_
+        self.__dict__ = whole[typical] | {"edge_probability_": probability, "timed_out_": cut or self.timed_out_}
         for warning in caught:
-            warnings.warn(warning.message, warning.category, stacklevel=4)
+            if not (cut and warning.category is ConvergenceWarning):
+                warnings.warn(warning.message, warning.category, stacklevel=4)
+        if cut:
+            reason = (
+                f"max_seconds={self.max_seconds} ended the fit after {len(fits)} of {self.n_imputations} imputations"
+            )
+            warnings.warn(f"{reason}; the best one is kept", ConvergenceWarning, stacklevel=4)
         return self
+
+    def _check_limits(self):
+        if self.max_edges is not None:
+            check_number("max_edges", self.max_edges, low=0, integer=True)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, low=0, low_open=True)
 
     def _worthy(self, dag, worth, rules, stacklevel):
         """Return the edges worth enough; warn if they are many, at the line that ``stacklevel`` names from here."""

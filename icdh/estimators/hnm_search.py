@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_number, n_workers, random_generator
+from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
@@ -85,6 +86,9 @@ class HNMSearch(CausalGraphEstimator):
     n_restarts : int, default 3
         From how many initial weights the families of the graph at hand, and those with one cause less, are fitted;
         the fit of the highest evidence is kept.
+    max_seconds : float, optional
+        How long ``fit`` may take, by the clock on the wall. Once it is over the best graph so far is kept, with a
+        ConvergenceWarning; families of long tables that it has no fit of are fitted to 2000 rows.
     n_jobs : int, default 1
         How many threads fit families, -1 for one a core; the graph does not depend on it.
     forbidden_edges : array_like of bool, shape (N, N), optional
@@ -135,6 +139,8 @@ class HNMSearch(CausalGraphEstimator):
         interventions, values that were set do not count, nor rows of conditions whose targets were not known.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
+    timed_out_ : bool
+        Whether ``max_seconds`` did.
     offset_, scale_ : ndarray, shape (N,)
         Mean and standard deviation of the columns.
     targets_ : dict
@@ -179,6 +185,7 @@ class HNMSearch(CausalGraphEstimator):
         kinds: Mapping | None = None,
         search: str = "greedy",
         n_restarts: int = 3,
+        max_seconds: float | None = None,
         n_jobs: int = 1,
         forbidden_edges: ArrayLike | None = None,
         knowledge: Knowledge | Mapping | None = None,
@@ -199,6 +206,7 @@ class HNMSearch(CausalGraphEstimator):
         self.kinds = kinds
         self.search = search
         self.n_restarts = n_restarts
+        self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.forbidden_edges = forbidden_edges
         self.knowledge = knowledge
@@ -210,7 +218,7 @@ class HNMSearch(CausalGraphEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_table(self, table, interventions):
+    def _fit_table(self, table, interventions, clock):
         """Fit to a table without gaps."""
         table.warn(stacklevel=4)
         table.check_learnable()
@@ -230,10 +238,11 @@ class HNMSearch(CausalGraphEstimator):
         own, rows = rules.among(order), None if design.rows is None else design.rows[order]
         canonical = extended[order] * signs[:, np.newaxis]
         canonical_kinds = [kinds[k] if k < N else "continuous" for k in order]
-        transform, columns, scores, found = self._search(canonical, canonical_kinds, own, rows, order, names)
-        if self.search == "exact" and not found.interrupted:
-            found = found._replace(graph=_exact(scores, found.graph, own))
-        fits = self._fits_as_they_are(canonical, canonical_kinds, columns, rows, scores, found.graph)
+        transform, columns, scores, found = self._search(canonical, canonical_kinds, own, rows, order, names, clock)
+        if self.search == "exact" and not (found.interrupted or found.timed_out):
+            found = _exact(scores, found, own)
+        known, scores = scores, _without_limit(scores, found)
+        fits = self._fits_as_they_are(canonical, canonical_kinds, columns, rows, scores, found.graph, clock)
         dag, conditionals = self._fitted_parts(scores, fits, found.graph, order, signs, len(names), N)
         worth, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._worthy(rules.dag(worth).adjacency, worth, rules, stacklevel=5)
@@ -251,12 +260,14 @@ class HNMSearch(CausalGraphEstimator):
             nll_=model.nll(values, design.baseline),
             targets_=design.targets(dag),
             edge_worth_=worth,
-            _found=FoundGraph(scores, found.graph, own, order),
+            _found=FoundGraph(known, found.graph, own, order),
             interrupted_=found.interrupted,
+            timed_out_=found.timed_out,
         )
-        if found.interrupted:
+        if found.interrupted or found.timed_out:
+            reason = "interrupted" if found.interrupted else f"max_seconds={self.max_seconds} ended the search"
             warnings.warn(
-                f"interrupted after {len(found.moves)} moves; the best graph so far is kept",
+                f"{reason} after {len(found.moves)} moves; the best graph so far is kept",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -315,14 +326,13 @@ class HNMSearch(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=1, integer=True)
         check_choice("missing", self.missing, MISSING)
         check_number("min_worth", self.min_worth, low=0)
-        if self.max_edges is not None:
-            check_number("max_edges", self.max_edges, low=0, integer=True)
+        self._check_limits()
         n_workers(self.n_jobs)
         check_number("edge_penalty", self.edge_penalty, low=0)
         check_number("prior_precision", self.prior_precision, low=0, low_open=True)
         check_callback(self.callback)
 
-    def _search(self, values, kinds, rules, rows, order, names):
+    def _search(self, values, kinds, rules, rows, order, names, clock):
         """Return transform, columns, scores and what the search found, on canonical columns."""
         from icdh.estimators.transform_choice import choose_transform
         from icdh.node_model.columns import columns_of
@@ -337,21 +347,24 @@ class HNMSearch(CausalGraphEstimator):
 
         def pilot(columns, rows):
             return Climber(
-                self._scores(columns, rows, seed, n_restarts=1), rules.forbidden, self.max_parents, rules.required
+                self._scores(columns, rows, seed, 1, clock), rules.forbidden, self.max_parents, rules.required
             )
 
         seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
         with single_blas_thread():
             if transform == "auto":
-                transform = choose_transform(values, kinds, rows, pilot, seed)
+                try:
+                    transform = choose_transform(values, kinds, rows, pilot, seed)
+                except OutOfTime:
+                    transform = "none"
             columns = columns_of(values, kinds, transform, seed)
-            scores = self._scores(columns, rows, seed, self.n_restarts)
+            scores = self._scores(columns, rows, seed, self.n_restarts, clock)
             found = greedy_search(
                 scores, rules.forbidden, max_parents=self.max_parents, required=rules.required, callback=report
             )
         return transform, columns, scores, found
 
-    def _scores(self, columns, rows, seed, n_restarts):
+    def _scores(self, columns, rows, seed, n_restarts, clock):
         from icdh.node_model.families import FamilyEvidence
 
         return FamilyEvidence(
@@ -365,17 +378,24 @@ class HNMSearch(CausalGraphEstimator):
             n_restarts=n_restarts,
             n_jobs=n_workers(self.n_jobs),
             rows=rows,
+            clock=clock,
         )
 
-    def _fits_as_they_are(self, values, kinds, columns, rows, scores, graph):
+    def _fits_as_they_are(self, values, kinds, columns, rows, scores, graph, clock):
         """Return the fit of every family on the columns as they are: that of the search where it saw the same."""
         from icdh.node_model.columns import columns_of
+        from icdh.node_model.rough import FEW_ROWS
 
         plain = columns_of(values, ["continuous"] * len(kinds))
-        own = self._scores(plain, rows, scores.random_state, self.n_restarts)
+        own = self._scores(plain, rows, scores.random_state, self.n_restarts, clock)
         seen = {family: columns.as_they_are(family) for family in enumerate(graph)}
-        own.refine([family for family in seen if not seen[family]])
-        own([family for family in seen if not seen[family]])
+        unseen = [family for family in seen if not seen[family]]
+        try:
+            own.refine(unseen)
+            own(unseen)
+        except OutOfTime:
+            own = own.on_few_rows(FEW_ROWS)
+            own(unseen)
         return [(scores if seen[family] else own).fits[family] for family in enumerate(graph)]
 
     def _fitted_parts(self, scores, fits, graph, order, signs, size, n_variables):
@@ -391,20 +411,33 @@ class HNMSearch(CausalGraphEstimator):
         return dag, conditionals
 
 
-def _exact(scores, graph, rules):
-    """Return the best of all graphs of few candidates; that of the greedy search, if it is as good."""
+def _exact(scores, found, rules):
+    """Return the best of all graphs of few candidates; that of the greedy search, if it is as good or time is over."""
     from icdh.search.candidates import weigh_families
     from icdh.search.orders import best_graph
 
-    families = weigh_families(
-        scores,
-        graph,
-        rules.forbidden,
-        required=rules.required,
-        n_candidates=EXACT_CANDIDATES,
-        max_parents=EXACT_PARENTS,
-    )
-    return best_graph(families)[0]
+    try:
+        families = weigh_families(
+            scores,
+            found.graph,
+            rules.forbidden,
+            required=rules.required,
+            n_candidates=EXACT_CANDIDATES,
+            max_parents=EXACT_PARENTS,
+        )
+    except OutOfTime:
+        return found._replace(timed_out=True)
+    return found._replace(graph=best_graph(families)[0])
+
+
+def _without_limit(scores, found):
+    """Return scores of the families of a graph and their like, quickly had if time is over."""
+    from icdh.node_model.rough import FEW_ROWS, RoughEvidence
+
+    scores.clock = Clock()
+    quick = RoughEvidence(scores) if found.timed_out and scores.values.shape[1] > FEW_ROWS else scores
+    quick(list(enumerate(found.graph)))
+    return quick
 
 
 def canonical_order_and_signs(values: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -58,6 +58,9 @@ class ICDH(CausalGraphEstimator):
     n_restarts : int, default 1
         How many times to fit, each from other initial weights; the network of the lowest
         ``Round.criterion`` is kept.
+    max_seconds : float, optional
+        How long ``fit`` may take, by the clock on the wall. Once it is over the best round so far is kept, with a
+        ConvergenceWarning; of the first round what is reached, as a DAG.
     n_jobs : int, default 1
         How many processes share the restarts, -1 for one a core; the result does not depend on it. Where Python starts
         processes afresh (macOS, Windows, and everywhere from 3.14 on) a script that asks for more than one needs the
@@ -108,6 +111,8 @@ class ICDH(CausalGraphEstimator):
         Whether the criterion stood still and the constraint was met.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before that.
+    timed_out_ : bool
+        Whether ``max_seconds`` did.
     offset_, scale_ : ndarray, shape (N,)
         The scaling.
     targets_ : dict
@@ -196,6 +201,7 @@ class ICDH(CausalGraphEstimator):
         h_tol: float = 1e-8,
         rho_max: float = 1e16,
         n_restarts: int = 1,
+        max_seconds: float | None = None,
         n_jobs: int = 1,
         forbidden_edges: ArrayLike | None = None,
         knowledge: Knowledge | Mapping | None = None,
@@ -220,6 +226,7 @@ class ICDH(CausalGraphEstimator):
         self.h_tol = h_tol
         self.rho_max = rho_max
         self.n_restarts = n_restarts
+        self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.forbidden_edges = forbidden_edges
         self.knowledge = knowledge
@@ -231,7 +238,7 @@ class ICDH(CausalGraphEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_table(self, table, interventions):
+    def _fit_table(self, table, interventions, clock):
         """Fit to a table without gaps."""
         table.warn(stacklevel=4)
         table.check_learnable()
@@ -245,6 +252,7 @@ class ICDH(CausalGraphEstimator):
             design.with_contexts(values)[varying],
             rules.among(varying),
             None if design.rows is None else design.rows[varying],
+            clock,
         )
         network = _with_constant_variables(result.weights, varying)
         targets = design.targets(network.adjacency())
@@ -265,6 +273,7 @@ class ICDH(CausalGraphEstimator):
             n_rounds_=result.best.round,
             converged_=result.converged,
             interrupted_=result.interrupted,
+            timed_out_=result.timed_out,
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag, stacklevel=5)
@@ -319,13 +328,12 @@ class ICDH(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=0, low_open=True)
         check_choice("missing", self.missing, MISSING)
         check_number("min_worth", self.min_worth, low=0)
-        if self.max_edges is not None:
-            check_number("max_edges", self.max_edges, low=0, integer=True)
+        self._check_limits()
         n_workers(self.n_jobs)
         check_flag("bias", self.bias)
         check_callback(self.callback)
 
-    def _run(self, values, rules, rows):
+    def _run(self, values, rules, rows, clock):
         """Return the best result of all restarts."""
         from icdh.two_phase.procedure import draw_initial_weights, fit_two_phase
         from icdh.two_phase.restarts import best_of_restarts
@@ -347,6 +355,7 @@ class ICDH(CausalGraphEstimator):
             forbidden_edges=rules.forbidden,
             required_edges=rules.required,
             rows=rows,
+            clock=clock,
         )
         return best_of_restarts(fit, starts, n_workers(self.n_jobs), self._report_round)
 
@@ -358,11 +367,18 @@ class ICDH(CausalGraphEstimator):
         self._report(line, record)
 
     def _warn_if_not_converged(self, result):
+        from icdh.two_phase.lagrangian import OUT_OF_TIME
+
         if result.converged:
             return
         best = result.best
         if result.interrupted:
             reason = f"interrupted after {len(result.history)} round(s); the best one is kept"
+        elif result.timed_out and best.message == OUT_OF_TIME:
+            reason = f"max_seconds={self.max_seconds} ended the first round; what it had reached is kept, as a DAG"
+        elif result.timed_out:
+            rounds = f"{len(result.history)} of at most {self.max_rounds} round(s)"
+            reason = f"max_seconds={self.max_seconds} ended the fit after {rounds}; the best one is kept"
         elif best.h > self.h_tol:
             reason = (
                 f"the acyclicity h = {best.h:.1e} stayed above h_tol = {self.h_tol:.1e} "

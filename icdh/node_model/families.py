@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 
 import numpy as np
 
+from icdh._clock import Clock
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.fit import node_outputs
 from icdh.node_model.noise import worth_of_noise
@@ -41,6 +43,8 @@ class FamilyEvidence:
         Threads.
     rows : ndarray of bool, shape (N, n), optional
         The observations that count for each variable, for instance those where nobody set it; by default all.
+    clock : Clock, optional
+        Says when fits must end, by raising OutOfTime; by default never.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class FamilyEvidence:
         n_restarts: int,
         n_jobs: int,
         rows: np.ndarray | None = None,
+        clock: Clock | None = None,
     ):
         self.values = values
         self.targets = [Density.exact(own) for own in values] if targets is None else targets
@@ -66,6 +71,7 @@ class FamilyEvidence:
         self.noise = noise
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
+        self.clock = clock or Clock()
         self.fits = {}
         self._scores = {}
         self._refined = set()
@@ -73,6 +79,7 @@ class FamilyEvidence:
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
         new = [family for family in dict.fromkeys(families) if family not in self.fits]
+        self.clock.begin("families", len(new))
         self._keep(new, self._map(self._fit, new, [self._warm_start(*family) for family in new]))
         return [self._scores[family] for family in families]
 
@@ -83,8 +90,19 @@ class FamilyEvidence:
         self(new)
         seeds = range(self.random_state + 1, self.random_state + self.n_restarts)
         tasks = [(family, seed) for family in new for seed in seeds]
+        self.clock.begin("families from further weights", len(tasks))
         fits = self._map(lambda task: self._fit(task[0], None, task[1]), tasks)
         self._keep([family for family, _ in tasks], fits)
+
+    def on_few_rows(self, most: int) -> "FamilyEvidence":
+        """Return the evidence on at most so many of the rows of every variable, evenly spread, in no time limit."""
+        part = copy(self)
+        part.rows = np.zeros(self.values.shape, dtype=bool)
+        for node in range(len(self.values)):
+            own = np.arange(self.values.shape[1]) if self.rows is None else np.flatnonzero(self.rows[node])
+            part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
+        part.fits, part._scores, part._refined, part.clock = {}, {}, set(), Clock()
+        return part
 
     def residuals(self, family: Family) -> np.ndarray:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
@@ -114,6 +132,7 @@ class FamilyEvidence:
         return score
 
     def _fit(self, family, start, seed=None):
+        self.clock.check()
         seed = self.random_state if seed is None else seed
         return fit_node(*self._data(family), start=start, random_state=seed, **self.options)
 
@@ -137,12 +156,19 @@ class FamilyEvidence:
 
     def _map(self, function, *arguments):
         if self.n_jobs == 1:
-            return list(map(function, *arguments))
+            return self._counted(map(function, *arguments))
         pool = ThreadPoolExecutor(self.n_jobs)
         try:
-            return list(pool.map(function, *arguments))
+            return self._counted(pool.map(function, *arguments))
         finally:
             pool.shutdown(cancel_futures=True)  # after Ctrl-C what has not begun never does
+
+    def _counted(self, results):
+        kept = []
+        for result in results:
+            kept.append(result)
+            self.clock.part_done()
+        return kept
 
 
 def _evidence_first(fit_and_position):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh._clock import OutOfTime
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
@@ -25,11 +26,14 @@ class SearchResult(NamedTuple):
         What led there from the graph of the required edges.
     interrupted : bool
         Whether a KeyboardInterrupt ended the search early.
+    timed_out : bool
+        Whether the scores had no more time.
     """
 
     graph: Graph
     moves: list
     interrupted: bool
+    timed_out: bool = False
 
 
 def greedy_search(
@@ -60,7 +64,7 @@ def greedy_search(
     -------
     SearchResult
         The graph and the moves that led to it. After a KeyboardInterrupt, the best graph so far; the interrupt is
-        raised again if there is no move yet.
+        raised again if there is no move yet. After an OutOfTime of the scores too, whether there is a move or not.
     """
     search = _Search(Climber(scores, forbidden, max_parents, required), callback or (lambda move: None))
     try:
@@ -71,6 +75,8 @@ def greedy_search(
         if not search.moves:
             raise
         return SearchResult(search.graph, search.moves, True)
+    except OutOfTime:
+        return SearchResult(search.graph, search.moves, False, True)
     return SearchResult(search.graph, search.moves, False)
 
 

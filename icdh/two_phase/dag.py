@@ -74,7 +74,7 @@ def minimise_on_dag(
         Of the node that ended worst.
     """
     descent = DagDescent(problem, starts, tolerance)
-    descent.begin(*_without_cycles(problem, w, inputs))
+    descent.begin(*without_cycles(problem, w, inputs))
     for _ in range(MAX_ROUNDS):
         if not (descent.add_edges() | (turns and bool(starts) and descent.turn_edges())):
             break
@@ -95,8 +95,9 @@ class DagDescent:
 
     def begin(self, w: np.ndarray, inputs: np.ndarray) -> None:
         """Minimise every node from these weights of a DAG."""
-        effects = self.problem.effects[inputs]
-        self.minima = [self._minimise(n, inputs[effects == n], w[effects == n]) for n in self.problem.every_node]
+        effects, nodes = self.problem.effects[inputs], self.problem.every_node
+        self.problem.clock.begin("node by node", nodes.size)
+        self.minima = [self._minimise(n, inputs[effects == n], w[effects == n]) for n in nodes]
 
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights of all nodes and their inputs."""
@@ -106,7 +107,9 @@ class DagDescent:
     def add_edges(self) -> bool:
         """Add the absent edges that would lower the objective, the best first, unless they close a cycle."""
         added = _missing_edges(self.problem, *self.weights())
-        for n in np.unique(self.problem.effects[added]):
+        nodes = np.unique(self.problem.effects[added])
+        self.problem.clock.begin("missing edges, node by node", nodes.size)
+        for n in nodes:
             own = added[self.problem.effects[added] == n]
             absent = np.zeros((own.size, self.minima[n].w.shape[1]))
             self.minima[n] = self._minimise(n, *self._with_edges(n, own, absent))
@@ -170,6 +173,7 @@ class DagDescent:
                 outcomes = (w, result), self._finish(n, inputs, approach)
                 w, result = min(outcomes, key=lambda outcome: outcome[1].fun)
         w, inputs = self.problem.present(w, inputs)
+        self.problem.clock.part_done()
         return NodeMinimum(inputs, w, result)
 
     def _approach(self, n, inputs, w):
@@ -184,8 +188,8 @@ class DagDescent:
         return minimise_by_newton(self.problem, n, w, inputs, FINAL_TOLERANCE)
 
 
-def _without_cycles(problem, w, inputs):
-    """Drop every edge that closes a cycle of required edges and edges with larger weights."""
+def without_cycles(problem: MeanProblem, w: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and inputs without the edges that close a cycle of required edges and edges of larger weights."""
     dag = break_cycles(problem.adjacency(w, inputs), problem.required).adjacency
     is_edge = problem.is_edge[inputs]
     keep = ~is_edge

@@ -12,14 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from icdh._clock import Clock, OutOfTime
 from icdh.network import Weights
-from icdh.two_phase.dag import further_starts, minimise_on_dag
+from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.objective import MeanProblem
 from icdh.two_phase.schedule import FAST_ALONE, Schedule
 
 PROGRESS = 0.25  # c: rho stays once h fell below c times its last value
 GROWTH = 10.0  # s: the factor of rho otherwise
+OUT_OF_TIME = "OUT OF TIME"  # the message of a step that was cut short
 
 
 class MeanStep(NamedTuple):
@@ -59,6 +61,7 @@ def fit_means(
     explore: Sequence[Weights] = (),
     rows: np.ndarray | None = None,
     required_edges: np.ndarray | None = None,
+    clock: Clock | None = None,
 ) -> MeanStep:
     """Minimise the objective of Phase II under h = 0 (Algorithm 3).
 
@@ -86,6 +89,8 @@ def fit_means(
         The observations that count for each variable; by default all.
     required_edges : ndarray of bool, shape (N, N), optional
         Edges that must appear; see `MeanProblem`.
+    clock : Clock, optional
+        Says when to end; what was reached by then is returned, without its cycles.
 
     Returns
     -------
@@ -97,18 +102,30 @@ def fit_means(
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 3.
     """
-    problem = MeanProblem(features, scale, weights, forbidden_edges, l1, l2, rows, required_edges)
+    clock = clock or Clock()
+    problem = MeanProblem(features, scale, weights, forbidden_edges, l1, l2, rows, required_edges, clock)
     finish = schedule.finish
     met_h = h_tol if finish is None else finish.decided_h
-    end = augmented_lagrangian(problem, weights, met_h, rho_max, schedule.tolerance, drops_edges=finish is not None)
-    w, inputs, h, result = end.w, end.inputs, end.h, end.result
-    if finish is not None and h <= met_h:
-        starts = further_starts(problem, explore or [weights], finish.reaches)
-        w, inputs, result = minimise_on_dag(problem, w, inputs, starts, schedule.tolerance, finish.turns)
-        h = problem.acyclicity(w, inputs)[0]
+    try:
+        end = augmented_lagrangian(problem, weights, met_h, rho_max, schedule.tolerance, drops_edges=finish is not None)
+        w, inputs, h, result = end.w, end.inputs, end.h, end.result
+        if finish is not None and h <= met_h:
+            starts = further_starts(problem, explore or [weights], finish.reaches)
+            w, inputs, result = minimise_on_dag(problem, w, inputs, starts, schedule.tolerance, finish.turns)
+            h = problem.acyclicity(w, inputs)[0]
+    except OutOfTime:
+        return _as_far_as_reached(problem)
     objective, network = problem.solution(w, inputs)
     status, message = int(result.status), str(result.message)
     return MeanStep(network, objective, h, end.rho, end.alpha, problem.evaluations, status, message)
+
+
+def _as_far_as_reached(problem):
+    problem.clock = Clock()  # one more evaluation
+    w, inputs = without_cycles(problem, *problem.reached)
+    objective, network = problem.solution(w, inputs)
+    h = problem.acyclicity(w, inputs)[0]
+    return MeanStep(network, objective, h, 0.0, 0.0, problem.evaluations, 1, OUT_OF_TIME)
 
 
 def augmented_lagrangian(
@@ -144,6 +161,7 @@ def augmented_lagrangian(
     rho, alpha, h_previous = 1.0, 0.0, np.inf
     while True:
         while True:
+            problem.clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
             w, result = minimise_by_lbfgs(problem, w, inputs, tolerance, rho, alpha)
             if drops_edges:
                 w, inputs = problem.present(w, inputs)

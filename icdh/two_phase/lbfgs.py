@@ -53,6 +53,10 @@ def minimise_by_lbfgs(
     if start.size == 0:
         return w, OptimizeResult(status=0, message="NO UNKNOWNS", fun=problem.solution(w, inputs)[0])
     objective = Remembered(_finite(split.penalised(problem.lagrangian(inputs, rho, alpha, nodes))))
+
+    def keep(theta):
+        problem.reached = split.weights(theta), inputs
+
     try:
         result = minimize(
             objective.value,
@@ -60,6 +64,7 @@ def minimise_by_lbfgs(
             jac=objective.gradient,
             method="L-BFGS-B",
             bounds=split.bounds(start.size),
+            callback=keep if nodes is None and problem.clock.max_seconds else None,
             options={"ftol": tolerance, "gtol": GRADIENT_TOLERANCE, "maxiter": 15_000, "maxfun": 1_000_000},
         )
     except _NotANumber:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from icdh._clock import Clock
 from icdh.acyclicity import acyclicity
 from icdh.network import Weights
 from icdh.two_phase._kernels import projected_least_squares
@@ -44,6 +45,8 @@ class MeanProblem:
         The observations that count for each variable, for instance those where nobody set it; by default all.
     required_edges : ndarray of bool, shape (N, N), optional
         Edges that are always present, and not subject to the lasso; their reverse paths must be forbidden.
+    clock : Clock, optional
+        Says when evaluations must end, by raising OutOfTime; by default never.
 
     Attributes
     ----------
@@ -55,6 +58,8 @@ class MeanProblem:
         False for intercepts.
     is_free : ndarray of bool, shape (inputs,)
         Whether the data decide on the input, by the lasso: an edge that is not required.
+    reached : tuple of ndarray
+        Weights and inputs of the whole graph as far as it is minimised: at first what is not free, as it is given.
     """
 
     def __init__(
@@ -67,8 +72,10 @@ class MeanProblem:
         l2: float,
         rows: np.ndarray | None = None,
         required_edges: np.ndarray | None = None,
+        clock: Clock | None = None,
     ):
         self.template = template
+        self.clock = clock or Clock()
         self.features = features
         self.l1, self.l2 = l1, l2
         variables, units = template.w2.shape
@@ -93,6 +100,8 @@ class MeanProblem:
         self.hidden = np.ones((units + bias, features.shape[1]))
         self.residual = np.empty(features.shape[1])
         self._node_evaluations = 0
+        given = self.every_input[~self.is_free]
+        self.reached = self.input_weights(template)[given], given
 
     @property
     def evaluations(self) -> int:
@@ -151,6 +160,7 @@ class MeanProblem:
         starts = np.append(np.searchsorted(effects, nodes), effects.size)
 
         def value_and_gradient(w):
+            self.clock.check()
             self._node_evaluations += nodes.size
             gradient = np.empty(w.shape)
             value = projected_least_squares(

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh._clock import Clock
 from icdh._threads import single_blas_thread
 from icdh.density import gaussian_nll
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, features_of, outputs, root_mean_square, weights_in_units
-from icdh.two_phase.lagrangian import fit_means
+from icdh.two_phase.lagrangian import OUT_OF_TIME, fit_means
 from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.schedule import FAST_ALONE, schedule_named
 
@@ -73,6 +74,8 @@ class TwoPhaseResult(NamedTuple):
         Whether the criterion stood still and the constraint was met before ``max_rounds``.
     interrupted : bool
         Whether a KeyboardInterrupt ended the procedure early.
+    timed_out : bool
+        Whether the time was over before it ended.
     """
 
     weights: Weights
@@ -80,6 +83,7 @@ class TwoPhaseResult(NamedTuple):
     history: list
     converged: bool
     interrupted: bool
+    timed_out: bool = False
 
 
 def fit_two_phase(
@@ -101,6 +105,7 @@ def fit_two_phase(
     random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
     initial: Weights | Sequence[Weights] | None = None,
     callback: Callable[[Round], None] | None = None,
+    clock: Clock | None = None,
 ) -> TwoPhaseResult:
     """Learn the network of the heteroscedastic noise model under the acyclicity constraint.
 
@@ -138,6 +143,8 @@ def fit_two_phase(
         further starts of Phase II, in turn.
     callback : callable, optional
         Called with the `Round` after each round.
+    clock : Clock, optional
+        Says when to end. A round that is cut short counts only if it is the first.
 
     Returns
     -------
@@ -163,10 +170,11 @@ def fit_two_phase(
     features = features_of(values, bias)
     weights, scale = explore[0], np.ones(values.shape)
     best, history, converged, interrupted = None, [], False, False
+    clock = clock or Clock()
     plan = schedule_named(schedule, noise)
     with single_blas_thread():
         try:
-            while len(history) < max_rounds and not converged:
+            while len(history) < max_rounds and not converged and not (history and clock.is_over):
                 begin = time.perf_counter()
                 step = fit_means(
                     features,
@@ -181,15 +189,19 @@ def fit_two_phase(
                     explore,
                     rows,
                     rules.required,
+                    clock,
                 )
+                if step.message == OUT_OF_TIME and history:
+                    break
                 explore = explore[1:] + explore[:1]
-                weights = fit_scales(features, step.weights, noise, rows)
+                weights = fit_scales(features, step.weights, noise, rows, clock)
                 mean, scale = outputs(features, weights)
                 nll = gaussian_nll(values, mean, scale, rows)
                 criterion = nll + plan.counts_penalties * penalties(weights, l1, l2)
                 record = _record(len(history) + 1, nll, criterion, step, time.perf_counter() - begin)
                 history.append(record)
-                converged = noise == "equal" or (best is not None and best.criterion - criterion < tol)
+                settled = noise == "equal" or (best is not None and best.criterion - criterion < tol)
+                converged = settled and not clock.is_over
                 if best is None or criterion < best.criterion:
                     best, best_weights = record, weights
                 if callback is not None:
@@ -198,8 +210,9 @@ def fit_two_phase(
             if best is None:
                 raise
             interrupted = True
-    met = best.h <= h_tol
-    return TwoPhaseResult(best_weights, best, history, converged and met and not interrupted, interrupted)
+    timed_out = clock.is_over and not (converged or interrupted)
+    converged = converged and best.h <= h_tol and not interrupted
+    return TwoPhaseResult(best_weights, best, history, converged, interrupted, timed_out)
 
 
 def penalties(weights: Weights, l1: float, l2: float) -> float:

@@ -8,6 +8,7 @@ from functools import partial
 
 from icdh._parallel import in_parallel
 from icdh.exceptions import ConvergenceWarning, WorkerLostError
+from icdh.two_phase.lagrangian import OUT_OF_TIME
 from icdh.two_phase.procedure import Round, TwoPhaseResult
 
 
@@ -32,7 +33,8 @@ def best_of_restarts(
     -------
     TwoPhaseResult
         The best. After a KeyboardInterrupt, the best that there is: in this process, of the fits that have at
-        least one round; of those in other processes, of the fits that have ended.
+        least one round; of those in other processes, of the fits that have ended. Once their time is over, the best
+        of those that had any.
 
     Raises
     ------
@@ -51,8 +53,16 @@ def best_of_restarts(
     Results do not depend on ``n_jobs``. A daemonic process, which may not start others, fits one after the other.
     """
     if min(n_jobs, len(starts)) == 1 or multiprocessing.current_process().daemon:
-        return _best(fit(initial=start, callback=report) for start in starts)
+        return _best(_one_after_the_other(fit, starts, report))
     return _best(_reported(in_parallel(partial(_fit_from, fit), starts, n_jobs), report))
+
+
+def _one_after_the_other(fit, starts, report):
+    for start in starts:
+        result = fit(initial=start, callback=report)
+        yield result
+        if result.timed_out:
+            return
 
 
 def _fit_from(fit, start):
@@ -86,9 +96,11 @@ def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:
     except KeyboardInterrupt:
         if not seen:
             raise
-        return min(seen, key=_criterion)._replace(converged=False, interrupted=True)
-    return min(seen, key=_criterion)
+        return min(seen, key=_merit)._replace(converged=False, interrupted=True)
+    best = min(seen, key=_merit)
+    return best._replace(converged=False, timed_out=True) if any(result.timed_out for result in seen) else best
 
 
-def _criterion(result):
-    return result.best.criterion
+def _merit(result):
+    """Return what sorts results, the best first: those whose first round was cut short are the last."""
+    return result.best.message == OUT_OF_TIME, result.best.criterion

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 from scipy.optimize import minimize
 
+from icdh._clock import Clock
 from icdh.network import Weights, activations
 from icdh.two_phase.remembered import Remembered
 
@@ -22,7 +23,13 @@ MAX_ITERATIONS = 200
 TOLERANCE = 1e-7
 
 
-def fit_scales(features: np.ndarray, weights: Weights, noise: str, rows: np.ndarray | None = None) -> Weights:
+def fit_scales(
+    features: np.ndarray,
+    weights: Weights,
+    noise: str,
+    rows: np.ndarray | None = None,
+    clock: Clock | None = None,
+) -> Weights:
     """Return the weights with W3 and W3_0 refitted; the negative log-likelihood never rises.
 
     Parameters
@@ -36,6 +43,8 @@ def fit_scales(features: np.ndarray, weights: Weights, noise: str, rows: np.ndar
         residual, the maximum of the likelihood among constants (Eq. 16-18); "equal" leaves scales at one (Eq. 15).
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
+    clock : Clock, optional
+        Once its time is over, the scales of the nodes that are left are constants.
 
     Returns
     -------
@@ -49,7 +58,8 @@ def fit_scales(features: np.ndarray, weights: Weights, noise: str, rows: np.ndar
     """
     if noise == "equal":
         return weights
-    w3, w3_bias = weights.w3.copy(), weights.w3_bias.copy()
+    w3, w3_bias, clock = weights.w3.copy(), weights.w3_bias.copy(), clock or Clock()
+    clock.begin("scales", weights.n_variables)
     for n in range(weights.n_variables):
         s, residual = _activations_and_residual(features, weights, n)
         if rows is not None:
@@ -57,13 +67,14 @@ def fit_scales(features: np.ndarray, weights: Weights, noise: str, rows: np.ndar
         if residual.size == 0:
             continue
         rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
-        if noise == "unequal":
+        if noise == "unequal" or clock.is_over:
             w3[n], w3_bias[n] = 0.0, np.log(rms)
         else:
             start = np.append(w3[n] / rms, w3_bias[n] - np.log(rms))
             theta = _minimise(ScaleProblem(s, residual / rms), start)
             limit = LARGEST_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
             w3[n], w3_bias[n] = np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
+        clock.part_done()
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
 
 

@@ -1,0 +1,72 @@
+"""The clock of a fit: when it has to end, and what it is at."""
+
+import math
+import time
+
+
+class OutOfTime(Exception):
+    """The seconds that a fit may take are over: whoever catches it keeps what there is."""
+
+
+class Clock:
+    """Counts the seconds of a fit, and knows what is being done and how much of it.
+
+    Copies in other processes end with it, wherever their monotonic clocks began.
+
+    Parameters
+    ----------
+    max_seconds : float, optional
+        How long the fit may take from now on; by default as long as it likes.
+
+    Attributes
+    ----------
+    task : str
+        What is being done.
+    total, done : int
+        How many parts it has, zero if nobody knows, and how many are done.
+    """
+
+    def __init__(self, max_seconds: float | None = None):
+        self.max_seconds = max_seconds
+        self._begin = time.monotonic()
+        self.begin("")
+
+    def begin(self, task: str, total: int = 0) -> None:
+        """Note what is done next, in how many parts."""
+        self.task, self.total, self.done, self._task_begin = task, total, 0, time.monotonic()
+
+    def part_done(self) -> None:
+        """Note that one more part is done."""
+        self.done += 1
+
+    @property
+    def left(self) -> float:
+        """Seconds until the fit has to end."""
+        return math.inf if self.max_seconds is None else self._begin + self.max_seconds - time.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the fit has to end."""
+        return self.left <= 0.0
+
+    def check(self) -> None:
+        """Raise OutOfTime if the fit has to end."""
+        if self.is_over:
+            raise OutOfTime
+
+    def describe(self) -> str:
+        """Return what is being done, and an estimate of how long that still takes."""
+        parts = [self.task]
+        if 0 < self.done < self.total:
+            parts.append(f"{self.done} of {self.total}")
+            seconds = (time.monotonic() - self._task_begin) * (self.total - self.done) / self.done
+            parts.append(f"about {seconds:.0f} s")
+        if self.max_seconds is not None:
+            parts.append(f"at most {max(self.left, 0.0):.0f} s of the fit left")
+        return ", ".join(filter(None, parts))
+
+    def __getstate__(self):
+        return {**vars(self), "_begin": self._begin - time.monotonic() + time.time()}
+
+    def __setstate__(self, state):
+        self.__dict__ = {**state, "_begin": state["_begin"] - time.time() + time.monotonic()}

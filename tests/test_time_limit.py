@@ -1,0 +1,279 @@
+"""`max_seconds`: the best graph so far is kept and a warning says so; clocks here tick once for every look at them."""
+
+import pickle
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers import hetero_chain
+
+from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, _clock, cli, graphs
+from icdh._clock import Clock, OutOfTime
+from icdh.cli._progress import SignsOfLife
+from icdh.files import read_graph, write_table
+from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.rough import FEW_ROWS, RoughEvidence
+from icdh.two_phase import fit_two_phase
+from icdh.two_phase.restarts import best_of_restarts
+
+NO_TIME = 1e-9
+
+
+class Ticks:
+    """A module ``time`` whose monotonic clock is one second on at every look."""
+
+    def __init__(self, monotonic=0.0):
+        self.now = monotonic
+
+    def monotonic(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """Let every look at the clock of a fit take a second."""
+    ticks = Ticks()
+    monkeypatch.setattr(_clock, "time", ticks)
+    return ticks
+
+
+@pytest.fixture(scope="module")
+def X():
+    return hetero_chain(np.random.default_rng(0), 300)
+
+
+def stopped(estimator, X, match="max_seconds"):
+    with pytest.warns(ConvergenceWarning, match=match):
+        return estimator.fit(X)
+
+
+def quick_search(column_transform="none", **params):
+    return HNMSearch(hidden_units=2, noise_distribution="gaussian", column_transform=column_transform, **params)
+
+
+WITHOUT_TIME = [
+    ICDH(max_seconds=NO_TIME),
+    ICDH(max_seconds=NO_TIME, schedule="paper"),
+    ICDH(max_seconds=NO_TIME, noise="equal"),
+    ICDH(max_seconds=NO_TIME, bias=True, n_restarts=3),
+    HNMSearch(max_seconds=NO_TIME),
+    HNMSearch(max_seconds=NO_TIME, n_jobs=2, search="exact"),
+    HNMSearch(max_seconds=NO_TIME, column_transform="auto"),
+    HNMSearch(max_seconds=NO_TIME, column_transform="log", noise_distribution="free"),
+]
+
+
+@pytest.mark.parametrize("estimator", WITHOUT_TIME, ids=repr)
+def test_without_any_time_there_are_the_required_edges_alone(X, estimator):
+    required = Knowledge(required=[(2, 0)])
+    model = stopped(estimator.set_params(knowledge=required), X)
+    assert np.argwhere(model.adjacency_matrix_).tolist() == [[2, 0]]
+    assert model.timed_out_
+    assert not model.interrupted_
+    assert np.isfinite(model.score(X))
+    assert np.isfinite(model.edge_worth_).all()
+    assert np.isfinite(model.sample(5, random_state=0)).all()
+
+
+@pytest.mark.parametrize("make", [ICDH, HNMSearch])
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "60", True])
+def test_a_limit_must_be_a_positive_number(X, make, value):
+    with pytest.raises((ValueError, TypeError), match="max_seconds must be"):
+        make(max_seconds=value).fit(X)
+
+
+@pytest.mark.parametrize("make", [ICDH, quick_search])
+def test_a_limit_that_is_not_reached_changes_nothing(X, make):
+    free, limited = make().fit(X), make(max_seconds=1e9).fit(X)
+    np.testing.assert_array_equal(limited.adjacency_matrix_, free.adjacency_matrix_)
+    assert limited.nll_ == free.nll_
+    assert not limited.timed_out_
+
+
+def test_a_procedure_that_is_stopped_keeps_its_best_round(X, ticking):
+    whole = fit_two_phase(X.T, random_state=0)
+    ends = []
+    clock = Clock(1e9)
+    fit_two_phase(X.T, random_state=0, clock=clock, callback=lambda record: ends.append(ticking.now))
+    ticking.now = 0.0
+    stopped_early = fit_two_phase(X.T, random_state=0, clock=Clock(ends[0] + 10.0 - clock._begin))
+    assert len(ends) > 1
+    assert stopped_early.timed_out
+    assert not stopped_early.converged
+    assert [record.nll for record in stopped_early.history] == [whole.history[0].nll]
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize("schedule", ["fast", "paper"])
+def test_a_first_round_that_is_stopped_is_a_dag_that_fits_better_than_none(X, schedule):
+    results = [fit_two_phase(X.T, random_state=0, schedule=schedule, clock=Clock(limit)) for limit in (1, 20, 60)]
+    for result in results:
+        assert graphs.is_dag(result.weights.adjacency())
+        assert (result.best.h, result.timed_out, len(result.history)) == (0.0, True, 1)
+    first, *later = [result.best.nll for result in results]
+    assert max(later) < first
+
+
+def test_the_reason_says_how_far_the_fit_was(X, ticking):
+    ends = []
+    ICDH(max_seconds=1e9, callback=lambda record: ends.append(ticking.now)).fit(X)
+    ticking.now = 0.0
+    stopped(ICDH(max_seconds=ends[0] / 2), X, "ended the first round")
+    ticking.now = 0.0
+    stopped(ICDH(max_seconds=ends[0] + 10), X, r"ended the fit after 1 of at most 10 round\(s\); the best one is kept")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_search_that_is_stopped_keeps_the_best_graph_so_far(X, ticking, n_jobs):
+    whole = quick_search(max_seconds=1e9).fit(X)
+    seconds, evidences = ticking.now, []
+    for share in (0.05, 0.2, 0.35):
+        limited = quick_search(max_seconds=share * seconds, n_jobs=n_jobs)
+        model = stopped(limited, X, "ended the search after . moves")
+        A = np.zeros((3, 3))
+        for move in model.history_:
+            A[move.cause, move.effect] = float(move.kind == "insert")
+            A[move.effect, move.cause] = float(move.kind == "reverse")
+        np.testing.assert_array_equal(A, model.adjacency_matrix_ != 0)
+        evidences.append(model.evidence_)
+    assert evidences == sorted(evidences)
+    assert evidences[0] < evidences[-1] <= whole.evidence_
+
+
+def evidence(values, **options):
+    given = {"hidden_units": 2, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "n_restarts": 1}
+    return FamilyEvidence(values, noise="gaussian", n_jobs=1, **{**given, **options})
+
+
+def test_few_rows_stand_for_all_where_there_is_no_fit_to_all():
+    values = np.ascontiguousarray(hetero_chain(np.random.default_rng(0), 4 * FEW_ROWS).T)
+    known = evidence(values)
+    rough = RoughEvidence(known)
+    family, other = (1, (0,)), (1, ())
+    exact = known([family])
+    assert rough([family]) == exact
+    assert rough.fits[family] is known.fits[family]
+    gain = np.diff(rough([family, other]))[0]
+    assert gain == pytest.approx(known([other])[0] - exact[0], rel=0.1)
+    assert np.diff(rough([family, other]))[0] == known([other])[0] - exact[0]
+
+
+def test_few_rows_are_of_those_that_count():
+    rows = np.zeros((3, 3 * FEW_ROWS), dtype=bool)
+    rows[0], rows[1, 5:25], rows[2, ::2] = True, True, True
+    part = evidence(np.zeros(rows.shape), rows=rows).on_few_rows(FEW_ROWS)
+    assert not (part.rows & ~rows).any()
+    assert part.rows.sum(axis=1).tolist() == [FEW_ROWS, 20, FEW_ROWS - FEW_ROWS // 4]
+
+
+@pytest.mark.parametrize("transform", ["none", "log"])
+def test_a_search_of_a_long_table_ends_with_a_whole_model(ticking, transform):
+    X = hetero_chain(np.random.default_rng(0), 2 * FEW_ROWS)
+    quick_search(max_seconds=1e9, column_transform=transform).fit(X)
+    seconds, edges = ticking.now, []
+    for share in (0.05, 0.2, 0.35):
+        model = stopped(quick_search(max_seconds=share * seconds, column_transform=transform), X)
+        worth = model.adjacency_matrix_[model.adjacency_matrix_ != 0]
+        assert (worth > 1.0).all()
+        assert np.isfinite(model.score(X))
+        edges.append(worth.size)
+    assert edges[0] < edges[-1]
+
+
+def test_no_restart_begins_when_time_is_over(X):
+    def fit(initial, callback, limits=(None, NO_TIME)):
+        started.append(initial)
+        clock = Clock(limits[initial])
+        return fit_two_phase(X.T, random_state=initial, max_rounds=3, callback=callback, clock=clock)
+
+    started = []
+    best = best_of_restarts(fit, [0, 1, 2], 1, lambda record: None)
+    assert started == [0, 1]
+    assert best.timed_out
+    assert not best.converged
+    assert len(best.history) > 1
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize("imputations", [1, 2])
+def test_imputations_end_in_time_and_keep_a_whole_fit(X, imputations, monkeypatch):
+    gappy = X.copy()
+    gappy[::7, 1] = np.nan
+    honest, clocks = HNMSearch._fit_table, []
+
+    def counted(self, table, interventions, clock):
+        if len(clocks) == imputations:
+            clock.max_seconds = NO_TIME
+        clocks.append(clock)
+        return honest(self, table, interventions, clock)
+
+    monkeypatch.setattr(HNMSearch, "_fit_table", counted)
+    match = rf"ended the fit after {imputations + 1} of 5 imputations"
+    model = stopped(quick_search(missing="impute", max_seconds=1e9), gappy, match)
+    assert len(clocks) == imputations + 1
+    assert model.timed_out_
+    assert model.history_  # not the fit without time
+
+
+def test_a_limit_on_the_command_line(tmp_path, capsys, X):
+    write_table(tmp_path / "data.csv", X, ["a", "b", "c"])
+    for method in ("icdh", "search"):
+        command = ["fit", str(tmp_path / "data.csv"), "--method", method, "--output", str(tmp_path / "graph.csv")]
+        assert cli.main([*command, "--max-seconds", "1e-9"]) == 0
+        assert "max_seconds=1e-09 ended" in capsys.readouterr().err
+        assert not read_graph(tmp_path / "graph.csv", ["a", "b", "c"])[0].any()
+
+
+def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
+    ticks = SimpleNamespace(now=0.0, monotonic=lambda: ticks.now)
+    monkeypatch.setattr(_clock, "time", ticks)
+    clock = Clock(100.0)
+    clock.begin("families", 8)
+    clock.part_done()
+    clock.part_done()
+    ticks.now = 10.0
+    assert clock.describe() == "families, 2 of 8, about 30 s, at most 90 s of the fit left"
+    clock.check()
+    ticks.now = 100.0
+    with pytest.raises(OutOfTime):
+        clock.check()
+    assert Clock().describe() == ""
+    signs = SignsOfLife("moves", 4)
+    signs.follow(clock)
+    signs()
+    assert signs._line(7.0) == (
+        "at work for 7 s, 1 moves so far, at most about 21 s left; "
+        "now families, 2 of 8, about 300 s, at most 0 s of the fit left"
+    )
+
+
+def test_a_clock_ends_at_the_same_time_on_another_machine(monkeypatch):
+    times = SimpleNamespace(uptime=1000.0, monotonic=lambda: times.uptime, time=lambda: 5e9 + times.uptime % 1000.0)
+    monkeypatch.setattr(_clock, "time", times)
+    clock = Clock(60.0)
+    times.uptime = 1010.0
+    text = pickle.dumps(clock)
+    times.uptime = 30.0  # twenty seconds later, where the clock began at another time
+    assert pickle.loads(text).left == pytest.approx(30.0)
+
+
+def test_callbacks_may_follow_the_clock(X):
+    class Follower:
+        def __init__(self):
+            self.clocks, self.tasks = [], set()
+
+        def follow(self, clock):
+            self.clocks.append(clock)
+
+        def __call__(self, record):
+            self.tasks.add(self.clocks[-1].task)
+
+    for make in (ICDH, quick_search):
+        follower = Follower()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            make(callback=follower).fit(X)
+        assert len(follower.clocks) == 1
+        assert follower.tasks - {""}
