@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parent.parent))
 from icdh import simulate
 from icdh.graphs import causal_order
 from icdh.metrics import shd
-from paper_reproduction.methods import METHODS, cam, carefl, estimate, gfbs, loci, us
+from paper_reproduction.methods import METHODS, cam, carefl, estimate, gfbs, host, loci, us
 from paper_reproduction.methods._additive import AdditiveModels
 from paper_reproduction.methods._location_scale import Objective, fit_location_scale
 
@@ -118,6 +118,16 @@ def test_host_takes_what_looks_normal_for_the_cause():
     np.testing.assert_array_equal(edges("HOST", X), BACKWARD)
 
 
+def test_host_judges_residuals_in_units_of_their_spread_around_their_mean():
+    """Given the first variable, the second is Gaussian of varying mean and spread, the third is a mixture."""
+    rng = rng_of(1)
+    a, e, f = rng.normal(size=(3, 1500))
+    b = a**2 + np.exp(0.8 * a) * e
+    X = np.column_stack([a, b, a + 2.0 * np.tanh(b) + 0.5 * f])
+    options = {"hidden_units": 10, "ridge": 1e-3, "max_iterations": 300}
+    assert host.layers_by_normality((X - X.mean(axis=0)) / X.std(axis=0), rng, options) == [[0], [1], [2]]
+
+
 @pytest.mark.parametrize("method", ["LOCI", "LOCI-M", "CAREFL"])
 def test_pair_methods_find_the_cause_on_either_side(method):
     X = pair(lambda x, e: x**2 + (0.3 + 0.5 * np.abs(x)) * e, seed=1)
@@ -201,6 +211,13 @@ def test_additive_regression_leaves_the_noise_and_p_values_are_uniform():
     assert models.p_values(2, [0, 1])[0] < 1e-10
     p = [AdditiveModels(rng.normal(size=(200, 2))).p_values(1, [0])[0] for _ in range(200)]
     assert 0.01 < np.mean(np.array(p) < 0.05) < 0.15
+
+
+def test_additive_regression_spends_few_degrees_of_freedom_on_noise():
+    """Generalised cross-validation smooths noise to about a line; splines without a penalty would spend nine."""
+    rng = rng_of()
+    explained = [1.0 - AdditiveModels(rng.normal(size=(300, 2))).residual_variance(1, [0]) for _ in range(60)]
+    assert 1.0 < 300 * np.mean(explained) < 4.0
 
 
 def test_additive_regression_agrees_with_pygam():
