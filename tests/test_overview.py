@@ -49,7 +49,7 @@ def test_probabilities_of_edges_are_shown(fitted):
     probability = np.zeros((3, 3))
     probability[0, 1], probability[1, 2] = 0.875, 1.0
     model = fitted.model_.with_edge_probability(probability)
-    head, columns, *edges = model.summary().splitlines()
+    _, columns, *edges = model.summary().splitlines()
     assert columns.split() == ["cause", "effect", "weight", "probability"]
     shown = {tuple(line.split()[:3:2]): line.split()[-1] for line in edges}
     assert shown[("a", "b")] == "0.88"

@@ -135,9 +135,7 @@ def test_a_loaded_model_reports_the_same(model, table, tmp_path):
 def test_saved_probabilities_are_in_the_report(model, table, path, tmp_path):
     model.save(tmp_path / "m.icdh", edge_probability=np.where(model.adjacency_matrix_ != 0, 0.75, 0.1))
     again = tmp_path / "r.html"
-    icdh.load(tmp_path / "m.icdh").report(
-        again, table, notes=["<i>note</i>"], command="icdh report", title="T<b>"
-    )
+    icdh.load(tmp_path / "m.icdh").report(again, table, notes=["<i>note</i>"], command="icdh report", title="T<b>")
     assert again.read_bytes() == path.read_bytes()
 
 
