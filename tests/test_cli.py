@@ -197,7 +197,7 @@ def _stop():
 def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeypatch):
     (tmp_path / "forbidden.csv").write_text("cause,effect\na,c\n")
     seen = []
-    monkeypatch.setattr(HNMSearch, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    monkeypatch.setattr(HNMSearch, "fit", lambda self, X, **options: seen.append(self.get_params()) or _stop())
     values = {
         "hidden_units": 3,
         "prior_precision": 0.25,
@@ -312,7 +312,7 @@ def test_without_matplotlib_the_extra_is_named(table, capsys, monkeypatch):
 
 
 def test_an_interrupt_is_one_line_and_exit_code_130(table, capsys, monkeypatch):
-    def interrupt(self, X):
+    def interrupt(self, X, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ICDH, "fit", interrupt)
