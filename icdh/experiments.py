@@ -111,8 +111,7 @@ class Design:
     @classmethod
     def _of_conditions(cls, interventions, table):
         labels, targets = interventions.conditions, interventions.targets
-        if len(labels) != table.n_observations:
-            raise ValueError(f"interventions has {len(labels)} conditions where X has {table.n_observations} rows")
+        _check_conditions(interventions, table)
         set_by_someone = np.zeros(table.values.shape, dtype=bool)
         present = list(dict.fromkeys(labels))
         rows = {condition: np.array([label == condition for label in labels]) for condition in present}
@@ -175,14 +174,37 @@ class Design:
         return {condition: adjacency[N + k, :N] for k, condition in enumerate(self.conditions)}
 
 
-def interventions_of_rows(interventions: Any, rows: np.ndarray) -> Any:
-    """Return interventions, in any form that `Design.of` takes, of some rows, given by a mask of shape (M,)."""
+def interventions_of_rows(interventions: Any, rows: np.ndarray, table: Table) -> Any:
+    """Return interventions, in any form that `Design.of` takes, of some rows of a table.
+
+    Parameters
+    ----------
+    interventions : None, array_like or Interventions
+        Of all rows.
+    rows : ndarray
+        A mask of shape (M,), or row numbers of any shape (K,).
+    table : Table
+        What the interventions belong to.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they do not fit the table.
+    """
     if interventions is None:
         return None
-    if isinstance(interventions, Interventions):
-        kept = [condition for condition, keep in zip(interventions.conditions, rows, strict=True) if keep]
-        return Interventions(kept, interventions.targets)
-    return np.asarray(interventions)[rows]
+    if not isinstance(interventions, Interventions):
+        return _checked_mask(interventions, table)[:, rows].T
+    _check_conditions(interventions, table)
+    kept = np.arange(table.n_observations)[rows]
+    return Interventions([interventions.conditions[row] for row in kept], interventions.targets)
+
+
+def _check_conditions(interventions, table):
+    """Raise ValueError unless there is a condition for every row."""
+    given, needed = len(interventions.conditions), table.n_observations
+    if given != needed:
+        raise ValueError(f"interventions has {given} conditions where X has {needed} rows")
 
 
 def _checked_mask(interventions: ArrayLike | None, table: Table) -> np.ndarray:

@@ -158,7 +158,7 @@ def _fixed_result(Z, **arguments):
 def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypatch):
     (tmp_path / "forbidden.csv").write_text("cause,effect\na,c\n")
     seen = []
-    monkeypatch.setattr(ICDH, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    monkeypatch.setattr(ICDH, "fit", lambda self, X, **options: seen.append(self.get_params()) or _stop())
     values = {
         "hidden_units": 3,
         "l1": 0.5,
@@ -197,7 +197,7 @@ def _stop():
 def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeypatch):
     (tmp_path / "forbidden.csv").write_text("cause,effect\na,c\n")
     seen = []
-    monkeypatch.setattr(HNMSearch, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    monkeypatch.setattr(HNMSearch, "fit", lambda self, X, **options: seen.append(self.get_params()) or _stop())
     values = {
         "hidden_units": 3,
         "prior_precision": 0.25,
@@ -241,7 +241,7 @@ def test_an_option_of_the_other_method_is_refused(table, capsys):
 
 def test_options_have_the_defaults_of_the_estimator(table, monkeypatch):
     seen = []
-    monkeypatch.setattr(ICDH, "fit", lambda self, X: seen.append(self.get_params()) or _stop())
+    monkeypatch.setattr(ICDH, "fit", lambda self, X, **options: seen.append(self.get_params()) or _stop())
     assert fit(table) == 2
     assert seen[0] == {**ICDH().get_params(), "random_state": 0}
 
@@ -312,7 +312,7 @@ def test_without_matplotlib_the_extra_is_named(table, capsys, monkeypatch):
 
 
 def test_an_interrupt_is_one_line_and_exit_code_130(table, capsys, monkeypatch):
-    def interrupt(self, X):
+    def interrupt(self, X, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ICDH, "fit", interrupt)

@@ -193,7 +193,7 @@ def test_a_picture_that_cannot_be_written_costs_nothing_else(table, capsys):
 
 
 def test_outputs_are_looked_at_before_the_fit(table, capsys, monkeypatch):
-    monkeypatch.setattr(ICDH, "fit", lambda self, X: pytest.fail("fitted"))
+    monkeypatch.setattr(ICDH, "fit", lambda self, X, **options: pytest.fail("fitted"))
     assert icdh("fit", table, "--output", "n" * 300 + ".csv") == 2
     assert "File name too long" in one_line(capsys)
     assert icdh("fit", table, "--output", "/proc/self/graph.csv") == 2
@@ -340,7 +340,7 @@ def test_an_interrupt_at_any_time_is_no_traceback(table, delay):
     ],
 )
 def test_whatever_goes_wrong_is_one_line_and_with_debug_also_a_traceback(table, error, code, line, capsys, monkeypatch):
-    def fail(self, X):
+    def fail(self, X, **options):
         raise error
 
     monkeypatch.setattr(ICDH, "fit", fail)

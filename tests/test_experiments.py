@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from icdh import ICDH, DataWarning, HNMSearch, Interventions, Shift, simulate
+from icdh import ICDH, DataWarning, HNMSearch, Interventions, Shift, bootstrap, posterior, refits, simulate
 from icdh.experiments import Design
 from icdh.files import LabelledTable
 from icdh.knowledge.rules import EdgeRules
@@ -137,8 +137,53 @@ def test_design(experiment):
     ],
 )
 def test_what_does_not_fit_the_table(experiment, interventions, error, message):
+    table, _, _ = experiment
     with pytest.raises(error, match=message):
-        HNMSearch().fit(experiment[0], interventions=interventions)
+        HNMSearch().fit(table, interventions=interventions)
+    with pytest.raises(error, match=message):
+        bootstrap(HNMSearch(), table, 1, interventions=interventions)
+    gaps = table.values.copy()
+    gaps[0, 0] = np.nan
+    with pytest.raises(error, match=message):
+        HNMSearch(missing="drop").fit(LabelledTable(gaps, table.columns), interventions=interventions)
+
+
+@pytest.mark.parametrize("sampling", ["bootstrap", "subsample"])
+def test_resampled_rows_keep_their_conditions(experiment, sampling):
+    """The direction of a -> b rests on which rows were set: drawn apart from them, it would be lost."""
+    table, conditions, mask = experiment
+    labelled = Interventions(conditions, {"none": [], "set b": ["b"]})
+    options = {"sampling": sampling, "random_state": 1}
+    by_mask, by_label = (
+        bootstrap(ESTIMATORS["search"], table, 4, interventions=given, **options) for given in (mask, labelled)
+    )
+    assert_array_equal(by_mask.graphs, by_label.graphs)
+    assert by_mask.edge_probability[0, 1] == by_mask.edge_probability[1, 2] == 1.0
+    models = refits(ESTIMATORS["search"], table, 4, interventions=labelled, **options)
+    assert_array_equal(by_mask.graphs, [model.adjacency != 0 for model in models])
+    assert models[0].names == ["a", "b", "c"]
+    assert bootstrap(ESTIMATORS["search"], table, 4, **options).edge_probability[0, 1] < 1.0
+
+
+def test_a_checkpoint_belongs_to_its_interventions(experiment, tmp_path):
+    table, _, mask = experiment
+    options = {"checkpoint": tmp_path / "c.jsonl"}
+    bootstrap(ESTIMATORS["search"], table, 1, interventions=mask, **options)
+    with pytest.raises(ValueError, match="checkpoint of other data"):
+        bootstrap(ESTIMATORS["search"], table, 1, **options)
+
+
+def test_the_posterior_knows_of_experiments(experiment):
+    table, _, mask = experiment
+    with_them = posterior(clone(ESTIMATORS["search"]).fit(table, interventions=mask)).edge_probability
+    without = posterior(clone(ESTIMATORS["search"]).fit(table)).edge_probability
+    assert with_them[0, 1] > 0.95 > without[0, 1]
+
+
+def test_names_in_knowledge_and_kinds_hold_in_resamples(experiment):
+    table, _, _ = experiment
+    estimator = clone(ESTIMATORS["search"]).set_params(knowledge={"roots": ["c"]}, kinds={"a": "continuous"})
+    assert not bootstrap(estimator, table, 2).edge_probability[:, 2].any()
 
 
 def test_malformed_interventions():

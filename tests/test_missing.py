@@ -8,7 +8,7 @@ from helpers import hetero_chain
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from icdh import ICDH, DataWarning, HNMSearch, Interventions
+from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
 from icdh.files import LabelledTable
 from icdh.missing import neighbours_values
 from icdh.model.gaps import draw_gaps
@@ -101,6 +101,7 @@ def test_imputation_finds_what_the_complete_table_shows(X):
     assert model.predict(X).shape == X.shape
     model.set_params(missing="error").fit(X)
     assert not hasattr(model, "edge_probability_")
+    assert not hasattr(model, "imputations_")
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
@@ -181,3 +182,46 @@ def test_draws_follow_the_conditional_of_a_linear_model():
 def test_bad_parameters(parameters, X):
     with pytest.raises(ValueError, match=next(iter(parameters))):
         HNMSearch(**parameters).fit(X)
+
+
+@pytest.fixture(scope="module")
+def imputed():
+    """A search on a table whose second edge is in doubt, with gaps."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=80)
+    table = np.column_stack([x, np.tanh(2 * x) + 0.2 * rng.normal(size=80), 0.3 * x + rng.normal(size=80)])
+    return clone(ESTIMATORS["search"]).set_params(missing="impute", n_imputations=4).fit(gappy(table, 0.3))
+
+
+def test_every_imputation_is_a_fit_of_its_own(imputed):
+    assert len(imputed.imputations_) == 3
+    graphs = np.array([fit.adjacency_matrix_ != 0 for fit in imputed.imputations_])
+    assert_array_equal(imputed.edge_probability_, graphs.mean(axis=0))
+    assert_array_equal(imputed.model_.edge_probability, imputed.edge_probability_)
+    assert not any(hasattr(fit, "imputations_") for fit in imputed.imputations_)
+    models = [fit.model_ for fit in imputed.imputations_]
+    band = imputed.average_effect("x0", "x1", [1.0], models=models, n_samples=500)
+    assert band.lower < band.upper
+
+
+def test_the_posterior_averages_over_imputations(imputed):
+    """The probability of an edge is the mean of those that each imputation alone gives."""
+    whole = posterior(imputed, n_samples=500)
+    parts = [posterior(fit, n_samples=500) for fit in imputed.imputations_]
+    expected = np.mean([part.edge_probability for part in parts], axis=0)
+    assert_allclose(whole.edge_probability, expected, atol=1e-12)
+    assert not np.allclose(expected, parts[0].edge_probability, atol=1e-3)
+    assert whole.weights.sum() == pytest.approx(1.0)
+    assert len(np.unique(whole.graphs, axis=0)) == len(whole.graphs)
+    assert whole.best is None
+
+
+@pytest.mark.parametrize("missing", ["drop", "impute"])
+def test_resamples_of_a_table_with_gaps(missing, X):
+    table = gappy(X, 0.1)
+    estimator = clone(ESTIMATORS["search"]).set_params(missing=missing, n_imputations=2)
+    ensemble = bootstrap(estimator, table, 3)
+    assert ensemble.edge_probability[0, 1] == ensemble.edge_probability[1, 2] == 1.0
+    assert_array_equal(ensemble.graphs, [model.adjacency != 0 for model in refits(estimator, table, 3)])
+    with pytest.raises(ValueError, match=r"gaps \(NaN\)"):
+        bootstrap(clone(ESTIMATORS["search"]), table, 3)

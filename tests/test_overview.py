@@ -43,3 +43,31 @@ def test_plot_draws_the_graph(fitted):
 def test_before_fit_there_is_nothing_to_show(ask):
     with pytest.raises(NotFittedError):
         ask(HNMSearch())
+
+
+def test_probabilities_of_edges_are_shown(fitted):
+    probability = np.zeros((3, 3))
+    probability[0, 1], probability[1, 2] = 0.875, 1.0
+    model = fitted.model_.with_edge_probability(probability)
+    _, columns, *edges = model.summary().splitlines()
+    assert columns.split() == ["cause", "effect", "weight", "probability"]
+    shown = {tuple(line.split()[:3:2]): line.split()[-1] for line in edges}
+    assert shown[("a", "b")] == "0.88"
+    assert shown[("b", "c")] == "1.00"
+    assert "<td>0.88</td>" in model._repr_html_()
+    assert "probability" not in fitted.summary()
+
+
+@pytest.mark.parametrize(
+    ("probability", "error", "message"),
+    [
+        (np.zeros((2, 2)), ValueError, r"must have shape \(3, 3\)"),
+        (np.full((3, 3), 1.5), ValueError, "from 0 to 1"),
+        (np.full((3, 3), np.nan), ValueError, "from 0 to 1"),
+        (np.full((3, 3), "often"), TypeError, "edge_probability has type"),
+    ],
+)
+def test_what_is_no_probability_is_refused(fitted, probability, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        fitted.save(tmp_path / "m.icdh", edge_probability=probability)
+    assert not list(tmp_path.iterdir())

@@ -65,6 +65,22 @@ def test_reading_and_writing_again_gives_the_same_file(fit, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_probabilities_of_edges_are_kept(small, tmp_path):
+    """And a file that says nothing of them, as older ones, has none."""
+    model, older, _ = small
+    probability = np.array([[0.0, 0.7], [0.1, 0.0]])
+    model.save(tmp_path / "m.icdh", edge_probability=probability)
+    again = icdh.load(tmp_path / "m.icdh")
+    np.testing.assert_array_equal(again.edge_probability, probability)
+    assert icdh.load(older).edge_probability is None
+    silent = rewritten(tmp_path / "n.icdh", older, lambda c: {k: v for k, v in c.items() if k != "edge_probability"})
+    assert icdh.load(silent).edge_probability is None
+    loud = rewritten(tmp_path / "o.icdh", older, lambda c: c | {"edge_probability": c["adjacency"]})
+    assert model.adjacency.max() > 1.0
+    with pytest.raises(ValueError, match="does not hold probabilities"):
+        icdh.load(loud)
+
+
 def test_arrays_give_arrays_after_reading(small):
     model, path, _ = small
     assert isinstance(icdh.load(path).sample(3, 0), np.ndarray)

@@ -132,6 +132,13 @@ def test_a_loaded_model_reports_the_same(model, table, tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+def test_saved_probabilities_are_in_the_report(model, table, path, tmp_path):
+    model.save(tmp_path / "m.icdh", edge_probability=np.where(model.adjacency_matrix_ != 0, 0.75, 0.1))
+    again = tmp_path / "r.html"
+    icdh.load(tmp_path / "m.icdh").report(again, table, notes=["<i>note</i>"], command="icdh report", title="T<b>")
+    assert again.read_bytes() == path.read_bytes()
+
+
 def test_a_graph_without_edges_has_a_page(tmp_path):
     X = np.random.default_rng(0).normal(size=(60, 3))
     HNMSearch(edge_penalty=1e6).fit(X).report(tmp_path / "r.html", X)

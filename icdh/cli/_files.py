@@ -1,11 +1,12 @@
 """The files that a command reads and writes: looked at before any work is spent, so that none is lost."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Mapping
 
 from icdh.cli._messages import report
-from icdh.files import check_writable
+from icdh.files import check_writable, label_of
 
 STANDARD_INPUT = "-"
 
@@ -13,6 +14,25 @@ STANDARD_INPUT = "-"
 def source(path: str):
     """Return what to read from: the standard input if the path is "-"."""
     return sys.stdin.buffer if path == STANDARD_INPUT else path
+
+
+class Content(io.BytesIO):
+    """What a file holds, under its name."""
+
+    def __init__(self, name: str, data: bytes):
+        super().__init__(data)
+        self.name = name
+
+
+def twice(path: str) -> tuple:
+    """Return two sources with the content of a path: the standard input, and pipes, can be read but once."""
+    if os.path.isfile(path):
+        return path, path
+    data = source(path)
+    if data is path:
+        with open(path, "rb") as file:
+            return tuple(Content(path, content) for content in [file.read()] * 2)
+    return tuple(Content(label_of(data), content) for content in [data.read()] * 2)
 
 
 def check_files(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:

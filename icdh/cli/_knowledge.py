@@ -2,6 +2,7 @@
 
 import argparse
 
+from icdh.cli._experiments import names_in
 from icdh.knowledge import Knowledge
 
 
@@ -43,9 +44,7 @@ def _edge(text):
 
 def _tiers(text):
     """Return groups that semicolons separate; names in them are separated by commas if there are any, else spaces."""
-    groups = [
-        [name.strip() for name in (group.split(",") if "," in group else group.split())] for group in text.split(";")
-    ]
+    groups = [names_in(group) for group in text.split(";")]
     if not all(group and all(group) for group in groups):
         raise argparse.ArgumentTypeError(f"tiers are given as 'A B; C'; got {text!r}")
     return groups

@@ -2,12 +2,13 @@
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from icdh.cli._files import source
+from icdh.cli._files import source, twice
 from icdh.cli._messages import report
-from icdh.files import LabelledTable, read_table
+from icdh.files import LabelledTable, read_labels, read_table
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 TABLE_HELP = "table of numbers as text (CSV, TSV, ..., or packed by gzip), observations in rows; - is standard input"
@@ -50,17 +51,39 @@ def add_column_options(parser, *, missing: Sequence[str], columns: bool = True) 
     )
 
 
-def read(args: argparse.Namespace, columns: Sequence[str] | None = None) -> LabelledTable:
-    """Return the table that the arguments describe, its columns named x0, x1, ... if the file does not name them."""
-    drop = [*getattr(args, "drop", ()), *filter(None, [getattr(args, "id_column", None)])]
+def read_with_conditions(args: argparse.Namespace) -> tuple[LabelledTable, list[str] | None]:
+    """Return the table that the arguments describe, as `read`, and the condition of every row, None without any."""
+    if args.condition_column is None:
+        return read(args), None
+    first, second = twice(args.data)
+    return read(args, data=first), read_labels(second, args.condition_column, **_format(args))
+
+
+def _format(args):
+    """Return how the file is written, as readers take it."""
+    delimiter = DELIMITERS.get(args.delimiter, args.delimiter)
+    return {"header": args.header, "delimiter": delimiter, "decimal": args.decimal, "encoding": args.encoding}
+
+
+def read(args: argparse.Namespace, columns: Sequence[str] | None = None, data: Any = None) -> LabelledTable:
+    """Return the table that the arguments describe, its columns named x0, x1, ... if the file does not name them.
+
+    Parameters
+    ----------
+    args : Namespace
+        The options.
+    columns : sequence of str, optional
+        The columns to read, in place of those that the options name.
+    data : path or binary file, optional
+        What to read, in place of what the options name.
+    """
+    roles = (getattr(args, role, None) for role in ("id_column", "condition_column"))
+    drop = [*getattr(args, "drop", ()), *filter(None, roles)]
     dates, missing = getattr(args, "dates", ()), getattr(args, "missing", "error")
     columns = columns or getattr(args, "columns", None)
     values, names = read_table(
-        source(args.data),
-        header=args.header,
-        delimiter=DELIMITERS.get(args.delimiter, args.delimiter),
-        decimal=args.decimal,
-        encoding=args.encoding,
+        source(args.data) if data is None else data,
+        **_format(args),
         columns=columns and [column for column in columns if column not in drop],
         drop=drop,
         dates=dates,

@@ -28,7 +28,7 @@ def add_uncertainty_options(parser) -> None:
     group.add_argument("--probabilities", metavar="FILE", help="write the probabilities of all edges as a table (.csv)")
 
 
-def ensemble_of(args: argparse.Namespace, model, table) -> tuple:
+def ensemble_of(args: argparse.Namespace, model, table, interventions) -> tuple:
     """Return the ensemble that was asked for, or None, and what went wrong, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
@@ -36,7 +36,7 @@ def ensemble_of(args: argparse.Namespace, model, table) -> tuple:
     if model.interrupted_:
         return None, None
     try:
-        return _ensemble(args, model, table), None
+        return _ensemble(args, model, table, interventions), None
     except (KeyboardInterrupt, Exception) as error:
         return None, error
 
@@ -51,7 +51,7 @@ def exit_code(model, failure: BaseException | None) -> int:
     return INTERRUPTED if model.interrupted_ else SUCCESS
 
 
-def _ensemble(args, model, table):
+def _ensemble(args, model, table, interventions):
     if args.bootstrap is not None:
         from icdh.uncertainty import bootstrap
 
@@ -60,6 +60,7 @@ def _ensemble(args, model, table):
                 model,
                 table,
                 args.bootstrap,
+                interventions=interventions,
                 sampling=args.sampling,
                 n_jobs=model.n_jobs,
                 random_state=args.seed,

@@ -33,6 +33,9 @@ def _add_sachs(names):
     parser = names.add_parser("sachs", help=DESCRIPTIONS["sachs"], formatter_class=HelpFormatter)
     parser.add_argument("data", help="file to write the observations to: .csv or .tsv")
     parser.add_argument("truth", nargs="?", help="file to write the graph to: .csv matrix, .tsv edge list, .json, .dot")
+    parser.add_argument(
+        "--experiments", action="store_true", help="all 7466 cells, with the column condition: which of nine"
+    )
     parser.add_argument("--log", action="store_true", help="take logarithms")
     parser.add_argument("--standardize", action="store_true", help="give every column mean 0 and standard deviation 1")
     parser.set_defaults(run=export_sachs)
@@ -58,13 +61,19 @@ def run(args: argparse.Namespace) -> int:
 
 def export_sachs(args: argparse.Namespace) -> int:
     """Write the observations, and the graph if asked for."""
+    import numpy as np
+
     from icdh.datasets import load_sachs
 
     check_files({}, {"the table": args.data, "the graph": args.truth})
     if args.truth:
         graph_writer(args.truth)
-    sachs = load_sachs(log=args.log, standardize=args.standardize)
-    write_table(args.data, sachs.data, sachs.feature_names)
+    sachs = load_sachs(experiments=args.experiments, log=args.log, standardize=args.standardize)
+    values, names = sachs.data, sachs.feature_names
+    if args.experiments:
+        conditions = np.array(sachs.interventions.conditions, dtype=object)
+        values, names = np.column_stack([values.astype(object), conditions]), [*names, "condition"]
+    write_table(args.data, values, names)
     if args.truth:
         write_graph(args.truth, sachs.adjacency, sachs.feature_names)
     return 0

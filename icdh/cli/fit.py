@@ -1,17 +1,25 @@
 """``icdh fit``: learn a graph from a table, print it, write it, draw it."""
 
 import argparse
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from icdh._labels import printable
+from icdh.cli._experiments import (
+    add_experiment_options,
+    check_experiment_options,
+    interventions_of,
+    target_lines,
+    targets_file,
+)
 from icdh.cli._files import check_files, source, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._progress import watched
-from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read
+from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read_with_conditions
 from icdh.cli._uncertainty import (
     add_uncertainty_options,
     check,
@@ -27,7 +35,7 @@ from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
 from icdh.table import SCALINGS
 
-DATASETS = ("sachs",)
+DATASETS = ("sachs", "sachs-experiments")
 FAINTEST = 0.02  # the probability that an edge is drawn with at the least
 METHODS = {"icdh": ICDH, "search": HNMSearch}
 
@@ -56,6 +64,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--dataset", choices=DATASETS, help="a data set of the package, in place of a file")
     add_format_options(group)
     add_column_options(group, missing=MISSING)
+    add_experiment_options(parser.add_argument_group("experiments"))
 
 
 def add_estimator_options(parser: argparse.ArgumentParser) -> None:
@@ -145,18 +154,19 @@ def run(args: argparse.Namespace) -> int:
     """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
     check(args)
     _check_files(args)
-    table, truth = read_input(args)
+    table, truth, interventions = read_input(args)
     names = table.columns
     if args.truth:
         truth, _ = read_graph(source(args.truth), names)
-    model = learned(args, estimator_of(args, names), table)
-    ensemble, failure = ensemble_of(args, model, table)
+    model = learned(args, estimator_of(args, names), table, interventions)
+    ensemble, failure = ensemble_of(args, model, table, interventions)
     complete = _write(args, model.adjacency_matrix_, names, ensemble)
     if args.save:
-        complete &= succeeds(model.save, args.save)
+        probability = None if ensemble is None else ensemble.edge_probability
+        complete &= succeeds(partial(model.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        print(summary(model, len(table.values)))
+        print(summary(model, len(table.values)), *target_lines(model), sep="\n")
         if ensemble is not None:
             print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
         if truth is not None:
@@ -167,7 +177,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_files(args):
     """Complain about what cannot be written before the fit, not after it."""
     read = {"the table": args.data, "--truth": args.truth, "--forbidden-edges": getattr(args, "forbidden_edges", None)}
-    read["--knowledge"] = args.knowledge
+    read |= {"--knowledge": args.knowledge, "--targets": targets_file(args)}
     written = {"--output": args.output, "--save": args.save, "--plot": args.plot, "--probabilities": args.probabilities}
     check_files(read, {**written, "--checkpoint": args.checkpoint})
     if args.output:
@@ -179,13 +189,15 @@ def _check_files(args):
 
 
 def read_input(args: argparse.Namespace):
-    """Return the labelled table, and the true graph or None."""
+    """Return the labelled table, the true graph or None, and what was done to the rows or None."""
+    check_experiment_options(args)
     if args.dataset:
         from icdh.datasets import load_sachs
 
-        sachs = load_sachs()
-        return sachs.table, sachs.adjacency
-    return read(args), None
+        sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
+        return sachs.table, sachs.adjacency, sachs.interventions
+    table, conditions = read_with_conditions(args)
+    return table, None, interventions_of(args, conditions)
 
 
 def _write(args, dag, names, ensemble):
@@ -223,11 +235,12 @@ def estimator_of(args: argparse.Namespace, names: list):
     return METHODS[args.method](**given, random_state=args.seed)
 
 
-def learned(args: argparse.Namespace, estimator: Any, table: Any):
+def learned(args: argparse.Namespace, estimator: Any, table: Any, interventions: Any):
     """Return the estimator after its fit, which a bar or lines accompany."""
     what, total = ("moves", None) if isinstance(estimator, HNMSearch) else ("rounds", estimator.max_rounds)
     with watched(args, what, total and total * estimator.n_restarts) as callback:
-        return estimator.set_params(callback=callback).fit(table).set_params(callback=None)
+        estimator.set_params(callback=callback).fit(table, interventions=interventions)
+    return estimator.set_params(callback=None)
 
 
 def summary(model: Any, observations: int) -> str:

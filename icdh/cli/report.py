@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from icdh.cli._experiments import target_lines, targets_file
 from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options
@@ -55,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     check(args)
     output = args.output or _usual_output(args)
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
+    inputs["--targets"] = targets_file(args)
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
-    table, _ = read_input(args)
-    model, notes = _loaded(args) if args.model else _learned(args, table)
-    ensemble, failure = (None, None) if args.model else ensemble_of(args, model, table)
+    table, _, interventions = read_input(args)
+    model, notes = _loaded(args) if args.model else _learned(args, table, interventions)
+    ensemble, failure = (None, None) if args.model else ensemble_of(args, model, table, interventions)
     write = partial(
         model.report,
         output,
@@ -92,11 +94,11 @@ def _loaded(args):
     return load(args.model), []
 
 
-def _learned(args, table):
+def _learned(args, table, interventions):
     """Return the fitted estimator and what it warned of, which is said at once as well."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = learned(args, estimator_of(args, table.columns), table)
+        model = learned(args, estimator_of(args, table.columns), table, interventions)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return model, [str(warning.message) for warning in caught]
+    return model, [*(str(warning.message) for warning in caught), *target_lines(model)]

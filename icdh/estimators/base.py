@@ -29,6 +29,8 @@ from icdh.table import Table
 
 logger = logging.getLogger("icdh")
 
+OF_IMPUTATIONS = ("edge_probability_", "imputations_")
+
 
 class Parameters:
     """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
@@ -202,9 +204,14 @@ class CausalGraphEstimator(Parameters):
             )
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
-            table, interventions = table.of_rows(rows), interventions_of_rows(interventions, rows)
+            table, interventions = table.of_rows(rows), interventions_of_rows(interventions, rows, table)
         self._fit_table(table, interventions, clock)
-        vars(self).pop("edge_probability_", None)
+        return self._without_imputations()
+
+    def _without_imputations(self):
+        """Drop what a fit to imputed tables left behind, and return self."""
+        for name in OF_IMPUTATIONS:
+            vars(self).pop(name, None)
         return self
 
     def _fit_imputed(self, table, interventions, clock):
@@ -215,14 +222,19 @@ class CausalGraphEstimator(Parameters):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 self._fit_table(completed, interventions, clock)
-            fits.append(dict(vars(self)))
+            fits.append(copy(self)._without_imputations())
             completed = redrawn(self.model_, completed, table.gaps, rng)
-        whole = [fit for fit in fits[1:] if not fit["timed_out_"]] or fits[:1]
-        graphs = np.array([fit["adjacency_matrix_"] != 0 for fit in whole])
+        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[:1]  # the first guesses came from no model
+        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in whole])
         probability = graphs.mean(axis=0)
-        typical = int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))
+        typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
         cut = len(fits) < self.n_imputations and not self.interrupted_
-        self.__dict__ = whole[typical] | {"edge_probability_": probability, "timed_out_": cut or self.timed_out_}
+        self.__dict__ = vars(typical) | {
+            "edge_probability_": probability,
+            "imputations_": whole,
+            "model_": replace(typical.model_, edge_probability=probability),
+            "timed_out_": cut or self.timed_out_,
+        }
         for warning in caught:
             if not (cut and warning.category is ConvergenceWarning):
                 warnings.warn(warning.message, warning.category, stacklevel=4)

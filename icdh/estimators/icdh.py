@@ -123,6 +123,9 @@ class ICDH(CausalGraphEstimator):
         mean in the distribution of the effect.
     edge_probability_ : ndarray, shape (N, N)
         In which share of the imputations i -> j was found; present only after ``missing="impute"`` met gaps.
+    imputations_ : list of ICDH
+        The fits that the share is of, one an imputation; present likewise. `icdh.posterior` averages over them, and
+        ``average_effect(..., models=[fit.model_ for fit in imputations_])`` takes its band from them.
     n_features_in_ : int
         N.
     feature_names_in_ : ndarray of str, shape (N,)

@@ -2,7 +2,7 @@
 
 from icdh.files.atomic import check_writable, replace_on_success
 from icdh.files.graphs import graph_from_text, graph_writer, read_graph, write_graph
-from icdh.files.tables import LabelledTable, read_table, write_table
+from icdh.files.tables import LabelledTable, read_labels, read_table, write_table
 from icdh.files.text import label_of, read_text
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "graph_writer",
     "label_of",
     "read_graph",
+    "read_labels",
     "read_table",
     "read_text",
     "replace_on_success",

@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from icdh._labels import default_names
 from icdh.exceptions import DataWarning, import_extra
 from icdh.files.atomic import replace_on_success
 from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
@@ -98,16 +99,10 @@ def read_table(
     DataWarning
         If the first line holds whole numbers that may well be names, such as years.
     """
-    if str(path).lower().endswith(".parquet"):
+    if _is_parquet(path):
         return read_parquet(path, columns=columns, drop=drop, dates=dates)
-    name, rows = _rows(path, delimiter, decimal, encoding)
-    head = list(islice(rows, 2))
-    if not head:
-        raise ValueError(f"{name} is empty; it must hold a table of numbers")
-    top = head[0][1]
-    named = _is_header(top, head[-1][1]) if header is None else header
-    labels = [name_of(cell) for cell in top] if named else None
-    known = labels or [f"x{k}" for k in range(len(top))]
+    name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
+    known = labels or default_names(len(top))
     if columns is None and drop:
         columns = [column for column in known if column not in drop]
     for column in (*drop, *dates):
@@ -115,10 +110,73 @@ def read_table(
     wanted = _wanted(name, top, labels, columns)
     plain = number_or_gap if gaps else number
     readers = [date_or_gap if known[k] in dates else plain for k in wanted]
-    values = _values(name, chain(head[named:], rows), len(top), wanted, readers, labels, decimal)
-    if header is None and not named:
+    values = _values(name, rows, len(top), wanted, readers, labels, decimal)
+    if header is None and labels is None:
         _warn_about_numbers_that_may_be_names(name, [top[k] for k in wanted], values)
-    return LabelledTable(values, [labels[k] for k in wanted] if named else columns and list(columns))
+    return LabelledTable(values, columns and list(columns) if labels is None else [labels[k] for k in wanted])
+
+
+def read_labels(
+    path: str | os.PathLike | BinaryIO,
+    column: str,
+    *,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    encoding: str | None = None,
+) -> list[str]:
+    """Read one column of a table as text, such as the condition of every row.
+
+    Parameters
+    ----------
+    path, header, delimiter, decimal, encoding
+        As of `read_table`.
+    column : str
+        The column.
+
+    Returns
+    -------
+    list of str
+        One label a row, as it stands in the file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is no table, there is no such column, or a row has no label; the message gives the line.
+    """
+    if _is_parquet(path):
+        table = import_extra("pyarrow.parquet", "parquet").read_table(path)
+        check_column(str(path), column, table.column_names)
+        labels = enumerate(table[column].to_pylist(), start=1)
+        return [_stated(path, f"row {row}", column, "" if cell is None else str(cell)) for row, cell in labels]
+    name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
+    known = labels or default_names(len(top))
+    check_column(name, column, known)
+    at = known.index(column)
+    return [_stated(name, f"line {line}", column, row[at] if at < len(row) else "") for line, row in rows]
+
+
+def _stated(name, place, column, cell):
+    if not cell:
+        raise ValueError(f"{name}, {place}: column {column!r} says nothing; fill the cell or delete the row")
+    return str(cell)
+
+
+def _is_parquet(path):
+    return str(path).lower().endswith(".parquet")
+
+
+def _head_and_rows(path, header, delimiter, decimal, encoding):
+    """Return the name of a file, the cells of its first row, the labels in them or None, and the rows of values."""
+    name, rows = _rows(path, delimiter, decimal, encoding)
+    head = list(islice(rows, 2))
+    if not head:
+        raise ValueError(f"{name} is empty; it must hold a table of numbers")
+    top = head[0][1]
+    named = _is_header(top, head[-1][1]) if header is None else header
+    return name, top, [name_of(cell) for cell in top] if named else None, chain(head[named:], rows)
 
 
 def _rows(source, delimiter, decimal, encoding):
@@ -150,7 +208,7 @@ def _wanted(name, top, labels, columns):
         if labels is not None:
             check_header(name, top)
         return list(range(len(top)))
-    known = labels or [f"x{k}" for k in range(len(top))]
+    known = labels or default_names(len(top))
     for column in columns:
         check_column(name, column, known)
     return [known.index(column) for column in columns]

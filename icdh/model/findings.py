@@ -28,7 +28,6 @@ def findings(
     model: Any,
     X: Any = None,
     *,
-    edge_probability: np.ndarray | None = None,
     notes: Sequence[str] = (),
     command: str = "",
     title: str = "",
@@ -39,7 +38,7 @@ def findings(
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if scaled is None else scaled
     residuals = None if scaled is None else model.standardised_residuals(scaled)
     checks = None if residuals is None else _checks(model, scaled, residuals)
-    edges = _edges(model, names, rows, edge_probability)
+    edges = _edges(model, names, rows)
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -50,7 +49,7 @@ def findings(
         "graph": _graph(model, names),
         "edges": edges,
         "n_curves": min(len(edges), MOST_CURVES),
-        "has_probability": edge_probability is not None,
+        "has_probability": model.edge_probability is not None,
         "checks": checks,
         "effects": [effect._asdict() for effect in total_effects(model)[:MOST_EFFECTS]],
         "assumptions": _assumptions(model, names, X, scaled, residuals, checks),
@@ -93,7 +92,8 @@ def _graph(model, names):
     return found
 
 
-def _edges(model, names, rows, probability):
+def _edges(model, names, rows):
+    probability = model.edge_probability
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST_ROWS)).astype(int)]
     return [
         {

@@ -23,22 +23,39 @@ def weight_unit(model: Any) -> str:
 
 def summary(model: Any) -> str:
     """Return the model as text."""
-    edges = graphs.edge_list(model.adjacency, [str(name) for name in model.names])
-    width = max((len(name) for edge in edges for name in edge[:2]), default=0)
-    lines = [f"{edge.cause:>{width}} -> {edge.effect:<{width}}  {edge.weight:.3g}" for edge in edges[:MOST_EDGES]]
-    more = [f"and {len(edges) - MOST_EDGES} weaker edges"] if len(edges) > MOST_EDGES else []
-    heading = [f"{'cause':>{width}}    {'effect':<{width}}  {weight_unit(model)}"] if edges else []
-    return "\n".join([headline(model), *heading, *lines, *more])
+    heading, rows, weaker = _edges(model)
+    wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+    lines = [_line(row, "->", wide) for row in rows]
+    return "\n".join([headline(model), *([_line(heading, "  ", wide)] if rows else []), *lines, *weaker])
 
 
 def as_html(model: Any) -> str:
     """Return the model as a piece of HTML, text escaped."""
-    edges = graphs.edge_list(model.adjacency, [str(name) for name in model.names])
-    rows = "".join(
-        f"<tr><td>{escape(edge.cause)}</td><td>{escape(edge.effect)}</td><td>{edge.weight:.3g}</td></tr>"
-        for edge in edges[:MOST_EDGES]
+    heading, rows, weaker = _edges(model)
+    head, *body = (
+        "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in row) + "</tr>"
+        for cell, row in (("th", heading), *(("td", row) for row in rows))
     )
-    more = f"<p>and {len(edges) - MOST_EDGES} weaker edges</p>" if len(edges) > MOST_EDGES else ""
-    heading = f"<tr><th>cause</th><th>effect</th><th>{weight_unit(model)}</th></tr>"
-    table = f"<table><thead>{heading}</thead><tbody>{rows}</tbody></table>" if edges else ""
+    table = f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>" if rows else ""
+    more = "".join(f"<p>{line}</p>" for line in weaker)
     return f"<div><p><strong>{escape(headline(model))}</strong></p>{table}{more}</div>"
+
+
+def _edges(model):
+    """Return heading and rows of the strongest edges, all of it text, and a line about the others if there are any."""
+    edges = graphs.strongest_first(model.adjacency)
+    columns = {weight_unit(model): (model.adjacency, ".3g")}
+    if model.edge_probability is not None:
+        columns["probability"] = (model.edge_probability, ".2f")
+    rows = [
+        [str(model.names[i]), str(model.names[j]), *(format(values[i, j], form) for values, form in columns.values())]
+        for i, j in edges[:MOST_EDGES]
+    ]
+    weaker = [f"and {len(edges) - MOST_EDGES} weaker edges"] if len(edges) > MOST_EDGES else []
+    return ["cause", "effect", *columns], rows, weaker
+
+
+def _line(row, arrow, wide):
+    cause, effect, *numbers = row
+    line = f"{cause:>{wide[0]}} {arrow} {effect:<{wide[1]}}"
+    return "  ".join([line, *(f"{text:<{width}}" for text, width in zip(numbers, wide[2:], strict=True))]).rstrip()

@@ -61,6 +61,7 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "scale": _encoded(model.scaling.scale, arrays),
         "adjacency": _encoded(model.adjacency, arrays),
         "centre": _encoded(model.centre, arrays),
+        "edge_probability": _encoded(model.edge_probability, arrays),
         "conditionals": [_encoded_part(part, arrays) for part in model.conditionals],
         "noise": [_encoded_part(part, arrays) for part in model.noise],
     }
@@ -221,7 +222,17 @@ def _model(content):
         "noise": _parts(content, "noise", N, {"gaussian": _gaussian, "empirical": _empirical}),
         "frame": _flag(content.json["frame"], "frame"),
         "about": _about(content.json["about"]),
+        "edge_probability": _edge_probability(content, N),
     }
+
+
+def _edge_probability(content, n_variables):
+    found = content.json.get("edge_probability")  # files of older versions say nothing of it
+    if found is None:
+        return None
+    probability = content.floats(found, (n_variables, n_variables), "edge_probability")
+    _demand(((probability >= 0.0) & (probability <= 1.0)).all(), "edge_probability does not hold probabilities")
+    return probability
 
 
 def _about(found):

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._checks import check_number, random_generator
+from icdh._checks import as_float, check_number, random_generator
 from icdh.density import gaussian_nll
 from icdh.exceptions import import_extra
 from icdh.files import graph_writer
@@ -23,6 +24,8 @@ from icdh.model import effects, intervene, overview
 from icdh.model.conditionals import Conditional
 from icdh.model.noise import Empirical, Gaussian, Noise
 from icdh.table import LARGEST_SCALED_VALUE, Scaling, Table
+
+ROUNDING = 1e-9  # by which a sum of weights may exceed one
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class StructuralModel:
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
         numbers. Empty where nobody said.
+    edge_probability : ndarray, shape (N, N), or None
+        How probable every edge is, where somebody said: see `with_edge_probability`.
 
     Examples
     --------
@@ -77,6 +82,7 @@ class StructuralModel:
     noise: Sequence[Noise] = ()
     frame: bool = False
     about: dict = field(default_factory=dict)
+    edge_probability: np.ndarray | None = None
 
     def __post_init__(self):
         if not self.noise:
@@ -100,6 +106,26 @@ class StructuralModel:
         if rows is not None:
             noise = [own[counts] if counts.any() else own for own, counts in zip(noise, rows, strict=True)]
         return replace(self, noise=[Empirical(np.sort(residuals)) for residuals in noise])
+
+    def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
+        """Return the model with the probability of every edge, which summary and report show and `save` keeps.
+
+        Parameters
+        ----------
+        edge_probability : array_like, shape (N, N)
+            ``[i, j]`` is that of i -> j, such as ``edge_probability`` of `icdh.bootstrap` or `icdh.posterior`.
+
+        Raises
+        ------
+        ValueError
+            If it has another shape, or holds anything but numbers from zero to one.
+        """
+        probability = as_float(np.asarray(edge_probability), "edge_probability")
+        if probability.shape != self.adjacency.shape:
+            raise ValueError(f"edge_probability must have shape {self.adjacency.shape}; got {probability.shape}")
+        if not ((probability >= 0.0) & (probability <= 1.0 + ROUNDING)).all():
+            raise ValueError("edge_probability must hold probabilities, numbers from 0 to 1")
+        return replace(self, edge_probability=np.minimum(probability, 1.0))
 
     def causal_order(self) -> list[int]:
         """Return the variables, causes before effects."""
@@ -431,22 +457,26 @@ class StructuralModel:
 
         return to_pgmpy(self)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, edge_probability: ArrayLike | None = None) -> None:
         """Write the model into a file that `icdh.load` reads back to the last bit, without pickle.
 
         Parameters
         ----------
         path : str or Path
             The file; by convention it ends in ``.icdh``.
+        edge_probability : array_like, shape (N, N), optional
+            What to keep beside the model, as by `with_edge_probability`; by default its own, if it has any.
 
         Raises
         ------
+        ValueError
+            If these are no probabilities of the model's edges.
         OSError
             If the file cannot be written; an older one then stays as it was.
         """
         from icdh.model.persist import write_model
 
-        write_model(path, self)
+        write_model(path, self if edge_probability is None else self.with_edge_probability(edge_probability))
 
     def summary(self) -> str:
         """Return in a few lines who learned what, and the strongest edges."""
@@ -478,7 +508,7 @@ class StructuralModel:
         path: str | Path,
         X: Any = None,
         *,
-        edge_probability: np.ndarray | None = None,
+        edge_probability: ArrayLike | None = None,
         notes: Sequence[str] = (),
         command: str = "",
         title: str = "",
@@ -495,8 +525,8 @@ class StructuralModel:
             The file, by convention ending in ``.html``.
         X : array_like or DataFrame, shape (M, N), optional
             The observations; without them the table and the residuals are left out.
-        edge_probability : ndarray, shape (N, N), optional
-            Probability of i -> j, such as ``edge_probability`` of `icdh.bootstrap` or `icdh.posterior`.
+        edge_probability : array_like, shape (N, N), optional
+            As of `with_edge_probability`; by default the model's own, if it has any.
         notes : sequence of str
             What deserves attention, such as the warnings of ``fit``; shown above the table.
         command, title : str
@@ -514,12 +544,8 @@ class StructuralModel:
         from icdh.model.findings import findings
         from icdh.report import write_page
 
-        if edge_probability is not None and np.shape(edge_probability) != self.adjacency.shape:
-            raise ValueError(
-                f"edge_probability must have shape {self.adjacency.shape}; got {np.shape(edge_probability)}"
-            )
-        options = {"edge_probability": edge_probability, "notes": notes, "command": command, "title": title}
-        write_page(path, findings(self, X, **options))
+        model = self if edge_probability is None else self.with_edge_probability(edge_probability)
+        write_page(path, findings(model, X, notes=notes, command=command, title=title))
 
     def _given_back(self, values, X=None):
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""

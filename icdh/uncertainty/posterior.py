@@ -29,7 +29,7 @@ class GraphPosterior(GraphEnsemble):
     ----------
     best : ndarray of bool, shape (N, N), or None
         The graph of the highest posterior among all that were weighed; None for more variables than can be summed
-        over.
+        over, and where gaps were imputed.
     log_odds : float
         By how many nats (over the temperature) ``best`` is better than the graph of the search; NaN without it.
     effective_samples : float
@@ -51,6 +51,8 @@ def posterior(
     random_state: int = 0,
 ) -> GraphPosterior:
     """Return the probability of graphs given the data, from the evidence of their families: nothing is learned anew.
+
+    Where gaps were imputed it is the mean over the imputations.
 
     Every family of at most ``max_parents`` causes among the most promising candidates of each variable is weighed. Up
     to 22 variables orders are drawn independently, from sums over all of them, and graphs given their order. That
@@ -101,7 +103,16 @@ def posterior(
         check_number(name, value, low=1, integer=True)
     check_number("temperature", temperature, low=0, low_open=True)
     check_number("random_state", random_state, low=0, integer=True)
-    found = model.found_graph()
+    drawn = [
+        _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state)
+        for fit in getattr(model, "imputations_", [model])
+    ]
+    return drawn[0] if len(drawn) == 1 else _averaged(drawn)
+
+
+def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state):
+    """Return the posterior that the families of one search give."""
+    found = fit.found_graph()
     families = weigh_families(
         found.scores,
         found.graph,
@@ -111,8 +122,16 @@ def posterior(
         max_parents=max_parents,
         temperature=temperature,
     )
-    drawn = draw_posterior(families, found.graph, model.model_.names, n_samples=n_samples, random_state=random_state)
+    drawn = draw_posterior(families, found.graph, fit.model_.names, n_samples=n_samples, random_state=random_state)
     return _in_users_columns(drawn, found.order)
+
+
+def _averaged(posteriors):
+    """Return the mean of posteriors, each given other values in the gaps."""
+    graphs, where = np.unique(np.concatenate([one.graphs for one in posteriors]), axis=0, return_inverse=True)
+    weights = np.bincount(where.ravel(), np.concatenate([one.weights for one in posteriors])) / len(posteriors)
+    effective = sum(one.effective_samples for one in posteriors)
+    return GraphPosterior(posteriors[0].names, graphs, weights, None, np.nan, effective)
 
 
 def _in_users_columns(drawn, order):

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_number, n_workers
 from icdh._parallel import in_parallel
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
+from icdh.experiments import Interventions, interventions_of_rows
+from icdh.files import LabelledTable
 from icdh.model.structural import StructuralModel
 from icdh.table import Table
 from icdh.uncertainty.checkpoint import Checkpoint
@@ -43,6 +46,7 @@ def bootstrap(
     X: Any,
     n_resamples: int = 100,
     *,
+    interventions: ArrayLike | Interventions | None = None,
     sampling: str = "bootstrap",
     n_jobs: int = 1,
     random_state: int = 0,
@@ -54,11 +58,14 @@ def bootstrap(
     Parameters
     ----------
     estimator : ICDH or HNMSearch
-        What to fit; it is not changed, and need not be fitted.
+        What to fit; it is not changed, and need not be fitted. With ``missing="impute"`` every resample has gaps of its
+        own, and its graph is that of the last imputation, so that the probabilities hold what the gaps leave open.
     X : array_like or DataFrame, shape (M, N)
         Observations in rows, variables in columns.
     n_resamples : int
         How many, by default 100.
+    interventions : array_like of bool, shape (M, N), or Interventions, optional
+        As the estimator's ``fit`` takes them; every row is drawn together with its own.
     sampling : {"bootstrap", "subsample"}
         M rows with replacement (the default), or half of the rows without. Repeated rows are ties, which noise of free
         shape takes for structure: for it, and wherever values must not repeat, subsample.
@@ -102,9 +109,10 @@ def bootstrap(
     check_number("random_state", random_state, low=0, integer=True)
     check_callback(callback)
     n_jobs = n_workers(n_jobs)
-    table = Table.of(X)
-    fit = partial(_fit_resample, type(estimator), _quiet(estimator), table, sampling, random_state)
-    store = Checkpoint(checkpoint, _fingerprint(estimator, table, sampling, random_state))
+    table = Table.of(X, gaps=estimator.missing != "error")
+    draw = _Draw(table, interventions, sampling, random_state)
+    store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
+    fit = partial(_fit_resample, type(estimator), _quiet(estimator), draw)
     resamples = {}
     for resample in _resamples(store, fit, n_resamples, n_jobs):
         resamples[resample.index] = resample.adjacency
@@ -129,6 +137,7 @@ def refits(
     X: Any,
     n_resamples: int = 20,
     *,
+    interventions: ArrayLike | Interventions | None = None,
     sampling: str = "bootstrap",
     n_jobs: int = 1,
     random_state: int = 0,
@@ -137,7 +146,7 @@ def refits(
 
     Parameters
     ----------
-    estimator, X, n_resamples, sampling, n_jobs, random_state
+    estimator, X, n_resamples, interventions, sampling, n_jobs, random_state
         As in `bootstrap`.
 
     Returns
@@ -164,9 +173,25 @@ def refits(
     check_number("n_resamples", n_resamples, low=1, integer=True)
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
-    table = Table.of(X)
-    fit = partial(_resampled_model, type(estimator), _quiet(estimator), table, sampling, random_state)
+    draw = _Draw(Table.of(X, gaps=estimator.missing != "error"), interventions, sampling, random_state)
+    fit = partial(_resampled_model, type(estimator), _quiet(estimator), draw)
     return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
+
+
+class _Draw:
+    """The rows of every resample, with what was done to them, and the seed of its fit: they follow from its number."""
+
+    def __init__(self, table, interventions, sampling, random_state):
+        self.table, self.sampling, self.random_state = table, sampling, random_state
+        self.interventions = interventions_of_rows(interventions, np.arange(table.n_observations), table)
+
+    def __call__(self, index):
+        rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
+        M = self.table.n_observations
+        rows = rng.integers(M, size=M) if self.sampling == "bootstrap" else rng.permutation(M)[: (M + 1) // 2]
+        seed, rows = int(rng.integers(2**31)), np.sort(rows)
+        X = LabelledTable(self.table.values[:, rows].T, self.table.names)
+        return X, interventions_of_rows(self.interventions, rows, self.table), seed
 
 
 def _fit_resample(*arguments):
@@ -174,17 +199,15 @@ def _fit_resample(*arguments):
     return _resampled_model(*arguments).adjacency
 
 
-def _resampled_model(kind, parameters, table, sampling, random_state, index):
+def _resampled_model(kind, parameters, draw, index):
     """Return the model of one resample; its warnings would repeat those of the whole table."""
-    rng = np.random.default_rng(np.random.SeedSequence([random_state, index]))
-    M = table.n_observations
-    rows = rng.integers(M, size=M) if sampling == "bootstrap" else rng.permutation(M)[: (M + 1) // 2]
-    seed = int(rng.integers(2**31))
+    X, interventions, seed = draw(index)
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("ignore", category)
-        fit = kind(**{**parameters, "random_state": seed}).fit(table.values[:, np.sort(rows)].T)
-    return replace(fit.model_, names=table.names, named=table.named)
+        fit = kind(**{**parameters, "random_state": seed}).fit(X, interventions=interventions)
+    last = getattr(fit, "imputations_", [fit])[-1]
+    return replace(last.model_, named=draw.table.named, frame=draw.table.frame)
 
 
 def _quiet(estimator):
@@ -196,9 +219,10 @@ def _described(value):
     return value.tolist() if isinstance(value, np.ndarray) else repr(value)
 
 
-def _fingerprint(estimator, table, sampling, random_state):
+def _fingerprint(estimator, draw):
     """Return what must be the same for two runs to have the same resamples."""
-    data = hashlib.sha256(table.values.tobytes()).hexdigest()
+    data = hashlib.sha256(draw.table.values.tobytes()).hexdigest()
     parameters = {name: _described(value) for name, value in _quiet(estimator).items() if name != "random_state"}
-    what = [type(estimator).__name__, parameters, data, table.names, sampling, random_state]
+    own = [draw.table.names, draw.sampling, draw.random_state, _described(draw.interventions)]
+    what = [type(estimator).__name__, parameters, data, *own]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()

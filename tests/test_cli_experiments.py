@@ -1,0 +1,165 @@
+"""Experiments from the command line: the column of conditions, and what each of them sets."""
+
+import io
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import icdh
+from icdh import HNMSearch, Interventions, bootstrap, cli
+from icdh.files import LabelledTable, read_labels
+
+QUICK = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-units", 3, "--n-restarts", 1]
+TARGETS = "none=; set b=b; drug=?"
+
+
+def linear(rng, m, b_set=False, shift=0.0):
+    """a -> b -> c, linear with Gaussian noise: without interventions no direction can be told."""
+    a = rng.normal(size=m)
+    b = 2.0 * rng.normal(size=m) if b_set else 1.2 * a + 0.6 * rng.normal(size=m) + shift
+    return np.column_stack([a, b, 1.2 * b + 0.6 * rng.normal(size=m)])
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    """A table and the condition of every row."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([linear(rng, 150), linear(rng, 150, b_set=True), linear(rng, 150, shift=3.0)])
+    return X, ["none"] * 150 + ["set b"] * 150 + ["drug"] * 150
+
+
+@pytest.fixture(scope="module")
+def file(experiment, tmp_path_factory):
+    """The table as a European spreadsheet writes it, the condition first."""
+    path = tmp_path_factory.mktemp("experiment") / "data.csv"
+    lines = ["cond;a;b;c"]
+    for row, condition in zip(experiment[0].tolist(), experiment[1], strict=True):
+        lines.append(";".join([condition, *(repr(value).replace(".", ",") for value in row)]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def fit(capsys, data, *options):
+    arguments = ["fit", data, "--decimal", ",", *options]
+    code = cli.main([str(argument) for argument in arguments])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.fixture(scope="module")
+def expected(experiment):
+    """What the library learns of the same."""
+    X, conditions = experiment
+    interventions = Interventions(conditions, {"none": [], "set b": ["b"], "drug": None})
+    estimator = HNMSearch(noise_distribution="gaussian", hidden_units=3, n_restarts=1)
+    return estimator.fit(LabelledTable(X, ["a", "b", "c"]), interventions=interventions), interventions
+
+
+def test_the_command_learns_what_the_library_does(file, experiment, expected, capsys, tmp_path):
+    model, interventions = expected
+    saved, table = tmp_path / "m.icdh", tmp_path / "p.csv"
+    options = ["--condition-column", "cond", "--targets", TARGETS, "--bootstrap", 2, "--save", saved]
+    code, out, err = fit(capsys, file, *QUICK, *options, "--probabilities", table)
+    assert code == 0
+    again = icdh.load(saved)
+    np.testing.assert_array_equal(again.adjacency, model.adjacency_matrix_)
+    ensemble = bootstrap(model, LabelledTable(experiment[0], ["a", "b", "c"]), 2, interventions=interventions)
+    np.testing.assert_array_equal(again.edge_probability, ensemble.edge_probability)
+    assert f"condition drug acts on b ({model.targets_['drug'][1]:.3g})" in out
+    assert "condition 'none', 150 rows: sets nothing" in err
+    assert "condition 'set b', 150 rows: sets b" in err
+    assert "condition 'drug', 150 rows: what it does is to be found" in err
+    assert fit(capsys, file, *QUICK, *options, "--quiet") == (0, "", "")
+
+
+def test_both_methods_take_them(file, capsys):
+    options = ["--condition-column", "cond", "--targets", TARGETS, "--scaling", "standardize", "--bias"]
+    code, out, _ = fit(capsys, file, *options)
+    assert code == 0
+    assert "condition drug acts on b" in out
+
+
+def test_without_targets_all_are_to_be_found(file, capsys):
+    code, out, err = fit(capsys, file, *QUICK, "--condition-column", "cond")
+    assert code == 0
+    assert "condition 'none', 150 rows: what the others are compared with" in err
+    assert [line.split(" acts")[0] for line in out.splitlines()[-2:]] == ["condition set b", "condition drug"]
+
+
+def test_targets_from_files_and_tables_from_pipes(file, capsys, tmp_path, monkeypatch):
+    inline = fit(capsys, file, *QUICK, "--condition-column", "cond", "--targets", TARGETS)
+    toml, plain = tmp_path / "t.toml", tmp_path / "t.json"
+    toml.write_text('none = []\n"set b" = "b"\ndrug = "?"\n')
+    plain.write_text(json.dumps({"none": [], "set b": ["[b]"], "drug": None}))
+    for path in (plain, *([toml] if sys.version_info >= (3, 11) else [])):
+        code, out, _ = fit(capsys, file, *QUICK, "--condition-column", "cond", "--targets", path)
+        assert (code, out) == inline[:2]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    assert fit(capsys, "-", *QUICK, "--condition-column", "cond", "--targets", TARGETS) == inline
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--targets", TARGETS], "--targets goes with --condition-column"),
+        (["--condition-column", "cnd"], "no column 'cnd'; it has cond, a, b, c"),
+        (["--condition-column", "cond", "--targets", "none=; set b=b"], r"nothing of condition 'drug'.*drug=\?"),
+        (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
+        (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
+        (["--condition-column", "cond", "--targets", "absent.toml"], "No such file.*absent.toml"),
+    ],
+)
+def test_what_does_not_fit_is_said(file, capsys, options, message):
+    code, out, err = fit(capsys, file, *options)
+    assert (code, out) == (2, "")
+    assert re.search(message, err)
+    assert "Traceback" not in err
+
+
+def test_files_that_describe_no_targets(file, capsys, tmp_path):
+    path = tmp_path / "t.json"
+    wrong = {"{": "t.json: ", '{"none": 3}': "condition 'none' must have a list of names", "[]": "must hold an object"}
+    for content, message in wrong.items():
+        path.write_text(content)
+        code, _, err = fit(capsys, file, "--condition-column", "cond", "--targets", path)
+        assert (code, message in err) == (2, True)
+    path.write_text('{"none": [], "set b": ["b"], "drug": null}')
+    code, _, err = fit(capsys, file, "--condition-column", "cond", "--targets", path, "--output", path)
+    assert (code, "which is --targets" in err) == (2, True)
+
+
+def test_labels_of_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,how\n1,"x, y"\n\n2,NA\n3,\n')
+    with pytest.raises(ValueError, match="line 5: column 'how' says nothing"):
+        read_labels(path, "how")
+    path.write_text('a,how\n1,"x, y"\n\n2,NA\n')
+    assert read_labels(path, "how") == ["x, y", "NA"]
+    path.write_text("1,2\n3,4\n")
+    assert read_labels(path, "x1") == ["2", "4"]
+
+
+def test_conditions_in_parquet(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    parquet.write_table(arrow.table({"a": [1.0, 2.0, 3.0], "how": ["x", "y", None]}), path)
+    with pytest.raises(ValueError, match="row 3: column 'how' says nothing"):
+        read_labels(path, "how")
+    parquet.write_table(arrow.table({"a": [1.0, 2.0], "how": ["x", "y"]}), path)
+    assert read_labels(path, "how") == ["x", "y"]
+
+
+def test_the_cells_of_all_conditions(tmp_path, capsys):
+    """They are exported with their conditions, and are a data set of the command."""
+    path = tmp_path / "cells.csv"
+    assert cli.main(["datasets", "sachs", str(path), "--experiments"]) == 0
+    labels = read_labels(path, "condition")
+    assert len(labels) == 7466
+    assert labels.count("cd3cd28") == 853
+    assert tuple(labels) == icdh.datasets.load_sachs(experiments=True).interventions.conditions
+    assert cli.main(["fit", "--dataset", "sachs-experiments", "--condition-column", "condition"]) == 2
+    assert "is about a file" in capsys.readouterr().err
