@@ -1,15 +1,15 @@
 """Probabilities of edges by several methods, on tables whose graph is known.
 
-    python benchmarks/calibration.py FILE.jsonl --methods posterior bootstrap --seeds 1000 1008 --variables 10 20
+    python benchmarks/calibration.py FILE.jsonl --methods posterior search --seeds 1000 1008 --variables 10 20
 
 Fresh tables of the model's own kinds (`icdh.simulate`, standardised) and of kinds that break its assumptions: a common
 cause that is left out, columns rounded to ten levels, noise that is not Gaussian. Eight seeds take every kind with 200
 and with 1000 rows, with one and with two edges a variable, twice.
 
-``posterior`` is `icdh.posterior` at the temperatures given, ``bootstrap`` and ``icdh`` are `icdh.bootstrap` of HNMSearch
-and of ICDH; ``lingam``, ``boss`` and ``notears`` are bootstrapped peers (`calibration_peers.py`). Every line of FILE is
-what one method says of one table; a run that stopped goes on behind the last one, so that several runs, each with a
-file of its own, may share the work. `calibration_report.py` reads the files.
+``posterior`` is `icdh.posterior` at the temperatures given, ``search`` and ``icdh`` are `icdh.bootstrap` of HNMSearch
+and of ICDH; ``lingam``, ``boss`` and ``notears`` are peers (`calibration_peers.py`) on resamples that are drawn alike.
+Every line of FILE is what one method says of one table; a run that stopped goes on behind the last one, so that several
+runs, each with a file of its own, may share the work. `calibration_report.py` reads the files.
 """
 
 import argparse
@@ -28,19 +28,22 @@ OWN = ("homo-ev", "homo-nv", "softplus-shared", "exp-bounded", "piecewise")
 MISSPECIFIED = ("confounded", "rounded", "laplace")
 ROWS = (200, 1000)
 LEVELS = 10
-METHODS = ("posterior", "bootstrap", "icdh", *PEERS)
+METHODS = ("posterior", "search", "icdh", *PEERS)
+SAMPLINGS = ("subsample", "bootstrap")
 
 
 def main():
     arguments = parse()
     warnings.simplefilter("ignore")
     cut_half_written_line(arguments.file)
-    done = {name_of(line) for line in read_lines(arguments.file)}
+    names = ("kind", "variables", "seed", "method", "sampling")
+    done = {tuple(line[name] for name in names) for line in read_lines(arguments.file)}
     for method in arguments.methods:
         for variables in arguments.variables:
             for seed in range(*arguments.seeds):
                 for kind in (*OWN, *MISSPECIFIED):
-                    if (kind, variables, seed, method) not in done:
+                    sampling = None if method == "posterior" else arguments.sampling
+                    if (kind, variables, seed, method, sampling) not in done:
                         append_line(arguments.file, measured(kind, variables, seed, method, arguments))
 
 
@@ -51,6 +54,7 @@ def parse():
     parser.add_argument("--seeds", type=int, nargs=2, required=True, metavar=("FIRST", "END"))
     parser.add_argument("--variables", type=int, nargs="+", default=[10, 20])
     parser.add_argument("--resamples", type=int, default=50)
+    parser.add_argument("--sampling", choices=SAMPLINGS, default=SAMPLINGS[0])
     parser.add_argument("--temperatures", type=float, nargs="+", default=[1.0])
     return parser.parse_args()
 
@@ -71,10 +75,6 @@ def append_line(file, line):
         stream.write(json.dumps(line) + "\n")
 
 
-def name_of(line):
-    return line["kind"], line["variables"], line["seed"], line["method"]
-
-
 def measured(kind, variables, seed, method, arguments):
     """Return one line: probabilities in thousandths, by temperature where there is one."""
     X, truth = draw_table(kind, variables, ROWS[seed % 2], seed)
@@ -82,13 +82,14 @@ def measured(kind, variables, seed, method, arguments):
     if method == "posterior":
         found = by_posterior(X, seed, arguments.temperatures)
     else:
-        found = {"": by_resamples(method, X, seed, arguments.resamples)}
+        found = {"": by_resamples(method, X, seed, arguments.resamples, arguments.sampling)}
     return {
         "kind": kind,
         "variables": variables,
         "rows": len(X),
         "seed": seed,
         "method": method,
+        "sampling": None if method == "posterior" else arguments.sampling,
         "resamples": None if method == "posterior" else arguments.resamples,
         "seconds": round(time.process_time() - begin, 2),
         "table": hashlib.sha256(X.round(9).tobytes()).hexdigest()[:12],
@@ -123,13 +124,17 @@ def by_posterior(X, seed, temperatures):
     return {f"{t:g}": posterior(model, temperature=t, random_state=seed).edge_probability for t in temperatures}
 
 
-def by_resamples(method, X, seed, resamples):
+def by_resamples(method, X, seed, resamples, sampling):
     """Return how often each edge is found in resamples of the rows."""
     if method in PEERS:
-        draws = (np.random.default_rng([seed, index]).integers(len(X), size=len(X)) for index in range(resamples))
-        return np.mean([PEERS[method](X[rows]) for rows in draws], axis=0)
-    estimator = {"bootstrap": HNMSearch, "icdh": ICDH}[method]
-    return bootstrap(estimator(), X, resamples, random_state=seed).edge_probability
+        return np.mean([PEERS[method](X[resampled(len(X), seed, k, sampling)]) for k in range(resamples)], axis=0)
+    estimator = {"search": HNMSearch, "icdh": ICDH}[method]
+    return bootstrap(estimator(), X, resamples, sampling=sampling, random_state=seed).edge_probability
+
+
+def resampled(rows, seed, index, sampling):
+    rng = np.random.default_rng([seed, index])
+    return rng.integers(rows, size=rows) if sampling == "bootstrap" else rng.permutation(rows)[: (rows + 1) // 2]
 
 
 if __name__ == "__main__":

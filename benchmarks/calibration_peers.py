@@ -15,7 +15,7 @@ def lingam(X):
 
 
 def boss(X):
-    """Return the graph of BOSS (causal-learn): linear and Gaussian; an undirected edge is half one in each direction."""
+    """Return the graph of BOSS (causal-learn): linear, Gaussian; an undirected edge is half one in each direction."""
     module = import_extra("causallearn.search.PermutationBased.BOSS", "benchmark")
     marks = module.boss(X, "local_score_BIC_from_cov", verbose=False).graph
     # marks[j, i] = 1 and marks[i, j] = -1: i -> j; both -1: undirected

@@ -21,13 +21,13 @@ from icdh import metrics
 from icdh.files import replace_on_success
 
 BINS = 10
-LABELS = {
-    "posterior": "posterior",
-    "bootstrap": "bootstrap, HNMSearch",
-    "icdh": "bootstrap, ICDH",
-    "lingam": "bootstrap, DirectLiNGAM",
-    "boss": "bootstrap, BOSS",
-    "notears": "bootstrap, NOTEARS-MLP",
+POSTERIOR = "posterior"
+LEARNERS = {
+    "search": "HNMSearch",
+    "icdh": "ICDH",
+    "lingam": "DirectLiNGAM",
+    "boss": "BOSS",
+    "notears": "NOTEARS-MLP",
 }
 
 
@@ -38,7 +38,8 @@ def main():
     parser.add_argument("--temperature", action="store_true")
     arguments = parser.parse_args()
     if arguments.lines:
-        write(arguments.results, [row for path in arguments.lines for line in read_lines(path) for row in rows_of(line)])
+        lines = [line for path in arguments.lines for line in read_lines(path)]
+        write(arguments.results, [row for line in lines for row in rows_of(line)])
     rows = read(arguments.results)
     print_scores(rows)
     if arguments.temperature:
@@ -54,7 +55,7 @@ def rows_of(line):
         curve = metrics.reliability_curve(p, truth, BINS)
         yield {
             **{name: line[name] for name in ("kind", "variables", "rows", "seed", "table")},
-            "method": line["method"] if temperature in ("", "1") else f"{line['method']} T={temperature}",
+            "method": label(line, temperature),
             **{name: line[name] for name in ("resamples", "seconds")},
             "brier": round(metrics.brier_score(p, truth), 5),
             "log": round(metrics.log_score(p, truth), 5),
@@ -62,6 +63,12 @@ def rows_of(line):
             "probability": (curve.count * curve.probability).round(3).tolist(),
             "true": np.rint(curve.count * curve.frequency).astype(int).tolist(),
         }
+
+
+def label(line, temperature):
+    if line["sampling"] is None:
+        return POSTERIOR if temperature == "1" else f"{POSTERIOR} T={temperature}"
+    return f"{LEARNERS[line['method']]}, {line['sampling']}"
 
 
 def write(path, rows):
@@ -107,26 +114,27 @@ def scores(rows):
 
 
 def print_scores(rows):
-    ours = {table_of(row): row for row in rows if row["method"] == "posterior"}
+    ours = {table_of(row): row for row in rows if row["method"] == POSTERIOR}
     print("  N  tables        method                   number  Brier   log     ECE    CPU s  posterior's Brier there")
     for variables, group in sorted({(row["variables"], group_of(row)) for row in rows}):
         own = [row for row in rows if (row["variables"], group_of(row)) == (variables, group)]
-        for method in sorted({row["method"] for row in own}, key=order):
+        for method in sorted({row["method"] for row in own}, key=place):
             some = [row for row in own if row["method"] == method]
             same = [ours[table_of(row)] for row in some if table_of(row) in ours]
             values = "  ".join(f"{score:.4f}" for score in scores(some))
             seconds, beside = np.median([row["seconds"] for row in some]), f"{scores(same)[0]:.4f}" if same else ""
-            name = LABELS.get(method, method)
-            print(f"{variables:3d}  {group:12s}  {name:24s} {len(some):6d}  {values}  {seconds:6.1f}  {beside}")
+            print(f"{variables:3d}  {group:12s}  {method:24s} {len(some):6d}  {values}  {seconds:6.1f}  {beside}")
 
 
-def order(method):
-    return [*LABELS].index(method) if method in LABELS else len(LABELS), method
+def place(method):
+    """Return where a method stands in a table: the posterior first, peers last."""
+    learner = method.partition(",")[0]
+    return [POSTERIOR, *LEARNERS.values(), learner].index(learner), method
 
 
 def print_temperatures(rows):
     """Print the log score of every temperature, the mean over tables."""
-    for method in sorted({row["method"] for row in rows if row["method"].startswith("posterior")}):
+    for method in sorted({row["method"] for row in rows if row["method"].startswith(POSTERIOR)}):
         some = [row["log"] for row in rows if row["method"] == method]
         print(f"{method}: log score {np.mean(some):.4f} over {len(some)} tables")
 

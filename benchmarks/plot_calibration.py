@@ -6,7 +6,7 @@ python benchmarks/plot_calibration.py benchmarks/results/calibration.json benchm
 import argparse
 from pathlib import Path
 
-from calibration_report import LABELS, curve, group_of, read, scores
+from calibration_report import curve, group_of, read, scores
 from plot import GRID, INK, STYLE, finish
 
 from icdh.exceptions import import_extra
@@ -14,11 +14,11 @@ from icdh.files import replace_on_success
 
 MARKS = {  # colours told apart without red and green, and marks told apart without colours
     "posterior": ("#0072b2", "o"),
-    "bootstrap": ("#56b4e9", "s"),
-    "icdh": ("#009e73", "^"),
-    "lingam": ("#e69f00", "v"),
-    "boss": ("#d55e00", "D"),
-    "notears": ("#cc79a7", "P"),
+    "HNMSearch, subsample": ("#56b4e9", "s"),
+    "ICDH, subsample": ("#009e73", "^"),
+    "DirectLiNGAM, bootstrap": ("#e69f00", "v"),
+    "BOSS, bootstrap": ("#d55e00", "D"),
+    "NOTEARS-MLP, bootstrap": ("#cc79a7", "P"),
 }
 TITLES = {"own": "The model's own kinds of table", "misspecified": "Confounded, rounded, Laplace noise"}
 FEWEST = 30  # possible edges in a bin that is drawn
@@ -52,7 +52,7 @@ def draw(panel, rows, title):
             continue
         probability, frequency, count = curve(own)
         drawn = count >= FEWEST
-        label = f"{LABELS[method]} ({scores(own)[2]:.3f})"
+        label = f"{method} ({scores(own)[2]:.3f})"
         style = {"color": colour, "marker": mark, "markersize": 5, "linewidth": 1.4, "label": label}
         panel.plot(probability[drawn], frequency[drawn], **style)
     panel.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
