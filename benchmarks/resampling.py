@@ -32,11 +32,9 @@ def main():
         for kind in KINDS:
             if not results.has(kind=kind, seed=seed):
                 results.add({"kind": kind, "seed": seed, **measured(kind, seed)})
-    print("kind             seed  one search  100 resamples  in searches")
+    print("kind             seed  search s  resamples s  ratio")
     for row in results.rows:
-        print(
-            f"{row['kind']:15s}  {row['seed']:4d}  {row['search']:10.2f}  {row['resamples']:13.1f}  {ratio(row):11.1f}"
-        )
+        print(f"{row['kind']:15s}  {row['seed']:4d}  {row['search']:8.2f}  {row['resamples']:11.1f}  {ratio(row):5.1f}")
     print("median and range:", summary([ratio(row) for row in results.rows], 1))
 
 

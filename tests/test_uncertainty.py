@@ -113,6 +113,7 @@ def test_too_many_variables_for_a_sum_are_refused():
         best_graph(families)
     sampled = draw_posterior(families, ((),) * 23, [f"x{i}" for i in range(23)], n_samples=10, random_state=0)
     assert sampled.best is None
+    assert np.isnan(sampled.effective_samples)
     assert not sampled.edge_probability.any()
 
 
