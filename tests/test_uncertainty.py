@@ -113,6 +113,7 @@ def test_too_many_variables_for_a_sum_are_refused():
         best_graph(families)
     sampled = draw_posterior(families, ((),) * 23, [f"x{i}" for i in range(23)], n_samples=10, random_state=0)
     assert sampled.best is None
+    assert np.isnan(sampled.effective_samples)
     assert not sampled.edge_probability.any()
 
 
@@ -196,7 +197,7 @@ def test_a_strong_edge_is_in_every_resample_and_no_input_changes(table, ten):
 def test_resamples_differ_and_their_seeds_decide(table):
     seen = []
     settings = {"max_rounds": 1, "hidden_units": 2, "scaling": "standardize", "threshold": 0.0}
-    for sampling in ("bootstrap", "subsample"):
+    for sampling in ("subsample", "bootstrap"):
         bootstrap(ICDH(**settings), table, 2, sampling=sampling, callback=seen.append)
     bootstrap(ICDH(**settings), table, 2, random_state=1, callback=seen.append)
     weights = [resample.adjacency.tobytes() for resample in seen]
@@ -265,6 +266,33 @@ def test_a_killed_run_continues_to_the_same_bits(table, ten, tmp_path):
     np.testing.assert_array_equal(resumed.graphs, ten.graphs)
 
 
+class Interrupted(HNMSearch):
+    """A search that Ctrl-C meets after its first move, whenever its seed is not that of the whole table's fit."""
+
+    def _report(self, line, record):
+        super()._report(line, record)
+        if self.random_state != 0:
+            raise KeyboardInterrupt
+
+
+def test_a_resample_that_was_interrupted_does_not_count(table, tmp_path):
+    path = tmp_path / "resamples.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        bootstrap(Interrupted(**QUICK), table, 10, checkpoint=path)
+    assert len(path.read_text().splitlines()) == 1
+
+
+def test_what_the_whole_table_says_of_its_columns_holds_for_resamples(table):
+    X = np.column_stack([np.exp(3.0 * table[:, 0]), np.round(table[:, 1:] * 100.0)])
+    whole = HNMSearch(**QUICK).fit(X)
+    assert whole.column_transform_ == "log"
+    assert whole.kinds_ == ["continuous", "gridded", "gridded"]
+    resample = HNMSearch(**QUICK).for_resamples(X).fit(X[:20])
+    assert resample.column_transform_ == "log"
+    assert resample.kinds_ == whole.kinds_
+    assert HNMSearch(**QUICK).fit(X[:20]).kinds_ != whole.kinds_
+
+
 def test_a_checkpoint_of_something_else_is_refused(table, tmp_path):
     path = tmp_path / "resamples.jsonl"
     bootstrap(HNMSearch(**QUICK), table, 1, checkpoint=path)
@@ -272,7 +300,7 @@ def test_a_checkpoint_of_something_else_is_refused(table, tmp_path):
         lambda: bootstrap(HNMSearch(**QUICK), table + 1.0, 1, checkpoint=path),
         lambda: bootstrap(HNMSearch(**QUICK, edge_penalty=5.0), table, 1, checkpoint=path),
         lambda: bootstrap(HNMSearch(**QUICK), table, 1, random_state=1, checkpoint=path),
-        lambda: bootstrap(HNMSearch(**QUICK), table, 1, sampling="subsample", checkpoint=path),
+        lambda: bootstrap(HNMSearch(**QUICK), table, 1, sampling="bootstrap", checkpoint=path),
     ):
         with pytest.raises(ValueError, match="other data, parameters or seeds"):
             other()
@@ -294,7 +322,7 @@ def test_each_line_of_a_checkpoint_is_one_graph(table, tmp_path):
     ("options", "error", "message"),
     [
         ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1"),
-        ({"sampling": "jackknife"}, ValueError, "sampling must be one of 'bootstrap', 'subsample'"),
+        ({"sampling": "jackknife"}, ValueError, "sampling must be one of 'subsample', 'bootstrap'"),
         ({"random_state": None}, TypeError, "random_state must be an integer"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
         ({"callback": 3}, TypeError, "callback must be callable"),

@@ -22,7 +22,10 @@ def add_uncertainty_options(parser) -> None:
         "--posterior", action="store_true", help="probabilities from the evidence itself; for --method search"
     )
     group.add_argument(
-        "--sampling", choices=("bootstrap", "subsample"), default="bootstrap", help="how --bootstrap draws rows"
+        "--sampling",
+        choices=("subsample", "bootstrap"),
+        default="subsample",
+        help="how --bootstrap draws rows: half of them (the default), or as many with replacement",
     )
     group.add_argument("--checkpoint", metavar="FILE", help="keep resamples there, and go on with those that it holds")
     group.add_argument("--probabilities", metavar="FILE", help="write the probabilities of all edges as a table (.csv)")

@@ -251,6 +251,16 @@ class CausalGraphEstimator(Parameters):
         if self.max_seconds is not None:
             check_number("max_seconds", self.max_seconds, low=0, low_open=True)
 
+    def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "CausalGraphEstimator":
+        """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.
+
+        Parameters
+        ----------
+        X, interventions
+            The whole table, as ``fit`` takes it.
+        """
+        return type(self)(**self.get_params())
+
     def _worthy(self, dag, worth, rules, stacklevel):
         """Return the edges worth enough; warn if they are many, at the line that ``stacklevel`` names from here."""
         kept = worthy_edges(dag, worth, self.min_worth, self.max_edges, rules.required)

@@ -13,7 +13,7 @@ from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
-from icdh.experiments import Design
+from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 from icdh.missing import MISSING
@@ -320,6 +320,24 @@ class HNMSearch(CausalGraphEstimator):
         """
         self._fitted_model()
         return self._found
+
+    def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":
+        """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`, after a fit to the whole of it.
+
+        Kinds and transform of the columns are those found there. Only continuous columns are looked at anew: repeated
+        rows make a grid of them.
+
+        Parameters
+        ----------
+        X, interventions
+            The whole table, as ``fit`` takes it.
+        """
+        whole = super().for_resamples(X).fit(X, interventions=interventions)
+        if whole.interrupted_:
+            raise KeyboardInterrupt
+        kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
+        settled = {name: kind for name, kind in kinds.items() if kind not in ("constant", "continuous")}
+        return super().for_resamples(X).set_params(kinds=settled, column_transform=whole.column_transform_)
 
     def _check_parameters(self):
         check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTION)

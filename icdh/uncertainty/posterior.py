@@ -33,7 +33,7 @@ class GraphPosterior(GraphEnsemble):
     log_odds : float
         By how many nats (over the temperature) ``best`` is better than the graph of the search; NaN without it.
     effective_samples : float
-        How many independent draws the weights of the graphs are worth.
+        How many independent draws the weights of the graphs are worth; NaN of a walk, whose draws are not independent.
     """
 
     best: np.ndarray | None
@@ -171,7 +171,7 @@ def draw_posterior(
     if families.n_variables > MOST_VARIABLES:
         orders, _ = walk(families, np.array(causal_order(found.astype(float))), n_samples, rng)
         graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
-        return GraphPosterior(names, graphs, counts / counts.sum(), None, np.nan, float(n_samples))
+        return GraphPosterior(names, graphs, counts / counts.sum(), None, np.nan, np.nan)
     orders = OrderSums.of(families).draw(n_samples, rng)
     graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
     memory = np.empty(1 << families.n_variables)

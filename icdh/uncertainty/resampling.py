@@ -4,6 +4,8 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_number, n_workers
 from icdh._parallel import in_parallel
+from icdh._version import __version__
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.experiments import Interventions, interventions_of_rows
@@ -23,7 +26,7 @@ from icdh.table import Table
 from icdh.uncertainty.checkpoint import Checkpoint
 from icdh.uncertainty.ensemble import GraphEnsemble
 
-SAMPLINGS = ("bootstrap", "subsample")
+SAMPLINGS = ("subsample", "bootstrap")
 
 
 class Resample(NamedTuple):
@@ -47,7 +50,7 @@ def bootstrap(
     n_resamples: int = 100,
     *,
     interventions: ArrayLike | Interventions | None = None,
-    sampling: str = "bootstrap",
+    sampling: str = "subsample",
     n_jobs: int = 1,
     random_state: int = 0,
     callback: Callable[[Resample], None] | None = None,
@@ -66,9 +69,9 @@ def bootstrap(
         How many, by default 100.
     interventions : array_like of bool, shape (M, N), or Interventions, optional
         As the estimator's ``fit`` takes them; every row is drawn together with its own.
-    sampling : {"bootstrap", "subsample"}
-        M rows with replacement (the default), or half of the rows without. Repeated rows are ties, which noise of free
-        shape takes for structure: for it, and wherever values must not repeat, subsample.
+    sampling : {"subsample", "bootstrap"}
+        Half of the rows without replacement (the default), or M rows with. Means over either vary alike. But evidence
+        takes repeated rows for further ones, and sees a grid in their ties: a bootstrap finds edges that are not there.
     n_jobs : int
         How many processes share the resamples, -1 for one a core; more than one needs joblib (extra ``[parallel]``),
         and inside ``joblib.parallel_config("dask")`` a cluster does the work. Results do not depend on it.
@@ -94,6 +97,7 @@ def bootstrap(
     References
     ----------
     Friedman, Goldszmidt, Wyner: "Data analysis with Bayesian networks: a bootstrap approach", UAI 1999.
+    Steck, Jaakkola: "Bias-corrected bootstrap and model uncertainty", NIPS 2003.
 
     Examples
     --------
@@ -112,9 +116,8 @@ def bootstrap(
     table = Table.of(X, gaps=estimator.missing != "error")
     draw = _Draw(table, interventions, sampling, random_state)
     store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
-    fit = partial(_fit_resample, type(estimator), _quiet(estimator), draw)
     resamples = {}
-    for resample in _resamples(store, fit, n_resamples, n_jobs):
+    for resample in _resamples(store, estimator, draw, n_resamples, n_jobs):
         resamples[resample.index] = resample.adjacency
         if callback is not None:
             callback(resample)
@@ -122,11 +125,14 @@ def bootstrap(
     return GraphEnsemble(table.names, graphs, np.full(n_resamples, 1.0 / n_resamples))
 
 
-def _resamples(store, fit, n_resamples, n_jobs) -> Iterator[Resample]:
+def _resamples(store, estimator, draw, n_resamples, n_jobs) -> Iterator[Resample]:
     """Yield the resamples that the checkpoint holds, then the others, each written there first."""
     known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
     yield from known
     missing = sorted(set(range(n_resamples)) - {resample.index for resample in known})
+    if not missing:
+        return
+    fit = partial(_graph_of_resample, _ready(estimator, draw), draw)
     for index, adjacency in zip(missing, in_parallel(fit, missing, n_jobs), strict=True):
         store.append(index, adjacency.tolist())
         yield Resample(index, adjacency)
@@ -138,7 +144,7 @@ def refits(
     n_resamples: int = 20,
     *,
     interventions: ArrayLike | Interventions | None = None,
-    sampling: str = "bootstrap",
+    sampling: str = "subsample",
     n_jobs: int = 1,
     random_state: int = 0,
 ) -> list[StructuralModel]:
@@ -174,7 +180,7 @@ def refits(
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
     draw = _Draw(Table.of(X, gaps=estimator.missing != "error"), interventions, sampling, random_state)
-    fit = partial(_resampled_model, type(estimator), _quiet(estimator), draw)
+    fit = partial(_model_of_resample, _ready(estimator, draw), draw)
     return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
 
 
@@ -189,25 +195,42 @@ class _Draw:
         rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
         M = self.table.n_observations
         rows = rng.integers(M, size=M) if self.sampling == "bootstrap" else rng.permutation(M)[: (M + 1) // 2]
-        seed, rows = int(rng.integers(2**31)), np.sort(rows)
+        return *self.of_rows(np.sort(rows)), int(rng.integers(2**31))
+
+    def of_rows(self, rows):
+        """Return these rows as a table, and what was done to them."""
         X = LabelledTable(self.table.values[:, rows].T, self.table.names)
-        return X, interventions_of_rows(self.interventions, rows, self.table), seed
+        return X, interventions_of_rows(self.interventions, rows, self.table)
 
 
-def _fit_resample(*arguments):
-    """Return the graph of one resample."""
-    return _resampled_model(*arguments).adjacency
+def _ready(estimator, draw):
+    """Return the estimator as it fits resamples: what the columns are is settled on the whole table."""
+    quiet = type(estimator)(**_quiet(estimator)).set_params(random_state=draw.random_state)
+    with _without_warnings():
+        return quiet.for_resamples(*draw.of_rows(np.arange(draw.table.n_observations)))
 
 
-def _resampled_model(kind, parameters, draw, index):
-    """Return the model of one resample; its warnings would repeat those of the whole table."""
+def _graph_of_resample(*arguments):
+    return _model_of_resample(*arguments).adjacency
+
+
+def _model_of_resample(ready, draw, index):
     X, interventions, seed = draw(index)
+    with _without_warnings():
+        fit = copy(ready).set_params(random_state=seed).fit(X, interventions=interventions)
+    if fit.interrupted_:
+        raise KeyboardInterrupt
+    last = getattr(fit, "imputations_", [fit])[-1]
+    return replace(last.model_, named=draw.table.named, frame=draw.table.frame)
+
+
+@contextmanager
+def _without_warnings():
+    """Fit without our warnings: they would repeat those of the whole table."""
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("ignore", category)
-        fit = kind(**{**parameters, "random_state": seed}).fit(X, interventions=interventions)
-    last = getattr(fit, "imputations_", [fit])[-1]
-    return replace(last.model_, named=draw.table.named, frame=draw.table.frame)
+        yield
 
 
 def _quiet(estimator):
@@ -224,5 +247,5 @@ def _fingerprint(estimator, draw):
     data = hashlib.sha256(draw.table.values.tobytes()).hexdigest()
     parameters = {name: _described(value) for name, value in _quiet(estimator).items() if name != "random_state"}
     own = [draw.table.names, draw.sampling, draw.random_state, _described(draw.interventions)]
-    what = [type(estimator).__name__, parameters, data, *own]
+    what = [__version__, type(estimator).__name__, parameters, data, *own]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
