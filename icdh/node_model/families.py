@@ -10,9 +10,11 @@ from icdh._clock import Clock
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.fit import node_outputs
 from icdh.node_model.noise import worth_of_noise
+from icdh.node_model.promise import functions_of, promises
 from icdh.node_model.targets import Density, Levels, Target
 
 Family = tuple[int, tuple[int, ...]]
+OPTIMISM = 2.0  # a parent gains hardly more than so many times what it promises
 
 
 class FamilyEvidence:
@@ -74,6 +76,8 @@ class FamilyEvidence:
         self.clock = clock or Clock()
         self.fits = {}
         self._scores = {}
+        self._hopes = {}
+        self._functions = functions_of(values)
         self._refined = set()
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
@@ -101,8 +105,39 @@ class FamilyEvidence:
         for node in range(len(self.values)):
             own = np.arange(self.values.shape[1]) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
-        part.fits, part._scores, part._refined, part.clock = {}, {}, set(), Clock()
+        part.fits, part._scores, part._hopes, part._refined, part.clock = {}, {}, {}, set(), Clock()
         return part
+
+    def hopes(self, family: Family) -> np.ndarray:
+        """Return by how much the score of a family may fall, at best, with one parent more or fewer.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            Nats: for a variable that is no parent, if it were one; for a parent, if it were none. Not bounds that
+            cannot fail, but `OPTIMISM` times what a score test promises.
+        """
+        if family not in self._hopes:
+            self([family])
+            self._hopes[family] = self._hope(family)
+        return self._hopes[family]
+
+    def _hope(self, family):
+        node, parents = family
+        hopes = np.full(len(self.values), np.inf)
+        others = np.array([i for i in range(len(self.values)) if i != node and i not in parents], dtype=int)
+        x, target = self._data(family)
+        hidden, scores = target.scores(x, self.fits[family].theta, self.options["hidden_units"])
+        functions = self._functions[others]
+        if self.rows is not None:
+            functions = functions[:, :, self.rows[node]]
+        hopes[others] = OPTIMISM * promises(functions, x, hidden, scores) - self.edge_penalty
+        return hopes
 
     def residuals(self, family: Family) -> np.ndarray:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
