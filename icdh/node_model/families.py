@@ -14,6 +14,7 @@ from icdh.node_model.promise import functions_of, promises
 from icdh.node_model.targets import Density, Levels, Target
 
 Family = tuple[int, tuple[int, ...]]
+COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
 OPTIMISM = 2.0  # a parent gains hardly more than so many times what it promises
 
 
@@ -88,15 +89,22 @@ class FamilyEvidence:
         return [self._scores[family] for family in families]
 
     def refine(self, families: Sequence[Family]) -> None:
-        """Fit these families from further cold starts and keep the best."""
+        """Fit these families from further cold starts, go on from the best fit to a finer tolerance, keep the best."""
         new = [family for family in families if family[1] and family not in self._refined]
         self._refined.update(new)
         self(new)
+        self.clock.begin("families from further weights", len(new))
+        for family, fits in zip(new, self._map(self._refined_fits, new), strict=True):
+            self._keep([family] * len(fits), fits)
+
+    def _refined_fits(self, family):
+        """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
         seeds = range(self.random_state + 1, self.random_state + self.n_restarts)
-        tasks = [(family, seed) for family in new for seed in seeds]
-        self.clock.begin("families from further weights", len(tasks))
-        fits = self._map(lambda task: self._fit(task[0], None, task[1]), tasks)
-        self._keep([family for family, _ in tasks], fits)
+        fits = [self._fit(family, None, seed=seed) for seed in seeds]
+        best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
+        if not best.succeeded:
+            return fits
+        return [*fits, self._fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE)]
 
     def on_few_rows(self, most: int) -> "FamilyEvidence":
         """Return the evidence on at most so many of the rows of every variable, evenly spread, in no time limit."""
@@ -166,10 +174,10 @@ class FamilyEvidence:
             score -= worth_of_noise(self._residuals(family, fit), self.noise)[0]
         return score
 
-    def _fit(self, family, start, seed=None):
+    def _fit(self, family, start, *, seed=None, tol=COARSE, **options):
         self.clock.check()
         seed = self.random_state if seed is None else seed
-        return fit_node(*self._data(family), start=start, random_state=seed, **self.options)
+        return fit_node(*self._data(family), start=start, random_state=seed, tol=tol, **options, **self.options)
 
     def _data(self, family):
         """Return the parents, one a row, and the node, at the observations that count for it."""

@@ -14,7 +14,7 @@ N_FUNCTIONS = 3
 PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
 ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
 ROUGH_PRODUCT = 0.25
-RESOLVED = 1e-3  # of a function's deviation, what must be left once the functions before it are taken out
+RESOLVED = 1e-3  # of a function's deviation, what must be left once what is explained is taken out
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
 
@@ -43,28 +43,35 @@ def promises(functions: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: n
     ndarray, shape (c,)
         Nats, at least zero.
     """
-    explained = _orthonormal(np.vstack([np.ones((1, scores.shape[1])), hidden, x]))
+    n = scores.shape[1]
+    explained = _orthonormal(_orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
     products = functions[:, -1:] * hidden if len(x) else functions[:, :0]
     features = np.concatenate([functions, products], axis=1)
-    taken = features @ explained.T
-    gram = features @ features.transpose(0, 2, 1) - taken @ taken.transpose(0, 2, 1)
-    deviation = np.sqrt(np.maximum(np.einsum("ckk->ck", gram), 0.0)) + np.finfo(float).tiny
-    projections = (features @ rest.T) / deviation[:, :, np.newaxis]
-    correlations = gram / (deviation[:, :, np.newaxis] * deviation[:, np.newaxis, :])
-    correlations += RESOLVED**2 * np.eye(len(features[0]))
-    whitened = np.linalg.solve(np.linalg.cholesky(correlations), projections)
-    by_mean, by_scale = np.moveaxis(np.square(whitened), 2, 0)
     relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * products.shape[1]])
-    n = scores.shape[1]
+    by_mean, by_scale = _squared_projections(features, explained, rest)
     return _evidence(_with_large_effects(by_mean, rest[0] @ rest[0], n), relative, n) + _evidence(by_scale, relative, n)
 
 
 def _orthonormal(rows):
     """Return an orthonormal basis, as rows, of what rows span."""
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
     squares, vectors = np.linalg.eigh(rows @ rows.T)
-    kept = squares > 1e-10 * squares[-1]
+    kept = squares > RESOLVED**2 * squares[-1]
     return (vectors[:, kept] / np.sqrt(squares[kept])).T @ rows
+
+
+def _squared_projections(features, explained, rest):
+    """Return the squares of what both scores have of the features, each freed of the features before it, (2, c, k)."""
+    taken = features @ explained.T
+    products = features @ features.transpose(0, 2, 1)
+    left = products - taken @ taken.transpose(0, 2, 1)
+    whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
+    scale = np.where(squares > RESOLVED**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
+    correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
+    correlations += np.eye(features.shape[1]) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
+    projections = scale[:, :, np.newaxis] * (features @ rest.T)
+    return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 
 def _with_large_effects(squares, total, n):

@@ -111,7 +111,9 @@ class Climber:
             open_moves = np.where(certain, -np.inf, hopes).ravel()
             least = max(MIN_GAIN, hopes[certain].max(initial=-np.inf))
             ranked = np.argsort(-open_moves, kind="stable")[:BATCH]
-            self._score(graph, [np.unravel_index(k, hopes.shape) for k in ranked if open_moves[k] > least], gains, scored)
+            self._score(
+                graph, [np.unravel_index(k, hopes.shape) for k in ranked if open_moves[k] > least], gains, scored
+            )
         move = KINDS[kind], int(cause), int(effect)
         changed = dict(changed_families(graph, *move))
         better = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
