@@ -217,7 +217,7 @@ def test_hopes_that_are_not_too_low_change_no_climb_and_save_scores(optimism):
 
 def test_what_hopes_for_nothing_is_never_scored():
     told = Told(random_scores(0), 0.0)
-    graph, moves, _ = greedy_search(told, np.eye(5, dtype=bool))
+    graph, moves, *_ = greedy_search(told, np.eye(5, dtype=bool))
     assert moves == []
     assert told.asked <= {(node, ()) for node in range(5)}
     assert graph == ((),) * 5
