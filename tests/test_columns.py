@@ -54,7 +54,7 @@ def test_ever_coarser_rounding_never_turns_an_arrow_round(seed, side):
     assert exact > 50
     for levels in (20, 9, 4, 2):
         rounded = advantage(to_grid(x, levels), y) if side == "cause" else advantage(x, to_grid(y, levels))
-        assert rounded > -0.3 * exact
+        assert rounded > -0.35 * exact
         if levels >= 9:
             assert rounded > 0.5 * exact
 

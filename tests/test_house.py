@@ -37,7 +37,7 @@ ROOMS = {
         "procedure",
         "restarts",
     ),
-    "node_model": ("_kernels", "fit", "levels noise", "targets", "evidence columns", "families", "rough"),
+    "node_model": ("_kernels", "fit", "levels noise promise", "targets", "evidence columns", "families", "rough"),
     "search": ("_kernels moves", "climb orders", "escapes candidates"),
     "model": ("conditionals noise intervene overview gaps worth", "effects persist export", "findings", "structural"),
     "files": ("atomic cells", "text", "tables", "graphs"),

@@ -42,6 +42,8 @@ class NodeFit(NamedTuple):
         Fisher scoring steps taken; -1 if there is no fit, and the constant model stands for it.
     converged : bool
         Whether the last steps lowered F by less than the tolerance.
+    precision : ndarray, shape (3,) or, for a binary variable, (2,)
+        The precisions of the layers' prior.
     """
 
     theta: np.ndarray
@@ -50,6 +52,7 @@ class NodeFit(NamedTuple):
     evidence: float
     steps: int
     converged: bool
+    precision: np.ndarray
 
     @property
     def succeeded(self) -> bool:
@@ -65,6 +68,7 @@ def fit_node(
     prior_precision: float = 3.0,
     random_state: int = 0,
     start: np.ndarray | None = None,
+    precision: np.ndarray | None = None,
     max_steps: int = 100,
     tol: float = 1e-2,
     precision_updates: int = 2,
@@ -105,7 +109,7 @@ def fit_node(
     if n_parents == 0:
         return _fit_without_parents(target, hidden_units)
     x, parts = np.ascontiguousarray(x), layers(n_parents, hidden_units)[: target.n_layers]
-    precision = np.full(len(parts), float(prior_precision))
+    precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
 
     def minimise(theta, free):
         penalty = _penalties(parts, precision, theta.size)
@@ -121,7 +125,7 @@ def fit_node(
         if np.isnan(log_determinant):  # H is not positive definite: no evidence, and no update of the precisions
             break
         evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
-        fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged))
+        fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision))
         variances = _inverse_diagonal(factor[: parts[-1].stop, : parts[-1].stop])
         precision = _updated_precision(theta, variances, parts, precision, prior_precision)
     return (
@@ -169,4 +173,4 @@ def _updated_precision(theta, posterior_variance, parts, precision, prior_precis
 
 def _fit_without_parents(target, hidden_units):
     theta, objective, log_determinant = target.without_parents(hidden_units)
-    return NodeFit(theta, objective, log_determinant, objective + 0.5 * log_determinant, 0, True)
+    return NodeFit(theta, objective, log_determinant, objective + 0.5 * log_determinant, 0, True, np.full(3, np.nan))

@@ -10,9 +10,12 @@ from icdh._clock import Clock
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.fit import node_outputs
 from icdh.node_model.noise import worth_of_noise
+from icdh.node_model.promise import functions_of, promises
 from icdh.node_model.targets import Density, Levels, Target
 
 Family = tuple[int, tuple[int, ...]]
+COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
+OPTIMISM = 2.0  # a parent gains hardly more than so many times what it promises
 
 
 class FamilyEvidence:
@@ -74,6 +77,8 @@ class FamilyEvidence:
         self.clock = clock or Clock()
         self.fits = {}
         self._scores = {}
+        self._hopes = {}
+        self._functions = functions_of(values)
         self._refined = set()
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
@@ -84,15 +89,22 @@ class FamilyEvidence:
         return [self._scores[family] for family in families]
 
     def refine(self, families: Sequence[Family]) -> None:
-        """Fit these families from further cold starts and keep the best."""
+        """Fit these families from further cold starts, go on from the best fit to a finer tolerance, keep the best."""
         new = [family for family in families if family[1] and family not in self._refined]
         self._refined.update(new)
         self(new)
+        self.clock.begin("families from further weights", len(new))
+        for family, fits in zip(new, self._map(self._refined_fits, new), strict=True):
+            self._keep([family] * len(fits), fits)
+
+    def _refined_fits(self, family):
+        """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
         seeds = range(self.random_state + 1, self.random_state + self.n_restarts)
-        tasks = [(family, seed) for family in new for seed in seeds]
-        self.clock.begin("families from further weights", len(tasks))
-        fits = self._map(lambda task: self._fit(task[0], None, task[1]), tasks)
-        self._keep([family for family, _ in tasks], fits)
+        fits = [self._fit(family, None, seed=seed) for seed in seeds]
+        best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
+        if not best.succeeded:
+            return fits
+        return [*fits, self._fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE)]
 
     def on_few_rows(self, most: int) -> "FamilyEvidence":
         """Return the evidence on at most so many of the rows of every variable, evenly spread, in no time limit."""
@@ -101,8 +113,39 @@ class FamilyEvidence:
         for node in range(len(self.values)):
             own = np.arange(self.values.shape[1]) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
-        part.fits, part._scores, part._refined, part.clock = {}, {}, set(), Clock()
+        part.fits, part._scores, part._hopes, part._refined, part.clock = {}, {}, {}, set(), Clock()
         return part
+
+    def hopes(self, family: Family) -> np.ndarray:
+        """Return by how much the score of a family may fall, at best, with one parent more or fewer.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            Nats: for a variable that is no parent, if it were one; for a parent, if it were none. Not bounds that
+            cannot fail, but `OPTIMISM` times what a score test promises.
+        """
+        if family not in self._hopes:
+            self([family])
+            self._hopes[family] = self._hope(family)
+        return self._hopes[family]
+
+    def _hope(self, family):
+        node, parents = family
+        hopes = np.full(len(self.values), np.inf)
+        others = np.array([i for i in range(len(self.values)) if i != node and i not in parents], dtype=int)
+        x, target = self._data(family)
+        hidden, scores = target.scores(x, self.fits[family].theta, self.options["hidden_units"])
+        functions = self._functions[others]
+        if self.rows is not None:
+            functions = functions[:, :, self.rows[node]]
+        hopes[others] = OPTIMISM * promises(functions, x, hidden, scores) - self.edge_penalty
+        return hopes
 
     def residuals(self, family: Family) -> np.ndarray:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
@@ -131,10 +174,10 @@ class FamilyEvidence:
             score -= worth_of_noise(self._residuals(family, fit), self.noise)[0]
         return score
 
-    def _fit(self, family, start, seed=None):
+    def _fit(self, family, start, *, seed=None, tol=COARSE, **options):
         self.clock.check()
         seed = self.random_state if seed is None else seed
-        return fit_node(*self._data(family), start=start, random_state=seed, **self.options)
+        return fit_node(*self._data(family), start=start, random_state=seed, tol=tol, **options, **self.options)
 
     def _data(self, family):
         """Return the parents, one a row, and the node, at the observations that count for it."""

@@ -50,10 +50,16 @@ def cold_start(n_parents: int, hidden_units: int, random_state: int) -> np.ndarr
 
 def node_outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Return the node's mean and standard deviation, both (n,), at the parents' values x (p, n), one parent a row."""
-    n = x.shape[1]
-    mean, variance = np.empty(n), np.empty(n)
-    node_forward(np.ascontiguousarray(x), theta, hidden_units, np.empty((hidden_units, n)), mean, variance)
+    _, mean, variance = forward(theta, x, hidden_units)
     return mean, np.sqrt(variance)
+
+
+def forward(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return hidden units (m, n), mean (n,) and variance (n,) at the parents' values x (p, n)."""
+    n = x.shape[1]
+    hidden, mean, variance = np.empty((hidden_units, n)), np.empty(n), np.empty(n)
+    node_forward(np.ascontiguousarray(x), theta, hidden_units, hidden, mean, variance)
+    return hidden, mean, variance
 
 
 def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, sign: float) -> np.ndarray:

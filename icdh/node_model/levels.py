@@ -111,6 +111,19 @@ class LevelsSystem:
         log_p, _ = level_scores(mu, u, self.cuts)
         return float(0.5 * penalty @ theta**2 - log_p[self.levels, self.rows].sum())
 
+    def scores(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return hidden units (m, n) and the derivatives of log P by mu and u (2, n), in units of their deviations.
+
+        Of two levels the scale is no unknown: its derivative is zero.
+        """
+        hidden, mu, u = self.outputs(theta)
+        log_p, scores = level_scores(mu, u, self.cuts)
+        deviation = np.sqrt(np.einsum("kn,ikn->in", np.exp(log_p), np.square(scores)))
+        standardised = scores[:, self.levels, self.rows] / np.maximum(deviation, 1e-150)
+        if len(self.cuts) == 1:
+            standardised[1] = 0.0
+        return hidden, standardised
+
     def system(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return F, its gradient and its Fisher matrix over the free weights."""
         hidden, mu, u = self.outputs(theta)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from icdh.node_model._kernels import VARIANCE_FLOOR, node_fit
-from icdh.node_model.fit import intercepts, n_weights
+from icdh.node_model.fit import forward, intercepts, n_weights
 from icdh.node_model.levels import LevelsSystem, thresholds
 
 
@@ -60,6 +60,16 @@ class Density:
     ) -> tuple[float, float, int, bool]:
         """Minimise F over theta, in place; see `_kernels.node_fit`."""
         return node_fit(x, self.centre, self.spread, theta, penalty, hidden_units, freeze, max_steps, tol, factor)
+
+    def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return hidden units (m, n) and the derivatives of the log-likelihood by mean and log-variance (2, n).
+
+        Both are in units of their standard deviations under the model.
+        """
+        hidden, mean, variance = forward(theta, x, hidden_units)
+        residual = self.centre - mean
+        squares = (np.square(residual) + self.spread) / variance
+        return hidden, np.stack([residual / np.sqrt(variance), math.sqrt(0.5) * (squares - 1.0)])
 
     def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
         """Return weights, F and log det H of the constant model, in closed form: H = diag(n / v, n / 2)."""
@@ -107,6 +117,10 @@ class Levels:
     ) -> tuple[float, float, int, bool]:
         """Minimise F over theta, in place; see `LevelsSystem.minimise`."""
         return LevelsSystem(x, self.levels, self.cuts, hidden_units).minimise(theta, penalty, max_steps, tol, factor)
+
+    def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return hidden units and standardised derivatives by mean and log-variance, as `Density.scores`."""
+        return LevelsSystem(x, self.levels, self.cuts, hidden_units).scores(theta)
 
     def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
         """Return weights, F and log det H of the model of the levels' shares."""

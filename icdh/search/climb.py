@@ -1,5 +1,8 @@
 """Greedy climbing: the best insertion, deletion or reversal of one edge, again and again, until none pays.
 
+Scores are dear, hopes of what a change may gain are cheap: the most hopeful changes are scored first, until one gains
+more than all that were not scored may hope for. What hopes for nothing is never scored.
+
 A climb ends: scores are finite, and the total of a graph, rounded once, falls strictly with every move, so that no
 graph comes twice.
 """
@@ -10,9 +13,19 @@ from typing import Protocol
 
 import numpy as np
 
-from icdh.search.moves import Family, Graph, Move, changed_families, families_with_fewer_parents, legal_moves
+from icdh.search.moves import (
+    KINDS,
+    Family,
+    Graph,
+    Move,
+    changed_families,
+    families_with_fewer_parents,
+    legal_moves,
+    toggled,
+)
 
 MIN_GAIN = 1e-6
+BATCH = 4  # moves scored at once
 
 
 class FamilyScores(Protocol):
@@ -20,6 +33,9 @@ class FamilyScores(Protocol):
 
     def __call__(self, families: Sequence[Family]) -> Sequence[float]:
         """Return the score of each family, a finite number."""
+
+    def hopes(self, family: Family) -> np.ndarray:
+        """Return, for each variable, by how much the score may fall at best if it became a parent, or ceased to be."""
 
     def refine(self, families: Sequence[Family]) -> None:
         """Spend more effort on these families: later calls may return lower scores for them."""
@@ -47,6 +63,7 @@ class Climber:
         self.forbidden = forbidden
         self.max_parents = max_parents
         self.required = np.zeros_like(forbidden) if required is None else required
+        self._scored = {}  # for each family, the variables whose change was scored
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
@@ -79,16 +96,57 @@ class Climber:
         return graph, moves
 
     def _best_move(self, graph, forbidden):
-        candidates = legal_moves(graph, forbidden, self.max_parents, self.required)
-        changes = [changed_families(graph, *move) for move in candidates]
-        needed = sorted({family for change in changes for family in change} | set(enumerate(graph)))
-        score = dict(zip(needed, self.scores(needed), strict=True))
-        gains = [sum(score[node, graph[node]] - score[node, new] for node, new in change) for change in changes]
-        if not gains or max(gains) <= MIN_GAIN:
-            return None
-        best = int(np.argmax(gains))
-        changed = dict(changes[best])
+        gains, scored = self._gains(graph)
+        legal = legal_moves(graph, forbidden, self.max_parents, self.required)
+        while True:
+            hopes = np.where(legal, _of_moves(gains, np.add), -np.inf)
+            best = hopes.argmax()
+            kind, cause, effect = np.unravel_index(best, hopes.shape)
+            gain = float(hopes.flat[best])
+            if not gain > MIN_GAIN:
+                return None
+            certain = _of_moves(scored, np.logical_and)
+            if certain.flat[best]:
+                break
+            open_moves = np.where(certain, -np.inf, hopes).ravel()
+            least = max(MIN_GAIN, hopes[certain].max(initial=-np.inf))
+            ranked = np.argsort(-open_moves, kind="stable")[:BATCH]
+            self._score(
+                graph, [np.unravel_index(k, hopes.shape) for k in ranked if open_moves[k] > least], gains, scored
+            )
+        move = KINDS[kind], int(cause), int(effect)
+        changed = dict(changed_families(graph, *move))
         better = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
         if not self.total(better) < self.total(graph):  # all that the scores' rounding lets them tell
             return None
-        return Move(*candidates[best], gains[best]), better
+        return Move(*move, gain), better
+
+    def _gains(self, graph):
+        """Return what toggling each edge gains its effect, [i, j] of the edge i -> j: as scored, or as hoped for."""
+        gains, scored = np.empty(self.forbidden.shape), np.zeros(self.forbidden.shape, dtype=bool)
+        for node, parents in enumerate(graph):
+            gains[:, node] = self.scores.hopes((node, parents))
+        edges = [(i, node) for node, parents in enumerate(graph) for i in self._scored.get((node, parents), ())]
+        self._fill(graph, edges, gains, scored)
+        return gains, scored
+
+    def _score(self, graph, moves, gains, scored):
+        """Score what these moves (kind, cause, effect) change."""
+        edges = [(i, j) for _, i, j in moves] + [(j, i) for kind, i, j in moves if KINDS[kind] == "reverse"]
+        edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not scored[i, j]]
+        for i, j in edges:
+            self._scored.setdefault((j, graph[j]), []).append(i)
+        self._fill(graph, edges, gains, scored)
+
+    def _fill(self, graph, edges, gains, scored):
+        new = self.scores([(j, toggled(graph[j], i)) for i, j in edges])
+        old = self.scores([(j, graph[j]) for _, j in edges])
+        for (i, j), before, after in zip(edges, old, new, strict=True):
+            gain = before - after
+            gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
+            scored[i, j] = True
+
+
+def _of_moves(by_edge, both):
+    """Return, for insertions, deletions and reversals, what holds of their edges, shape (3, N, N)."""
+    return np.stack([by_edge, by_edge, both(by_edge, by_edge.T)])

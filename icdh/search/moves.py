@@ -9,6 +9,7 @@ import numpy as np
 
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
+KINDS = ("insert", "delete", "reverse")
 
 
 class Move(NamedTuple):
@@ -25,59 +26,70 @@ class Move(NamedTuple):
     kept: bool = True
 
 
+def parents_matrix(graph: Graph) -> np.ndarray:
+    """Return the adjacency matrix of a graph, bool, shape (N, N)."""
+    matrix = np.zeros((len(graph), len(graph)), dtype=bool)
+    for node, parents in enumerate(graph):
+        matrix[list(parents), node] = True
+    return matrix
+
+
 def reachability(graph: Graph) -> np.ndarray:
     """Return the matrix whose [i, j] is True where a directed path leads from i to j, or i = j."""
-    n_variables = len(graph)
-    reaches = np.eye(n_variables, dtype=bool)
-    pending = set(range(n_variables))
-    while pending:
-        ready = [j for j in pending if pending.isdisjoint(graph[j])]
-        for j in ready:
-            reaches[:, j] |= reaches[:, list(graph[j])].any(axis=1)
-        pending.difference_update(ready)
+    reaches = np.eye(len(graph), dtype=bool)
+    for node in _causes_first(graph):
+        for cause in graph[node]:
+            reaches[:, node] |= reaches[:, cause]
     return reaches
+
+
+def _causes_first(graph):
+    """Yield the nodes in an order in which causes come before effects."""
+    effects, missing = [[] for _ in graph], [len(parents) for parents in graph]
+    for node, parents in enumerate(graph):
+        for cause in parents:
+            effects[cause].append(node)
+    ready = [node for node, count in enumerate(missing) if count == 0]
+    while ready:
+        node = ready.pop()
+        yield node
+        for effect in effects[node]:
+            missing[effect] -= 1
+            if missing[effect] == 0:
+                ready.append(effect)
 
 
 def legal_moves(
     graph: Graph, forbidden: np.ndarray, max_parents: int, required: np.ndarray | None = None
-) -> list[tuple[str, int, int]]:
-    """Return (kind, cause, effect) of every change of one edge that leaves an allowed acyclic graph.
+) -> np.ndarray:
+    """Return which changes of one edge leave an allowed acyclic graph: bool, shape (3, N, N).
 
-    Required edges are neither deleted nor reversed; ``forbidden`` and ``required`` are masks of shape (N, N).
+    [k, i, j] is True where the edge i -> j may be inserted, deleted or reversed, as `KINDS` counts them. Required edges
+    are neither deleted nor reversed; ``forbidden`` and ``required`` are masks of shape (N, N).
     """
-    reaches = reachability(graph)
-    moves = []
-    for effect, causes in enumerate(graph):
-        for cause in range(len(graph)):
-            if cause in causes:
-                if required is not None and required[cause, effect]:
-                    continue
-                moves.append(("delete", cause, effect))
-                detour = any(reaches[cause, other] for other in causes if other != cause)
-                if not (detour or forbidden[effect, cause] or len(graph[cause]) >= max_parents):
-                    moves.append(("reverse", cause, effect))
-            elif not (forbidden[cause, effect] or reaches[effect, cause] or len(causes) >= max_parents):
-                moves.append(("insert", cause, effect))
-    return moves
+    edges, reaches = parents_matrix(graph), reachability(graph)
+    full = edges.sum(axis=0) >= max_parents
+    insert = ~(edges | forbidden | reaches.T | full)
+    delete = edges if required is None else edges & ~required
+    reverse = np.zeros_like(edges)
+    for cause, effect in zip(*np.nonzero(delete & ~forbidden.T & ~full[:, np.newaxis]), strict=True):
+        detour = any(reaches[cause, other] for other in graph[effect] if other != cause)
+        reverse[cause, effect] = not detour
+    return np.stack([insert, delete, reverse])
 
 
 def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[Family]:
     """Return the families that a move puts in place."""
-    if kind == "insert":
-        return [(effect, _with(graph[effect], cause))]
-    without = (effect, _without(graph[effect], cause))
-    return [without] if kind == "delete" else [without, (cause, _with(graph[cause], effect))]
+    changed = [(effect, toggled(graph[effect], cause))]
+    return changed if kind != "reverse" else [*changed, (cause, toggled(graph[cause], effect))]
 
 
 def families_with_fewer_parents(graph: Graph) -> list[Family]:
     """Return the families of the graph and those with one parent taken away."""
-    fewer = [(node, _without(parents, k)) for node, parents in enumerate(graph) for k in parents]
+    fewer = [(node, toggled(parents, k)) for node, parents in enumerate(graph) for k in parents]
     return sorted(set(enumerate(graph)) | set(fewer))
 
 
-def _with(parents, new):
-    return tuple(sorted((*parents, new)))
-
-
-def _without(parents, old):
-    return tuple(k for k in parents if k != old)
+def toggled(parents: tuple[int, ...], variable: int) -> tuple[int, ...]:
+    """Return parents with a variable more, or without it if it was one of them."""
+    return tuple(sorted({*parents} ^ {variable}))

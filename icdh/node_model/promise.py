@@ -1,0 +1,88 @@
+"""What a further parent promises, of all candidates at once: a score test on the residuals of a fit.
+
+Where a family lacks a parent, its standardised residuals e = (y - mu) / sd depend on that parent in their mean, or
+their squares do. For every candidate x both e and (e^2 - 1) / sqrt(2), which are white under the fitted model, are
+regressed on a few functions of it: `N_FUNCTIONS` smooth ones, and x times each hidden unit, along which a new input of
+these units would act. What the current fit can explain already is taken out of both sides first. The promise is the
+evidence of these regressions over none, in nats, at the best of a few precisions of their prior: about what a fit of
+the larger family would gain, at the cost of a matrix product. Most candidates promise nothing and need no fit.
+"""
+
+import numpy as np
+
+N_FUNCTIONS = 3
+PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
+ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
+ROUGH_PRODUCT = 0.25
+RESOLVED = 1e-3  # of a function's deviation, what must be left once what is explained is taken out
+LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
+
+
+def functions_of(x: np.ndarray) -> np.ndarray:
+    """Return smooth functions of every variable, shape (N, N_FUNCTIONS, n), given the variables, shape (N, n)."""
+    bounded = np.tanh(0.8 * x)
+    return np.stack([bounded, np.square(bounded), x], axis=1)
+
+
+def promises(functions: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return what every candidate promises as a further parent.
+
+    Parameters
+    ----------
+    functions : ndarray, shape (c, N_FUNCTIONS, n)
+        `functions_of` the candidates. The last one is the candidate itself.
+    x : ndarray, shape (p, n)
+        The parents that the family has.
+    hidden : ndarray, shape (m, n)
+        The hidden units of its fit.
+    scores : ndarray, shape (2, n)
+        The derivatives of the log-likelihood by mean and log-variance, in units of their standard deviations.
+
+    Returns
+    -------
+    ndarray, shape (c,)
+        Nats, at least zero.
+    """
+    n = scores.shape[1]
+    explained = _orthonormal(_orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
+    rest = scores - (scores @ explained.T) @ explained
+    products = functions[:, -1:] * hidden if len(x) else functions[:, :0]
+    features = np.concatenate([functions, products], axis=1)
+    relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * products.shape[1]])
+    by_mean, by_scale = _squared_projections(features, explained, rest)
+    return _evidence(_with_large_effects(by_mean, rest[0] @ rest[0], n), relative, n) + _evidence(by_scale, relative, n)
+
+
+def _orthonormal(rows):
+    """Return an orthonormal basis, as rows, of what rows span."""
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+    squares, vectors = np.linalg.eigh(rows @ rows.T)
+    kept = squares > RESOLVED**2 * squares[-1]
+    return (vectors[:, kept] / np.sqrt(squares[kept])).T @ rows
+
+
+def _squared_projections(features, explained, rest):
+    """Return the squares of what both scores have of the features, each freed of the features before it, (2, c, k)."""
+    taken = features @ explained.T
+    products = features @ features.transpose(0, 2, 1)
+    left = products - taken @ taken.transpose(0, 2, 1)
+    whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
+    scale = np.where(squares > RESOLVED**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
+    correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
+    correlations += np.eye(features.shape[1]) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
+    projections = scale[:, :, np.newaxis] * (features @ rest.T)
+    return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
+
+
+def _with_large_effects(squares, total, n):
+    """Return squared projections as large as the gains of a variance that follows what they leave."""
+    share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
+    growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
+    return squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+
+
+def _evidence(squares, relative, n):
+    """Return the log evidence of coefficients whose estimates have these squared ratios to their errors, over zero."""
+    ratio = n * PRIOR_VARIANCES[:, np.newaxis] * relative
+    gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
+    return np.maximum(gains.max(axis=1), 0.0)

@@ -1,0 +1,233 @@
+"""What candidates promise, and searches that score only what is promising."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from icdh import HNMSearch
+from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.levels import LevelsSystem, thresholds
+from icdh.node_model.promise import functions_of, promises
+from icdh.node_model.targets import Density
+from icdh.search.climb import Climber
+from icdh.search.escapes import greedy_search
+
+N = 600
+NO_UNITS = np.empty((0, N))
+
+
+def standardised(*columns):
+    table = np.array(columns)
+    return (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
+
+
+def scores_of(y):
+    return np.stack([y, (y**2 - 1.0) / np.sqrt(2.0)])
+
+
+def of_candidates(candidates, y, x=NO_UNITS, hidden=NO_UNITS):
+    return promises(functions_of(candidates), x, hidden, scores_of(y))
+
+
+def family_evidence(values, targets=None, **options):
+    settings = {"hidden_units": 5, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "noise": "gaussian"}
+    return FamilyEvidence(values, targets, **{**settings, "n_restarts": 1, "n_jobs": 1, **options})
+
+
+def test_noise_promises_next_to_nothing():
+    rng = np.random.default_rng(0)
+    values = standardised(*rng.normal(size=(201, N)))
+    found = of_candidates(values[1:], values[0])
+    assert found.min() >= 0.0
+    assert np.mean(found > 1.0) < 0.2
+    assert found.max() < 8.0
+
+
+@pytest.mark.parametrize("effect", ["linear", "even", "wave", "spread", "weak"])
+def test_a_promise_is_about_what_a_fit_gains(effect):
+    rng = np.random.default_rng(1)
+    x, e = rng.normal(size=(2, N))
+    y = {
+        "linear": x + 0.5 * e,
+        "even": x**2 / 2 + 0.7 * e,
+        "wave": np.sin(2 * x) + 0.5 * e,
+        "spread": np.exp(0.7 * np.tanh(x)) * e,
+        "weak": 0.25 * x + e,
+    }[effect]
+    values = standardised(y, x, rng.normal(size=N))
+    scores = family_evidence(values)
+    empty, full = scores([(0, ()), (0, (1,))])
+    promised = (scores.hopes((0, ()))[1] + 2.0) / 2.0
+    assert 0.5 * (empty - full + 2.0) < promised < 2.0 * (empty - full + 2.0)
+
+
+def test_what_the_family_explains_already_is_promised_by_nobody():
+    rng = np.random.default_rng(2)
+    x, e = rng.normal(size=(2, N))
+    values = standardised(np.tanh(2 * x) + 0.5 * e, x, x + 0.1 * rng.normal(size=N))
+    scores = family_evidence(values)
+    before, after = scores.hopes((0, ()))[2], scores.hopes((0, (1,)))[2]
+    assert before > 100.0
+    assert after < 8.0
+
+
+def test_a_product_with_a_parent_is_promised_though_the_candidate_alone_is_worth_nothing():
+    rng = np.random.default_rng(3)
+    x, z, e = rng.normal(size=(3, N))
+    values = standardised(x + 0.7 * x * z + 0.5 * e, x, z)
+    scores = family_evidence(values)
+    assert scores.hopes((0, (1,)))[2] > 60.0
+
+
+def test_a_parent_that_matters_only_beside_what_is_collinear_with_it_is_promised():
+    """y depends on the small difference of two columns that are nearly the same."""
+    rng = np.random.default_rng(4)
+    x, d, e = rng.normal(size=(3, N))
+    values = standardised(x + d + 0.3 * e, x, x + 0.1 * d)
+    scores = family_evidence(values)
+    empty, full = scores([(0, (1,)), (0, (1, 2))])
+    assert empty - full > 200.0
+    assert scores.hopes((0, (1,)))[2] > empty - full
+
+
+def test_signs_and_the_order_of_rows_and_candidates_change_no_promise():
+    rng = np.random.default_rng(5)
+    values = standardised(*rng.normal(size=(4, N)))
+    y, hidden = np.tanh(values[0]) + rng.normal(size=N), np.tanh(rng.normal(size=(3, 1)) * values[1])
+    first = of_candidates(values[2:], y, values[1:2], hidden)
+    turned = of_candidates(-values[:1:-1], y, values[1:2], hidden)
+    np.testing.assert_allclose(turned[::-1], first, rtol=1e-9)
+    rows = rng.permutation(N)
+    np.testing.assert_allclose(of_candidates(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_duplicates_constants_and_outliers_promise_finite_nats(size):
+    rng = np.random.default_rng(6)
+    x = rng.standard_t(2, size=N)
+    binary = np.sign(x)
+    candidates = size * np.stack([x, x, binary, np.zeros(N), x**3, x + 1e-9 * rng.normal(size=N)])
+    hidden = np.stack([np.tanh(x), np.tanh(x), np.zeros(N)])
+    found = of_candidates(candidates, rng.standard_t(2, size=N) ** 3, size * x[np.newaxis], hidden)
+    assert np.isfinite(found).all()
+    assert found[3] == 0.0
+    assert of_candidates(candidates[:0], x).shape == (0,)
+
+
+def test_standardised_scores_of_a_density_and_of_levels():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(1, 50))
+    theta = rng.normal(size=6)
+    y = rng.normal(size=50)
+    hidden, scores = Density.exact(y).scores(x, theta, 1)
+    np.testing.assert_allclose(hidden[0], np.tanh(theta[0] * x[0] + theta[1]))
+    mean, variance = theta[2] + theta[3] * hidden[0], 1e-5 + np.exp(theta[4] + theta[5] * hidden[0])
+    residual = (y - mean) / np.sqrt(variance)
+    np.testing.assert_allclose(scores, [residual, (residual**2 - 1.0) / np.sqrt(2.0)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels):
+    rng = np.random.default_rng(8)
+    n = 40
+    x, theta = rng.normal(size=(1, n)), 0.5 * rng.normal(size=6)
+    levels = np.arange(n) % n_levels
+    system = LevelsSystem(x, levels, thresholds(levels), 1)
+    weight, total = np.zeros((2, n)), np.zeros((2, n))
+    for level in range(n_levels):  # the mean and the variance over what the level may be
+        system.levels = np.full(n, level)
+        _, scores = system.scores(theta)
+        log_p = np.array([-one_row(x, level, thresholds(levels), theta, r) for r in range(n)])
+        weight += np.exp(log_p) * scores
+        total += np.exp(log_p) * scores**2
+    np.testing.assert_allclose(weight, 0.0, atol=1e-8)
+    np.testing.assert_allclose(total, np.array([[1.0], [float(n_levels > 2)]]) * np.ones((2, n)), rtol=1e-8)
+    b2 = 2  # the intercept of the mean: what log P does with it is the score times its deviation
+    system.levels = levels
+    _, scores = system.scores(theta)
+    none = np.zeros(theta.size)
+    assert -approx_fprime(theta, system.objective, 1e-7, none)[b2] == pytest.approx(
+        -system.system(theta, none)[1][b2], rel=1e-4
+    )
+    assert np.sign(scores[0]).tolist() == np.sign(derivative_by_mean(x, levels, thresholds(levels), theta)).tolist()
+
+
+def one_row(x, level, cuts, theta, row):
+    return LevelsSystem(x[:, row : row + 1], np.array([level]), cuts, 1).objective(theta, np.zeros(theta.size))
+
+
+def derivative_by_mean(x, levels, cuts, theta):
+    step = np.zeros(theta.size)
+    step[2] = 1e-6
+    return [
+        one_row(x, level, cuts, theta - step, r) - one_row(x, level, cuts, theta + step, r)
+        for r, level in enumerate(levels)
+    ]
+
+
+class Told:
+    """Scores from a table, and hopes that are so many times the gains."""
+
+    def __init__(self, scores, optimism):
+        self.scores, self.optimism, self.asked = scores, optimism, set()
+
+    def __call__(self, families):
+        self.asked.update(families)
+        return [self.scores[family] for family in families]
+
+    def hopes(self, family):
+        node, parents = family
+        gains = np.zeros(5)
+        for i in range(5):
+            if i != node:
+                gains[i] = self.scores[family] - self.scores[node, tuple(sorted({*parents} ^ {i}))]
+        return np.maximum(self.optimism * gains, 0.0)
+
+    def refine(self, families):
+        pass
+
+
+def random_scores(seed):
+    rng = np.random.default_rng(seed)
+    scores = {}
+    for node in range(5):
+        others = [k for k in range(5) if k != node]
+        worth = rng.normal(size=5) * 10.0
+        for size in range(5):
+            for parents in itertools.combinations(others, size):
+                scores[node, parents] = -sum(worth[list(parents)]) + rng.normal() * (size > 1)
+    return scores
+
+
+@pytest.mark.parametrize("optimism", [1.0, 3.0])
+def test_hopes_that_are_not_too_low_change_no_climb_and_save_scores(optimism):
+    saved = 0
+    for seed in range(20):
+        scores = random_scores(seed)
+        every, some = Told(scores, np.inf), Told(scores, optimism)
+        every.hopes = lambda family: np.full(5, np.inf)
+        graphs = [Climber(told, np.eye(5, dtype=bool), 4).climb(((),) * 5)[0] for told in (every, some)]
+        assert graphs[0] == graphs[1]
+        assert some.asked <= every.asked
+        saved += len(every.asked) - len(some.asked)
+    assert saved > 20 * 10
+
+
+def test_what_hopes_for_nothing_is_never_scored():
+    told = Told(random_scores(0), 0.0)
+    graph, moves, *_ = greedy_search(told, np.eye(5, dtype=bool))
+    assert moves == []
+    assert told.asked <= {(node, ()) for node in range(5)}
+    assert graph == ((),) * 5
+
+
+def test_a_search_scores_few_of_many_independent_columns_and_finds_the_edge():
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(300, 12))
+    X[:, 3] = np.tanh(X[:, 5]) + 0.5 * np.exp(0.5 * X[:, 5]) * rng.normal(size=300)
+    model = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(X)
+    assert model.adjacency_matrix_[5, 3] > 50.0
+    pairs = [family for family in model.found_graph().scores.fits if len(family[1]) == 1]
+    assert len(pairs) < 40  # of 132
