@@ -18,7 +18,7 @@ EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
 
 
 def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
-    """Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
+    r"""Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
 
     Parameters
     ----------
@@ -42,12 +42,20 @@ def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None =
         If the file cannot be read.
     ValueError
         If its content is not a graph over these names; the message gives the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_graph
+    >>> A, names = read_graph(io.BytesIO(b"cause,effect\ndose,answer\n"))
+    >>> names, A.tolist()
+    (['dose', 'answer'], [[0.0, 1.0], [0.0, 0.0]])
     """
     return graph_from_text(label_of(path), read_text(path), names)
 
 
 def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
-    """Return what `read_graph` does for a file of this name and content, which may be a pipe that is read once.
+    r"""Return what `read_graph` does for a file of this name and content, which may be a pipe that is read once.
 
     Parameters
     ----------
@@ -57,6 +65,12 @@ def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) ->
         Its content.
     names : sequence of str, optional
         As in `read_graph`.
+
+    Examples
+    --------
+    >>> from icdh.files import graph_from_text
+    >>> graph_from_text("graph.tsv", "cause\teffect\tweight\na\tb\t0.5\n")[0].tolist()
+    [[0.0, 0.5], [0.0, 0.0]]
     """
     suffix = Path(name).suffix.lower()
     if suffix in (".dot", ".gv"):
@@ -198,6 +212,14 @@ def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) ->
         If the extension is none of these, or two names are equal.
     OSError
         If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.files import read_graph, write_graph
+    >>> write_graph("graph.csv", np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"])
+    >>> read_graph("graph.csv")[1]
+    ['a', 'b']
     """
     names = list(map(str, names))
     check_names(names, str(path))
@@ -207,7 +229,15 @@ def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) ->
 
 
 def graph_writer(path: str | os.PathLike):
-    """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names."""
+    """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.files import graph_writer
+    >>> print(graph_writer("graph.tsv")(np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"]).splitlines()[1].split())
+    ['a', 'b', '0.5']
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
         raise ValueError(f"{path}: graphs are written as {', '.join(_WRITERS)}; choose one of these extensions")

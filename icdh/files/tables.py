@@ -57,7 +57,7 @@ def read_table(
     dates: Sequence[str] = (),
     gaps: bool = False,
 ) -> LabelledTable:
-    """Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
+    r"""Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
 
     Parameters
     ----------
@@ -98,6 +98,14 @@ def read_table(
     -----
     DataWarning
         If the first line holds whole numbers that may well be names, such as years.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_table
+    >>> table = read_table(io.BytesIO(b"id;dose;answer\nr1;0,5;2\nr2;;3\n"), decimal=",", drop=["id"], gaps=True)
+    >>> table.columns, table.values.tolist()
+    (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
     if _is_parquet(path):
         return read_parquet(path, columns=columns, drop=drop, dates=dates)
@@ -125,7 +133,7 @@ def read_labels(
     decimal: str = ".",
     encoding: str | None = None,
 ) -> list[str]:
-    """Read one column of a table as text, such as the condition of every row.
+    r"""Read one column of a table as text, such as the condition of every row.
 
     Parameters
     ----------
@@ -145,6 +153,13 @@ def read_labels(
         If the file cannot be read.
     ValueError
         If it is no table, there is no such column, or a row has no label; the message gives the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_labels
+    >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
+    ['none', 'drug']
     """
     if _is_parquet(path):
         table = import_extra("pyarrow.parquet", "parquet").read_table(path)
@@ -344,6 +359,14 @@ def write_table(path: str | os.PathLike, values: np.ndarray, names: Sequence[str
         If two names are equal.
     OSError
         If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.files import read_table, write_table
+    >>> write_table("data.csv", np.array([[0.1, 2.0]]), ["dose", "answer"])
+    >>> read_table("data.csv").values.tolist()
+    [[0.1, 2.0]]
     """
     names = list(map(str, names))
     check_names(names, str(path))
