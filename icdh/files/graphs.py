@@ -15,6 +15,7 @@ from icdh.files.tables import check_header, check_names
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
+PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
 
 
 def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
@@ -25,7 +26,7 @@ def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None =
     path : str, Path or binary file
         ``.json``, or delimited text with either a square matrix (with or without names in the first row and first
         column) or a line ``cause,effect[,weight]`` for each edge. An edge list needs the header ``cause,effect``
-        if its names are numbers.
+        if its names are numbers. The probabilities that ``icdh fit --probabilities`` writes are read as weights.
     names : sequence of str, optional
         The variables in the order wanted; by default that of the file.
 
@@ -54,7 +55,9 @@ def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None =
     return graph_from_text(label_of(path), read_text(path), names)
 
 
-def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
+def graph_from_text(
+    name: str, text: str, names: Sequence[str] | None = None, *, delimiter: str | None = None, decimal: str = "."
+) -> tuple[np.ndarray, list]:
     r"""Return what `read_graph` does for a file of this name and content, which may be a pipe that is read once.
 
     Parameters
@@ -65,6 +68,8 @@ def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) ->
         Its content.
     names : sequence of str, optional
         As in `read_graph`.
+    delimiter, decimal : str
+        As in `icdh.files.read_table`, for text that is not JSON.
 
     Examples
     --------
@@ -78,14 +83,23 @@ def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) ->
     if suffix == ".json" or text.lstrip().startswith("{"):
         edges, found = _json_graph(name, text)
         return _from_edges(name, edges, found if names is None else names)
-    rows = list(rows_of(name, text, sniffed_delimiter(text)))
+    rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
+    if decimal == ",":
+        rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
+    if tuple(rows[0][1]) == PROBABILITIES:
+        rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
     if _is_edge_list_header(rows[0][1]):
         return _from_edges(name, _edges(name, rows[1:]), names)
     if all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows), names)
     return _reordered(name, *_from_matrix(name, rows), names)
+
+
+def _with_point(cell):
+    """Return a number with a decimal comma as one with a point, and anything else as it is."""
+    return cell.replace(",", ".") if not isinstance(cell, Quoted) and is_number(cell, ",") else cell
 
 
 def _is_edge_list_header(row):

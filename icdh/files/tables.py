@@ -17,6 +17,7 @@ from icdh.files.atomic import replace_on_success
 from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
+MOST_NAMED = 20  # columns in a message
 FEW_ROWS = 3  # that say nothing about whether the first one is of their kind
 
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -275,14 +276,17 @@ def _values(name, rows, width, wanted, readers, labels, decimal):
 def _complaint(name, line, row, wanted, readers, labels, decimal):
     if not any(row):
         return f"{name}, line {line}: every cell is empty; delete the line"
-    at, reader = next(
+    (at, reader), *others = (
         (k, reader) for k, reader in zip(wanted, readers, strict=True) if not _reads(reader, row[k], decimal)
     )
     place = f"{name}, line {line}, column {repr(labels[at]) if labels else at + 1}"
     if reader is date_or_gap:
         return f"{place}: {row[at]!r} is no date such as 2024-03-31"
     remedy = ", or say header=True (--header) if the line holds names" if line == 1 and labels is None else ""
-    return f"{place}: {complaint(row[at])}{remedy}"
+    also = [repr(labels[k]) for k, _ in others] if labels else []
+    more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
+    either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
+    return f"{place}: {complaint(row[at])}{remedy}{either}"
 
 
 def _reads(reader, cell, decimal):
