@@ -1,6 +1,6 @@
 """What users know and have: by how much knowledge, experiments and the handling of gaps change the learned graph.
 
-    python benchmarks/knowledge.py [--suite knowledge experiments missing sachs] [--seeds 2000 2010]
+    python benchmarks/knowledge.py [--suite knowledge experiments missing] [--methods search icdh] [--seeds 7000 7008]
 
 Tables are of 10 variables with 20 edges (ER2) and 1000 rows from `icdh.simulate` unless stated, standardised for
 HNMSearch and raw for ICDH, every method with its defaults. Each fit is kept in ``benchmarks/results/knowledge.json``
@@ -17,7 +17,6 @@ import numpy as np
 from harness import Results
 
 from icdh import ICDH, HNMSearch, Interventions, Knowledge, metrics, simulate
-from icdh.datasets import load_sachs
 from icdh.graphs import causal_order
 
 METHODS = {"search": HNMSearch, "icdh": ICDH}
@@ -114,29 +113,6 @@ EXPERIMENTS = (
     "experiments, known targets",
     "experiments, unknown targets",
 )
-SACHS = ("853 cells without experiments", "experiments, ignored", *EXPERIMENTS[2:])
-
-
-def sachs(method, setting, seed):
-    """Fit logarithms of 200 cells of each condition, drawn anew for each seed."""
-    rng = np.random.default_rng(seed)
-    loaded = load_sachs(experiments=True, log=True)
-    conditions = np.array(loaded.interventions.conditions)
-    if setting == SACHS[0]:
-        rows = np.flatnonzero(conditions == "cd3cd28")
-    else:
-        rows = np.concatenate(
-            [rng.permutation(np.flatnonzero(conditions == name))[:200] for name in dict.fromkeys(conditions)]
-        )
-        rows.sort()
-    known = Interventions(conditions[rows], loaded.interventions.targets)
-    interventions = {SACHS[2]: known, SACHS[3]: without_targets(known)}.get(setting)
-    X = loaded.data[rows]
-    options = {} if method == "search" else {"bias": True}
-    model = METHODS[method](**options).fit((X - X.mean(axis=0)) / X.std(axis=0), interventions=interventions)
-    return errors(model.adjacency_matrix_, loaded.adjacency) | {"edges": int(np.count_nonzero(model.adjacency_matrix_))}
-
-
 SHARES = (5, 20, 40)
 MISSING = (
     "complete",
@@ -183,16 +159,15 @@ def gaps_of(data, share, how, rng):
 SUITES = {
     "knowledge": (with_knowledge, tuple(KNOWLEDGE)),
     "experiments": (with_experiments, EXPERIMENTS),
-    "sachs": (sachs, SACHS),
     "missing": (with_gaps, MISSING),
 }
 
 
-def run(results, suite, seeds):
+def run(results, suite, methods, seeds):
     fit, settings = SUITES[suite]
     for seed in seeds:
         for setting in settings:
-            for method in METHODS:
+            for method in methods:
                 key = {"suite": suite, "method": method, "setting": setting, "seed": seed}
                 if not results.has(**key):
                     begin = time.process_time()
@@ -232,13 +207,14 @@ def mean_and_error(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", choices=SUITES, nargs="*", default=list(SUITES))
-    parser.add_argument("--seeds", type=int, nargs=2, default=(2000, 2010), metavar=("FIRST", "END"))
+    parser.add_argument("--methods", choices=METHODS, nargs="*", default=list(METHODS))
+    parser.add_argument("--seeds", type=int, nargs=2, default=(7000, 7008), metavar=("FIRST", "END"))
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
     results = Results(args.results, ("suite", "method", "setting", "seed"))
     HNMSearch().fit(np.random.default_rng(0).normal(size=(50, 3)))  # compile before the clock runs
     for suite in args.suite:
-        run(results, suite, range(*args.seeds))
+        run(results, suite, args.methods, range(*args.seeds))
         print(suite)
         report(results, suite)
 

@@ -38,6 +38,16 @@ def acyclicity(A: np.ndarray) -> tuple[float, np.ndarray]:
     References
     ----------
     Zheng, Aragam, Ravikumar, Xing: "DAGs with NO TEARS", NeurIPS 2018, Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.acyclicity import acyclicity
+    >>> acyclicity(np.array([[0.0, 2.0], [0.0, 0.0]]))[0]
+    0.0
+    >>> h, gradient = acyclicity(np.array([[0.0, 2.0], [0.5, 0.0]]))
+    >>> h > 0.0, gradient.shape
+    (True, (2, 2))
     """
     A = np.asarray(A, dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():

@@ -71,6 +71,13 @@ def check_adjacency(A: ArrayLike, argument: str = "A") -> np.ndarray:
         If its entries are not real numbers.
     ValueError
         If it is not a square matrix of finite numbers.
+
+    Examples
+    --------
+    >>> from icdh.graphs import check_adjacency
+    >>> check_adjacency([[0, 1], [0, 0]])
+    array([[0., 1.],
+           [0., 0.]])
     """
     A = np.asarray(A)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
@@ -97,6 +104,14 @@ def check_graph(graph: Any, argument: str = "graph") -> LabelledGraph:
         If the entries are not real numbers.
     ValueError
         If the matrix is not square, has no variables, an edge from a variable to itself, or a NaN or infinity.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from icdh.graphs import check_graph
+    >>> A, names = check_graph(networkx.DiGraph([("dose", "answer")]))
+    >>> names, A.tolist()
+    (['dose', 'answer'], [[0.0, 1.0], [0.0, 0.0]])
     """
     names = None
     if hasattr(graph, "nodes") and hasattr(graph, "edges"):
@@ -130,6 +145,13 @@ def threshold(A: np.ndarray, value: float) -> np.ndarray:
     -------
     ndarray, shape (N, N)
         A new matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import threshold
+    >>> threshold(np.array([[0.0, 0.2], [0.9, 0.0]]), 0.3).tolist()
+    [[0.0, 0.0], [0.9, 0.0]]
     """
     A = check_adjacency(A)
     return np.where(np.abs(A) >= value, A, 0.0)
@@ -142,6 +164,13 @@ def is_dag(A: np.ndarray) -> bool:
     ----------
     A : ndarray, shape (N, N)
         Weighted adjacency matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import is_dag
+    >>> is_dag(np.array([[0, 1], [0, 0]])), is_dag(np.array([[0, 1], [1, 0]]))
+    (True, False)
     """
     A = check_adjacency(A)
     return len(_sources_first(A)) == len(A)
@@ -166,6 +195,13 @@ def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]
     ------
     ValueError
         If the graph has a cycle; the message names one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import causal_order
+    >>> causal_order(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]]))
+    [2, 1, 0]
     """
     A = check_adjacency(A)
     order = _sources_first(A)
@@ -183,6 +219,15 @@ def find_cycle(A: np.ndarray) -> list[int]:
     ----------
     A : ndarray, shape (N, N)
         Weighted adjacency matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import find_cycle
+    >>> find_cycle(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
+    []
+    >>> len(find_cycle(np.array([[0, 1], [1, 0]])))
+    3
     """
     A = check_adjacency(A)
     order = _sources_first(A)
@@ -206,6 +251,15 @@ def descendants(A: np.ndarray) -> np.ndarray:
     ------
     ValueError
         If the graph has a cycle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import descendants
+    >>> descendants(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])).astype(int)
+    array([[0, 1, 1],
+           [0, 0, 1],
+           [0, 0, 0]])
     """
     edges = check_adjacency(A) != 0
     reached = np.zeros_like(edges)
@@ -258,6 +312,14 @@ def break_cycles(A: np.ndarray, required: np.ndarray | None = None) -> AcyclicPa
     -----
     Edges enter from the strongest to the weakest, and one that would close a cycle stays out: it is the weakest on
     that cycle, and adding any of them back would make a cycle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import break_cycles
+    >>> part = break_cycles(np.array([[0.0, 0.9], [0.2, 0.0]]))
+    >>> part.adjacency.tolist(), part.removed
+    ([[0.0, 0.9], [0.0, 0.0]], [(1, 0)])
     """
     A = check_adjacency(A)
     dag, removed = np.zeros_like(A), []
@@ -282,6 +344,13 @@ def strongest_first(A: np.ndarray) -> list[tuple[int, int]]:
     ----------
     A : ndarray, shape (N, N)
         Weighted adjacency matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import strongest_first
+    >>> strongest_first(np.array([[0.0, 0.2, 0.0], [0.0, 0.0, 0.9], [0.0, 0.0, 0.0]]))
+    [(1, 2), (0, 1)]
     """
     causes, effects = np.nonzero(A)
     order = np.argsort(-np.abs(A[causes, effects]), kind="stable")
@@ -302,6 +371,13 @@ def edge_list(A: np.ndarray, names: Sequence[str]) -> list[Edge]:
     -------
     list of Edge
         Tuples (cause, effect, weight).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import edge_list
+    >>> edge_list(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"])
+    [Edge(cause='dose', effect='answer', weight=0.2)]
     """
     return [Edge(names[i], names[j], float(A[i, j])) for i, j in strongest_first(A)]
 
@@ -325,6 +401,13 @@ def to_networkx(A: np.ndarray, names: Sequence[str]):
     ------
     MissingExtraError
         If networkx is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import to_networkx
+    >>> list(to_networkx(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]).edges(data="weight"))
+    [('dose', 'answer', 0.2)]
     """
     graph = import_extra("networkx", "graph").DiGraph()
     graph.add_nodes_from(names)
@@ -341,6 +424,13 @@ def to_dot(A: np.ndarray, names: Sequence[str]) -> str:
         Weighted adjacency matrix.
     names : sequence of str
         N labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import to_dot
+    >>> '"dose" -> "answer"' in to_dot(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"])
+    True
     """
     lines = [f"  {_quoted(name)};" for name in names]
     lines += [
@@ -368,6 +458,13 @@ def to_graphml(A: np.ndarray, names: Sequence[str]) -> str:
     References
     ----------
     Brandes, Eiglsperger, Lerner: "GraphML Primer", http://graphml.graphdrawing.org/primer/graphml-primer.html.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.graphs import to_graphml
+    >>> to_graphml(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]).count("<edge ")
+    1
     """
     ids = [_xml_attribute(name) for name in names]
     edges = [

@@ -35,6 +35,16 @@ def nll(X: np.ndarray, weights: Weights) -> float:
     References
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024, Eq. 11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.likelihood import nll
+    >>> from icdh.network import initial_weights
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> 3.0 < nll(X, weights) < 6.0
+    True
     """
     features = checked_features(X, weights)
     return gaussian_nll(features[: weights.n_variables], *outputs(features, weights))
@@ -62,6 +72,16 @@ def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
     ------
     ValueError
         If X is not a table of N finite columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.likelihood import nll_and_gradient
+    >>> from icdh.network import initial_weights
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> value, gradient = nll_and_gradient(X, initial_weights(X, 4, False, np.random.default_rng(0)))
+    >>> gradient.w1.shape, gradient.w3_bias.shape
+    ((3, 4, 3), (3,))
     """
     from icdh._network_kernels import gaussian_nll as node_nll
 

@@ -110,12 +110,29 @@ def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random
         else zero: Phase II finds w2 first.
         With intercepts, w1 has ten times that reach and hidden intercepts are uniform in ±1: small weights can only
         begin to fit odd functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import initial_weights
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> weights.w1.shape, weights.w1[0, :, 0].tolist()
+    ((3, 4, 3), [0.0, 0.0, 0.0, 0.0])
     """
     return weights_in_units(root_mean_square(np.transpose(X)), hidden_units, bias, rng)
 
 
 def root_mean_square(values: np.ndarray) -> np.ndarray:
-    """Return the root mean square of every variable, shape (N,), of values of shape (N, M)."""
+    """Return the root mean square of every variable, shape (N,), of values of shape (N, M).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import root_mean_square
+    >>> root_mean_square(np.array([[3.0, -3.0], [0.0, 2.0**0.5]])).round(6).tolist()
+    [3.0, 1.0]
+    """
     return np.sqrt(np.array([np.mean(np.square(row)) for row in values]))
 
 
@@ -132,6 +149,13 @@ def weights_in_units(rms: np.ndarray, hidden_units: int, bias: bool, rng: np.ran
         Whether hidden units and means get intercepts.
     rng : numpy.random.Generator
         The only source of randomness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import weights_in_units
+    >>> weights_in_units(np.ones(3), 4, True, np.random.default_rng(0)).hidden_bias.shape
+    (3, 4)
     """
     n_variables = rms.size
     shape = (n_variables, hidden_units)
@@ -159,6 +183,15 @@ def node_inputs(weights: Weights, n: int) -> np.ndarray:
         The network.
     n : int
         The node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import initial_weights, node_inputs
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> node_inputs(weights, 0).shape
+    (3, 4)
     """
     w1 = weights.w1[n].T
     return np.ascontiguousarray(w1 if weights.hidden_bias is None else np.vstack([w1, weights.hidden_bias[n]]))
@@ -187,6 +220,16 @@ def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     References
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024, Eq. 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import forward, initial_weights
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> mean, scale = forward(X, weights)
+    >>> mean.shape, bool((scale > 0.0).all())
+    ((100, 3), True)
     """
     mean, scale = outputs(checked_features(X, weights), weights)
     return np.ascontiguousarray(mean.T), np.ascontiguousarray(scale.T)
@@ -201,6 +244,16 @@ def outputs(features: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndar
         As `features_of` returns them.
     weights : Weights
         The network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import features_of, initial_weights, outputs
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> mean, scale = outputs(features_of(np.ascontiguousarray(X.T), False), weights)
+    >>> mean.shape
+    (3, 100)
     """
     mean, scale = np.empty((2, weights.n_variables, features.shape[1]))
     for n in range(weights.n_variables):
@@ -219,6 +272,16 @@ def node_outputs(features: np.ndarray, weights: Weights, n: int) -> tuple[np.nda
         The network.
     n : int
         The variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import features_of, initial_weights, node_outputs
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> mean, scale = node_outputs(features_of(np.ascontiguousarray(X.T), False), weights, 1)
+    >>> mean.shape, scale.shape
+    ((100,), (100,))
     """
     return NetworkConditional.of(weights, n).outputs(activations(features, weights, n))
 
@@ -234,6 +297,16 @@ def activations(features: np.ndarray, weights: Weights, n: int) -> np.ndarray:
         The network.
     n : int
         The node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import activations, features_of, initial_weights
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> s = activations(features_of(np.ascontiguousarray(X.T), False), weights, 1)
+    >>> s.shape, bool(((s > 0.0) & (s < 1.0)).all())
+    ((4, 100), True)
     """
     return _activations(features, np.arange(features.shape[0]), node_inputs(weights, n))
 
@@ -305,6 +378,14 @@ def features_of(values: np.ndarray, bias: bool) -> np.ndarray:
         The variables.
     bias : bool
         Whether there are intercepts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import features_of
+    >>> features_of(np.array([[2.0, 3.0]]), bias=True)
+    array([[2., 3.],
+           [1., 1.]])
     """
     values = np.ascontiguousarray(values)
     return np.vstack([values, np.ones(values.shape[1])]) if bias else values
@@ -324,6 +405,15 @@ def checked_features(X: np.ndarray, weights: Weights) -> np.ndarray:
     ------
     ValueError
         If X is not a table of N finite columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import checked_features, initial_weights
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
+    >>> checked_features(X, weights).shape
+    (3, 100)
     """
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != weights.n_variables or X.shape[0] == 0:

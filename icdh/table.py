@@ -6,7 +6,7 @@ is variable ``i`` at consecutive observations, so that inner loops run over cont
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -206,13 +206,19 @@ def _check_gaps(gaps, names, argument, allowed):
             f"column {names[int(np.argmax(counts))]!r} of {argument} holds no value at all, only NaN; drop it"
         )
     if counts.any() and not allowed:
-        found = [f"{counts[i]} in {names[i]!r}" for i in np.flatnonzero(counts)]
-        more = f" and {len(found) - MOST_NAMED} more columns" if len(found) > MOST_NAMED else ""
         raise ValueError(
-            f"{argument} has gaps (NaN) in {np.count_nonzero(gaps.any(axis=0))} of {gaps.shape[1]} rows: "
-            f"{', '.join(found[:MOST_NAMED])}{more}; drop these rows or impute: missing='drop' or missing='impute' of "
-            "an estimator"
+            f"{argument} has gaps (NaN) in {said_of_gaps(gaps, names)}; drop these rows or impute: missing='drop' or "
+            "missing='impute' of an estimator"
         )
+
+
+def said_of_gaps(gaps: np.ndarray, names: Sequence) -> str:
+    """Return in how many rows there are gaps, and how many in which columns, given where they are, shape (N, M)."""
+    counts = gaps.sum(axis=1)
+    found = [f"{counts[i]} in {names[i]!r}" for i in np.flatnonzero(counts)]
+    more = f" and {len(found) - MOST_NAMED} more columns" if len(found) > MOST_NAMED else ""
+    rows = f"{np.count_nonzero(gaps.any(axis=0))} of {gaps.shape[1]} rows"
+    return f"{rows}: {', '.join(found[:MOST_NAMED])}{more}"
 
 
 def _kind(values):

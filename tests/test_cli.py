@@ -291,7 +291,7 @@ def test_bad_input_is_one_line_and_exit_code_2_and_leaves_nothing(table, options
         ("", "is empty"),
         ("a,b\n", "X has 0 row(s)"),
         ("a,b\n1,dog\n", "line 2, column 'b': 'dog' is not a number"),
-        ("a,b\n1,2\n3,nan\n", "1 in 'b'; drop these rows"),
+        ("a,b\n1,2\n3,nan\n", "1 in 'b'; say --missing drop or --missing impute"),
     ],
 )
 def test_bad_tables_are_one_line_and_exit_code_2(tmp_path, text, part, capsys):

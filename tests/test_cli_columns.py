@@ -9,7 +9,7 @@ import pytest
 from helpers import hetero_chain
 
 from icdh import cli
-from icdh.files import read_table
+from icdh.files import read_table, write_table
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_fit_of_a_messy_table(messy, capsys, method, missing, line):
         options += ["--n-imputations", 2]
     code, out, err = run(capsys, "fit", messy, *MESSY, *options)
     assert code == 0
-    assert "120 observations of 4 variables" in out
+    assert f"{110 if missing == 'drop' else 120} observations of 4 variables" in out
     assert "note: left out: remark, id" in err
     assert "note: dates as days since 1970: when" in err
     assert f"note: {line}: 10 gaps in 10 of 120 rows" in err
@@ -55,10 +55,11 @@ def test_fit_of_a_messy_table(messy, capsys, method, missing, line):
 def test_what_is_said_without_the_options(messy, capsys):
     code, _, err = run(capsys, "fit", messy, "--decimal", ",")
     assert (code, "'id'" in err) == (2, True)
+    assert "(--drop); no numbers either in 'when', 'remark'\n" in err
     code, _, err = run(capsys, "fit", messy, "--decimal", ",", "--drop", "id", "remark")
     assert (code, "--dates" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, *MESSY)
-    assert (code, "missing one; drop or impute" in err) == (2, True)
+    assert (code, "messy.csv has gaps in 10 of 120 rows: 6 in 'b', 4 in 'c'; say --missing drop or" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, *MESSY, "--drop", "remarks")
     assert (code, "no column 'remarks'" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, "--decimal", ",", "--columns", "a", "id", "--dates", "id")
@@ -78,6 +79,64 @@ def test_directions_of_pairs_with_gaps(messy, capsys):
     code, out, _ = run(capsys, "direction", messy, "--decimal", ",", "--columns", "a", "b", "--missing", "drop")
     assert code == 0
     assert "a -> b" in out
+
+
+def test_directions_of_chosen_columns(messy, capsys):
+    """Of all their pairs."""
+    options = ["--decimal", ",", "--missing", "drop", "--dates", "when"]
+    code, out, _ = run(capsys, "direction", messy, *options, "--columns", "when", "b", "c")
+    assert code == 0
+    assert [line.split("  ")[0] for line in out.splitlines()[1:]] == ["when, b", "when, c", "b, c"]
+    code, _, err = run(capsys, "direction", messy, *options, "--columns", "b", "c", "b")
+    assert (code, "names 'b' twice" in err) == (2, True)
+    code, _, err = run(capsys, "direction", messy, *options[:2], "--columns", "a", "b")
+    assert code == 2
+    assert err.endswith("say --missing drop\n")
+
+
+def test_a_warning_about_a_column_is_said_once(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    write_table(path, hetero_chain(np.random.default_rng(0), 120).round(1), ["a", "b", "c"])
+    code, out, err = run(capsys, "direction", path)
+    assert (code, len(out.splitlines())) == (0, 4)
+    assert [err.count(f"warning: '{name}' has") for name in "bc"] == [1, 1]
+
+
+def test_a_report_of_a_messy_table(messy, capsys, tmp_path):
+    pytest.importorskip("jinja2")
+    page, model = tmp_path / "r.html", tmp_path / "m.icdh"
+    search = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-units", 3]
+    assert run(capsys, "report", messy, *MESSY, "--missing", "drop", *search, "--output", page)[0] == 0
+    assert "110 observations of 4 variables" in page.read_text(encoding="utf-8")
+    code, _, _ = run(
+        capsys, "fit", messy, *MESSY, "--missing", "impute", "--n-imputations", 2, *search, "--save", model
+    )
+    assert code == 0
+    assert run(capsys, "report", messy, *MESSY, "--missing", "impute", "--model", model, "--output", page)[0] == 0
+    assert "probability" in page.read_text(encoding="utf-8")
+
+
+def test_graphs_as_other_programs_write_them(tmp_path, capsys):
+    """Semicolons, decimal commas, another encoding; lists of edges that name different variables."""
+    estimated, truth = tmp_path / "a.csv", tmp_path / "b.csv"
+    estimated.write_text("cause;effect;weight\nGröße;b;0,5\nb;c;0,1\n", encoding="latin-1")
+    truth.write_text("cause;effect\nGröße;b\nd;b\n", encoding="latin-1")
+    code, _, err = run(capsys, "evaluate", estimated, truth)
+    assert (code, "--encoding" in err) == (2, True)
+    options = ["--encoding", "latin-1", "--decimal", ",", "--sep", "semicolon", "--threshold", 0.2, "--json"]
+    code, out, _ = run(capsys, "evaluate", estimated, truth, *options)
+    assert code == 0
+    assert '"shd": 1,' in out
+    assert '"missing": 1,' in out
+
+
+def test_tiers_of_names_with_spaces(tmp_path, capsys):
+    X, path = hetero_chain(np.random.default_rng(0), 100), tmp_path / "t.csv"
+    write_table(path, X, ["a (mm)", "b (mm)", "c (mm)"])
+    options = ["--scaling", "standardize", "--max-rounds", 1]
+    code, out, _ = run(capsys, "fit", path, *options, "--tiers", "c (mm); a (mm), b (mm)")
+    assert code == 0
+    assert "-> c (mm)" not in out
 
 
 def test_packed_and_piped(messy, tmp_path, capsys, monkeypatch):

@@ -2,10 +2,12 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import numpy as np
 import pytest
+from test_documentation import public_things
 
 import icdh
 
@@ -37,6 +39,16 @@ def test_the_examples_in_docstrings_run(test, tmp_path, monkeypatch):
     assert runner.failures == 0, "".join(said)
 
 
-@pytest.mark.parametrize("name", sorted(set(icdh._PUBLIC) - {"ConvergenceWarning", "DataWarning", "NotFittedError"}))
-def test_everything_public_has_an_example(name):
-    assert ">>> " in getattr(icdh, name).__doc__
+def public_functions():
+    """What the public names and modules offer to be called, but for what a test cannot call."""
+    for name in sorted(set(icdh._PUBLIC) - {"ConvergenceWarning", "DataWarning", "NotFittedError"}):
+        yield pytest.param(getattr(icdh, name), id=name)
+    for module in icdh._MODULES:
+        for thing in public_things(f"icdh.{module}"):
+            if inspect.isfunction(thing) and thing.__name__ != "fetch_tuebingen":  # it downloads
+                yield pytest.param(thing, id=f"{module}.{thing.__name__}")
+
+
+@pytest.mark.parametrize("thing", list(public_functions()))
+def test_everything_public_has_an_example(thing):
+    assert ">>> " in thing.__doc__

@@ -409,6 +409,8 @@ def test_the_command_prints_probabilities_and_writes_them(file, tmp_path, capsys
     assert rows[0] == "cause,effect,probability,path"
     assert rows[1].startswith("a,b,1.0,")
     assert len(rows) == 7
+    assert command("evaluate", written, written, "--probabilities", "--threshold", 0.5) == 0
+    assert "brier_score" in capsys.readouterr().out
     assert len(kept.read_text().splitlines()) == 5
     assert command("fit", file, *search, "--posterior") == 0
     assert "a -> b" in capsys.readouterr().out.split("probability")[1]

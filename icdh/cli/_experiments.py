@@ -5,6 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from icdh._labels import printable
+from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
 from icdh.experiments import Interventions
 from icdh.knowledge.formats import read_mapping
@@ -74,26 +75,27 @@ def _targets(args) -> Mapping[str, list | None]:
     """Return the mapping that --targets describes."""
     file = targets_file(args)
     if file is None:
-        return dict(map(_condition, filter(str.strip, args.targets.split(";"))))
+        return _from_text(args.targets)
     try:
         return {str(condition): _listed(condition, found) for condition, found in read_mapping(file).items()}
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
 
 
-def _condition(text):
-    """Return a condition and its targets, given as CONDITION=NAMES."""
-    condition, equals, names = (part.strip() for part in text.rpartition("="))
-    if not equals or not condition:
-        raise ValueError(
-            f"--targets is given as 'A=x y; B=?; C=', or names a file {' or '.join(FILES)}; got {text.strip()!r}"
-        )
-    return condition, None if names == UNKNOWN else names_in(names)
-
-
-def names_in(text: str) -> list[str]:
-    """Return the names in a text: separated by commas if there are any, else by spaces."""
-    return [name.strip() for name in (text.split(",") if "," in text else text.split())]
+def _from_text(text):
+    """Return conditions and their targets, given as CONDITION=NAMES with semicolons between them."""
+    parts = [part.rpartition("=") for part in text.split(";") if part.strip()]
+    for condition, equals, names in parts:
+        if not equals or not condition.strip():
+            raise ValueError(
+                f"--targets is given as 'A=x y; B=?; C=', or names a file {' or '.join(FILES)}; "
+                f"got {(condition + equals + names).strip()!r}"
+            )
+    targets = names_in([names for *_, names in parts])
+    return {
+        condition.strip(): None if names == [UNKNOWN] else names
+        for (condition, *_), names in zip(parts, targets, strict=True)
+    }
 
 
 def _listed(condition, found):

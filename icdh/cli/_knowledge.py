@@ -1,8 +1,8 @@
 """The options that say what is known of the graph."""
 
 import argparse
+from collections.abc import Sequence
 
-from icdh.cli._experiments import names_in
 from icdh.knowledge import Knowledge
 
 
@@ -25,7 +25,8 @@ def add_knowledge_options(parser) -> None:
         type=_tiers,
         default=[],
         metavar="'A B; C'",
-        help="groups of variables, earlier ones first; none causes one of an earlier group",
+        help="groups of variables, earlier ones first; none causes one of an earlier group; names that hold spaces "
+        "are separated by commas, in all groups",
     )
 
 
@@ -43,8 +44,17 @@ def _edge(text):
 
 
 def _tiers(text):
-    """Return groups that semicolons separate; names in them are separated by commas if there are any, else spaces."""
-    groups = [names_in(group) for group in text.split(";")]
+    """Return groups that semicolons separate, as `names_in` reads them."""
+    groups = names_in(text.split(";"))
     if not all(group and all(group) for group in groups):
         raise argparse.ArgumentTypeError(f"tiers are given as 'A B; C'; got {text!r}")
     return groups
+
+
+def names_in(texts: Sequence[str]) -> list[list[str]]:
+    """Return the names in each of some texts: separated by commas if any of them holds one, else by spaces."""
+    comma = any("," in text for text in texts)
+    return [
+        [name.strip() for name in (text.split(",") if comma else text.split())] if text.strip() else []
+        for text in texts
+    ]

@@ -9,19 +9,21 @@ import numpy as np
 from icdh.cli._files import source, twice
 from icdh.cli._messages import report
 from icdh.files import LabelledTable, read_labels, read_table
+from icdh.table import said_of_gaps
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 TABLE_HELP = "table of numbers as text (CSV, TSV, ..., or packed by gzip), observations in rows; - is standard input"
 
 
-def add_format_options(parser) -> None:
-    """Describe the options that say how a table is written; `icdh.files.read_table` takes all of them."""
-    parser.add_argument(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="whether the first line holds names; by default if it holds text",
-    )
+def add_format_options(parser, *, header: bool = True) -> None:
+    """Describe the options that say how a table is written; `format_of` returns them."""
+    if header:
+        parser.add_argument(
+            "--header",
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help="whether the first line holds names; by default if it holds text",
+        )
     parser.add_argument(
         "--sep",
         "--delimiter",
@@ -33,10 +35,9 @@ def add_format_options(parser) -> None:
     parser.add_argument("--encoding", metavar="NAME", help="such as latin-1 or utf-16; by default UTF-8")
 
 
-def add_column_options(parser, *, missing: Sequence[str], columns: bool = True) -> None:
+def add_column_options(parser, *, missing: Sequence[str]) -> None:
     """Describe the options that choose columns, and what is done about gaps; `read` takes all of them."""
-    if columns:
-        parser.add_argument("--columns", nargs="+", metavar="NAME", help="the variables; by default all columns")
+    parser.add_argument("--columns", nargs="+", metavar="NAME", help="the variables; by default all columns")
     parser.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns that are no variables")
     parser.add_argument("--id-column", metavar="NAME", help="the column that labels the rows, which is no variable")
     parser.add_argument(
@@ -49,6 +50,7 @@ def add_column_options(parser, *, missing: Sequence[str], columns: bool = True) 
     parser.add_argument(
         "--missing", choices=missing, default="error", help="what is done about gaps: empty cells, NA, NaN, ?"
     )
+    parser.set_defaults(remedies=[f"--missing {remedy}" for remedy in missing if remedy != "error"])
 
 
 def read_with_conditions(args: argparse.Namespace) -> tuple[LabelledTable, list[str] | None]:
@@ -56,13 +58,13 @@ def read_with_conditions(args: argparse.Namespace) -> tuple[LabelledTable, list[
     if args.condition_column is None:
         return read(args), None
     first, second = twice(args.data)
-    return read(args, data=first), read_labels(second, args.condition_column, **_format(args))
+    return read(args, data=first), read_labels(second, args.condition_column, **format_of(args))
 
 
-def _format(args):
-    """Return how the file is written, as readers take it."""
-    delimiter = DELIMITERS.get(args.delimiter, args.delimiter)
-    return {"header": args.header, "delimiter": delimiter, "decimal": args.decimal, "encoding": args.encoding}
+def format_of(args: argparse.Namespace) -> dict:
+    """Return how the file is written, as `icdh.files.read_table` takes it."""
+    found = {"delimiter": DELIMITERS.get(args.delimiter, args.delimiter)}
+    return found | {name: getattr(args, name) for name in ("header", "decimal", "encoding") if hasattr(args, name)}
 
 
 def read(args: argparse.Namespace, columns: Sequence[str] | None = None, data: Any = None) -> LabelledTable:
@@ -83,13 +85,17 @@ def read(args: argparse.Namespace, columns: Sequence[str] | None = None, data: A
     columns = columns or getattr(args, "columns", None)
     values, names = read_table(
         source(args.data) if data is None else data,
-        **_format(args),
+        **format_of(args),
         columns=columns and [column for column in columns if column not in drop],
         drop=drop,
         dates=dates,
-        gaps=missing != "error",
+        gaps=hasattr(args, "missing"),
     )
     table = LabelledTable(values, names or [f"x{i}" for i in range(values.shape[1])])
+    gaps = np.isnan(table.values)
+    if missing == "error" and gaps.any():
+        remedies = " or ".join(args.remedies)
+        raise ValueError(f"{args.data} has gaps in {said_of_gaps(gaps.T, table.columns)}; say {remedies}")
     if not getattr(args, "quiet", False):
         _say_what_was_done(table, drop, dates, missing)
     return table

@@ -8,6 +8,7 @@ from icdh._labels import printable
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._progress import watched
 from icdh.files import replace_on_success
+from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
 
 LEAST_PROBABILITY = 0.05  # of an edge that is printed although the graph does not have it
@@ -109,6 +110,6 @@ def write_probabilities(path: str, ensemble) -> None:
         for j, effect in enumerate(names)
         if i != j
     ]
-    text = delimited([["cause", "effect", "probability", "path"], *rows], ",")
+    text = delimited([PROBABILITIES, *rows], ",")
     with replace_on_success(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")

@@ -1,6 +1,8 @@
-"""``icdh direction``: which of two variables causes the other, for two columns of a table or for all pairs."""
+"""``icdh direction``: which of two variables causes the other, for all pairs of columns of a table."""
 
 import argparse
+import warnings
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
@@ -19,19 +21,18 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "direction",
         help="tell which of two variables causes the other",
-        description="Tell which of two variables causes the other, for two columns of a table or for all pairs of "
-        "columns, each pair on its own: a common cause of both is not accounted for.",
+        description="Tell which of two variables causes the other, for all pairs of columns of a table, or of those "
+        "that --columns names, each pair on its own: a common cause of both is not accounted for.",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("data", help=TABLE_HELP)
-    parser.add_argument("--columns", nargs=2, metavar=("A", "B"), help="the two variables; by default all pairs")
     parser.add_argument(
         "--abstain-below", type=float, default=0.0, metavar="X", help="the confidence that a verdict needs"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the subsamples of the rows")
     parser.add_argument("--plot", metavar="FILE", help="draw the two variables: .png, .svg, .pdf; needs icdh[plot]")
     add_format_options(parser)
-    add_column_options(parser, missing=("error", "drop"), columns=False)
+    add_column_options(parser, missing=("error", "drop"))
     add_knowledge_options(parser.add_argument_group("knowledge"))
     parser.set_defaults(run=run)
 
@@ -39,12 +40,14 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, compare both directions of every pair, print, draw; after Ctrl-C print the pairs that are done."""
     check_files({"the table": args.data, "--knowledge": args.knowledge}, {"--plot": args.plot})
-    if args.columns and args.columns[0] == args.columns[1]:
-        raise ValueError(f"a direction needs two variables; --columns names {args.columns[0]!r} twice")
-    table = read(args, args.columns)
+    twice = next((name for name in args.columns or () if args.columns.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
+    table = read(args)
     pairs = list(combinations(range(len(table.columns)), 2))
     _check_pairs(args, pairs, table.columns)
-    results, interrupted = _compare(args, table, pairs)
+    with _each_warning_once():
+        results, interrupted = _compare(args, table, pairs)
     if results:
         print(_table([_row(result, *names) for result, names in results]))
     if interrupted:
@@ -65,6 +68,21 @@ def _check_pairs(args, pairs, names):
         if len(pairs) > 1:
             raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
         check_plot_path(args.plot)
+
+
+@contextmanager
+def _each_warning_once():
+    """Show a warning about a column once, not again with every pair that it is in."""
+    with warnings.catch_warnings():
+        show, shown = warnings.showwarning, set()
+
+        def show_once(message, *where, **details):
+            if str(message) not in shown:
+                shown.add(str(message))
+                show(message, *where, **details)
+
+        warnings.showwarning = show_once
+        yield
 
 
 def _compare(args, table, pairs):

@@ -2,10 +2,13 @@
 
 import argparse
 import json
+from functools import partial
 from typing import Any
 
+from icdh._labels import default_names
 from icdh.cli._files import check_files, source
 from icdh.cli._help import HelpFormatter
+from icdh.cli._table import add_format_options, format_of
 from icdh.files import graph_from_text, label_of, read_text
 
 
@@ -26,6 +29,7 @@ def add_parser(subparsers: Any) -> None:
         "--probabilities", action="store_true", help="the weights are probabilities: say how well they are calibrated"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_format_options(parser.add_argument_group("how both files are written"), header=False)
     parser.set_defaults(run=run)
 
 
@@ -34,9 +38,12 @@ def run(args: argparse.Namespace) -> int:
     from icdh.metrics import evaluate
 
     check_files({"the estimated graph": args.estimated, "the true graph": args.truth}, {})
-    files = [(label_of(file), read_text(file)) for file in (source(args.estimated), source(args.truth))]
-    names = _names(*(graph_from_text(*file)[1] for file in files))
-    estimated, truth = (graph_from_text(*file, names)[0] for file in files)
+    how = format_of(args)
+    sources = source(args.estimated), source(args.truth)
+    files = [(label_of(file), read_text(file, how["encoding"])) for file in sources]
+    read = partial(graph_from_text, delimiter=how["delimiter"], decimal=how["decimal"])
+    names = _names(*(read(*file)[1] for file in files))
+    estimated, truth = (read(*file, names)[0] for file in files)
     metrics = evaluate(estimated, truth, threshold=args.threshold, probabilities=args.probabilities)
     print(json.dumps(metrics, indent=2) if args.json else _table(metrics))
     return 0
@@ -44,8 +51,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _names(estimated, truth):
     """Return the names of all variables: edge lists leave some out, and matrices may have none."""
-    unnamed = [f"x{i}" for i in range(len(truth))]
-    return estimated if len(estimated) > len(truth) or truth == unnamed else truth
+    if len(estimated) == len(truth):
+        unnamed = default_names(len(truth))
+        if estimated == unnamed or truth == unnamed:
+            return truth if estimated == unnamed else estimated
+    return list(dict.fromkeys([*truth, *estimated]))
 
 
 def _table(metrics):

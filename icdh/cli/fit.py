@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
         complete &= succeeds(partial(model.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        print(summary(model, len(table.values)), *target_lines(model), sep="\n")
+        print(summary(model), *target_lines(model), sep="\n")
         if ensemble is not None:
             print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
         if truth is not None:
@@ -243,7 +243,7 @@ def learned(args: argparse.Namespace, estimator: Any, table: Any, interventions:
     return estimator.set_params(callback=None)
 
 
-def summary(model: Any, observations: int) -> str:
+def summary(model: Any) -> str:
     """Return what is printed of a fit: its course and its edges."""
     edges = [(printable(edge.cause), printable(edge.effect), edge.weight) for edge in model.edge_list()]
     width = max((len(name) for edge in edges for name in edge[:2]), default=0)
@@ -252,7 +252,7 @@ def summary(model: Any, observations: int) -> str:
     else:
         course = f"{len(model.history_)} rounds, {'converged' if model.converged_ else 'not converged'}"
     head = (
-        f"{observations} observations of {model.n_features_in_} variables: {len(edges)} edges, "
+        f"{model.model_.about['n_observations']} observations of {model.n_features_in_} variables: {len(edges)} edges, "
         f"negative log-likelihood {model.nll_:.4f} nats, {course}"
     )
     return "\n".join(

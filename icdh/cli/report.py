@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from icdh.cli._experiments import target_lines, targets_file
 from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
 from icdh.cli._help import HelpFormatter
@@ -24,6 +26,7 @@ from icdh.cli.fit import (
     read_input,
     summary,
 )
+from icdh.files import LabelledTable
 
 
 def add_parser(subparsers: Any) -> None:
@@ -64,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     write = partial(
         model.report,
         output,
-        table,
+        _complete(table),
         edge_probability=None if ensemble is None else ensemble.edge_probability,
         notes=notes,
         command=shlex.join(["icdh", *sys.argv[1:]]),
@@ -72,11 +75,16 @@ def run(args: argparse.Namespace) -> int:
     )
     if not succeeds(write):
         if not args.model:
-            print(summary(model, len(table.values)))
+            print(summary(model))
         return BAD_INPUT
     if not args.quiet:
         print(output)
     return SUCCESS if args.model else exit_code(model, failure)
+
+
+def _complete(table):
+    """Return the rows without gaps: what is shown and checked."""
+    return LabelledTable(table.values[~np.isnan(table.values).any(axis=1)], table.columns)
 
 
 def _usual_output(args):

@@ -122,6 +122,15 @@ def load_sachs(
     ----------
     Sachs, Perez, Pe'er, Lauffenburger, Nolan: "Causal Protein-Signaling Networks Derived from Multiparameter
     Single-Cell Data", Science 308 (5721), 2005, 523-529. doi:10.1126/science.1105809
+
+    Examples
+    --------
+    >>> from icdh.datasets import load_sachs
+    >>> sachs = load_sachs()
+    >>> sachs.data.shape, len(sachs.edges)
+    ((853, 11), 17)
+    >>> load_sachs(experiments=True).interventions.conditions[-1]
+    'b2camp'
     """
     with gzip.open(Path(__file__).parent / "data" / "sachs.csv.gz", "rt", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file if experiments else islice(file, 1 + OBSERVATIONAL_CELLS))

@@ -36,6 +36,15 @@ def replace_on_success(path: str | os.PathLike) -> Iterator[Path]:
     -----
     The process that writes holds a lock on its temporary file. One that nobody holds was left by a process that was
     killed; the next to write into the same folder removes it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from icdh.files import replace_on_success
+    >>> with replace_on_success("notes.txt") as temporary:
+    ...     length = temporary.write_text("whole or not at all")
+    >>> Path("notes.txt").read_text()
+    'whole or not at all'
     """
     check_writable(path)
     target = _target(path)
@@ -65,6 +74,11 @@ def check_writable(path: str | os.PathLike) -> None:
     ------
     OSError
         If it is a folder or write-protected, its name is too long, or no file can be created beside it.
+
+    Examples
+    --------
+    >>> from icdh.files import check_writable
+    >>> check_writable("graph.csv")
     """
     target = _target(path)
     with _named(path):

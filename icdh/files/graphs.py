@@ -15,17 +15,18 @@ from icdh.files.tables import check_header, check_names
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
+PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
 
 
 def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
-    """Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
+    r"""Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
 
     Parameters
     ----------
     path : str, Path or binary file
         ``.json``, or delimited text with either a square matrix (with or without names in the first row and first
         column) or a line ``cause,effect[,weight]`` for each edge. An edge list needs the header ``cause,effect``
-        if its names are numbers.
+        if its names are numbers. The probabilities that ``icdh fit --probabilities`` writes are read as weights.
     names : sequence of str, optional
         The variables in the order wanted; by default that of the file.
 
@@ -42,12 +43,22 @@ def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None =
         If the file cannot be read.
     ValueError
         If its content is not a graph over these names; the message gives the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_graph
+    >>> A, names = read_graph(io.BytesIO(b"cause,effect\ndose,answer\n"))
+    >>> names, A.tolist()
+    (['dose', 'answer'], [[0.0, 1.0], [0.0, 0.0]])
     """
     return graph_from_text(label_of(path), read_text(path), names)
 
 
-def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
-    """Return what `read_graph` does for a file of this name and content, which may be a pipe that is read once.
+def graph_from_text(
+    name: str, text: str, names: Sequence[str] | None = None, *, delimiter: str | None = None, decimal: str = "."
+) -> tuple[np.ndarray, list]:
+    r"""Return what `read_graph` does for a file of this name and content, which may be a pipe that is read once.
 
     Parameters
     ----------
@@ -57,6 +68,14 @@ def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) ->
         Its content.
     names : sequence of str, optional
         As in `read_graph`.
+    delimiter, decimal : str
+        As in `icdh.files.read_table`, for text that is not JSON.
+
+    Examples
+    --------
+    >>> from icdh.files import graph_from_text
+    >>> graph_from_text("graph.tsv", "cause\teffect\tweight\na\tb\t0.5\n")[0].tolist()
+    [[0.0, 0.5], [0.0, 0.0]]
     """
     suffix = Path(name).suffix.lower()
     if suffix in (".dot", ".gv"):
@@ -64,14 +83,23 @@ def graph_from_text(name: str, text: str, names: Sequence[str] | None = None) ->
     if suffix == ".json" or text.lstrip().startswith("{"):
         edges, found = _json_graph(name, text)
         return _from_edges(name, edges, found if names is None else names)
-    rows = list(rows_of(name, text, sniffed_delimiter(text)))
+    rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
+    if decimal == ",":
+        rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
+    if tuple(rows[0][1]) == PROBABILITIES:
+        rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
     if _is_edge_list_header(rows[0][1]):
         return _from_edges(name, _edges(name, rows[1:]), names)
     if all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows), names)
     return _reordered(name, *_from_matrix(name, rows), names)
+
+
+def _with_point(cell):
+    """Return a number with a decimal comma as one with a point, and anything else as it is."""
+    return cell.replace(",", ".") if not isinstance(cell, Quoted) and is_number(cell, ",") else cell
 
 
 def _is_edge_list_header(row):
@@ -198,6 +226,14 @@ def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) ->
         If the extension is none of these, or two names are equal.
     OSError
         If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.files import read_graph, write_graph
+    >>> write_graph("graph.csv", np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"])
+    >>> read_graph("graph.csv")[1]
+    ['a', 'b']
     """
     names = list(map(str, names))
     check_names(names, str(path))
@@ -207,7 +243,15 @@ def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) ->
 
 
 def graph_writer(path: str | os.PathLike):
-    """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names."""
+    """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.files import graph_writer
+    >>> print(graph_writer("graph.tsv")(np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"]).splitlines()[1].split())
+    ['a', 'b', '0.5']
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
         raise ValueError(f"{path}: graphs are written as {', '.join(_WRITERS)}; choose one of these extensions")

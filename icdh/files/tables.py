@@ -17,6 +17,7 @@ from icdh.files.atomic import replace_on_success
 from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
+MOST_NAMED = 20  # columns in a message
 FEW_ROWS = 3  # that say nothing about whether the first one is of their kind
 
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -57,7 +58,7 @@ def read_table(
     dates: Sequence[str] = (),
     gaps: bool = False,
 ) -> LabelledTable:
-    """Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
+    r"""Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
 
     Parameters
     ----------
@@ -98,6 +99,14 @@ def read_table(
     -----
     DataWarning
         If the first line holds whole numbers that may well be names, such as years.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_table
+    >>> table = read_table(io.BytesIO(b"id;dose;answer\nr1;0,5;2\nr2;;3\n"), decimal=",", drop=["id"], gaps=True)
+    >>> table.columns, table.values.tolist()
+    (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
     if _is_parquet(path):
         return read_parquet(path, columns=columns, drop=drop, dates=dates)
@@ -125,7 +134,7 @@ def read_labels(
     decimal: str = ".",
     encoding: str | None = None,
 ) -> list[str]:
-    """Read one column of a table as text, such as the condition of every row.
+    r"""Read one column of a table as text, such as the condition of every row.
 
     Parameters
     ----------
@@ -145,6 +154,13 @@ def read_labels(
         If the file cannot be read.
     ValueError
         If it is no table, there is no such column, or a row has no label; the message gives the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_labels
+    >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
+    ['none', 'drug']
     """
     if _is_parquet(path):
         table = import_extra("pyarrow.parquet", "parquet").read_table(path)
@@ -260,14 +276,17 @@ def _values(name, rows, width, wanted, readers, labels, decimal):
 def _complaint(name, line, row, wanted, readers, labels, decimal):
     if not any(row):
         return f"{name}, line {line}: every cell is empty; delete the line"
-    at, reader = next(
+    (at, reader), *others = (
         (k, reader) for k, reader in zip(wanted, readers, strict=True) if not _reads(reader, row[k], decimal)
     )
     place = f"{name}, line {line}, column {repr(labels[at]) if labels else at + 1}"
     if reader is date_or_gap:
         return f"{place}: {row[at]!r} is no date such as 2024-03-31"
     remedy = ", or say header=True (--header) if the line holds names" if line == 1 and labels is None else ""
-    return f"{place}: {complaint(row[at])}{remedy}"
+    also = [repr(labels[k]) for k, _ in others] if labels else []
+    more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
+    either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
+    return f"{place}: {complaint(row[at])}{remedy}{either}"
 
 
 def _reads(reader, cell, decimal):
@@ -344,6 +363,14 @@ def write_table(path: str | os.PathLike, values: np.ndarray, names: Sequence[str
         If two names are equal.
     OSError
         If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.files import read_table, write_table
+    >>> write_table("data.csv", np.array([[0.1, 2.0]]), ["dose", "answer"])
+    >>> read_table("data.csv").values.tolist()
+    [[0.1, 2.0]]
     """
     names = list(map(str, names))
     check_names(names, str(path))

@@ -43,7 +43,14 @@ class Quoted(str):
 
 
 def label_of(source: Any) -> str:
-    """Return what messages call a source, a path or an open file."""
+    """Return what messages call a source, a path or an open file.
+
+    Examples
+    --------
+    >>> from icdh.files import label_of
+    >>> label_of("data.csv")
+    'data.csv'
+    """
     return str(getattr(source, "name", source) if hasattr(source, "read") else source)
 
 
@@ -63,6 +70,13 @@ def read_text(source: Any, encoding: str | None = None) -> str:
         If the file cannot be read.
     ValueError
         If it is no text, or not in this encoding.
+
+    Examples
+    --------
+    >>> import gzip, io
+    >>> from icdh.files import read_text
+    >>> read_text(io.BytesIO(gzip.compress(b"a,b")))
+    'a,b'
     """
     name = label_of(source)
     data = _unpacked(name, _bytes(source))

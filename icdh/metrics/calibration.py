@@ -49,6 +49,15 @@ def brier_score(probability: ArrayLike, truth: ArrayLike) -> float:
     References
     ----------
     Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78 (1950).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.metrics import brier_score
+    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> probability = np.where(truth, 0.8, 0.1)
+    >>> round(brier_score(probability, truth), 3)
+    0.02
     """
     p, t = _possible_edges(probability, truth)
     return float(np.square(p - t).mean())
@@ -68,6 +77,15 @@ def log_score(probability: ArrayLike, truth: ArrayLike) -> float:
     ------
     ValueError
         As `brier_score`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.metrics import log_score
+    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> probability = np.where(truth, 0.8, 0.1)
+    >>> round(log_score(probability, truth), 3)
+    0.145
     """
     p, t = _possible_edges(probability, truth)
     p = np.clip(p, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
@@ -88,6 +106,15 @@ def reliability_curve(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
     ------
     ValueError
         As `brier_score`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.metrics import reliability_curve
+    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> probability = np.where(truth, 0.8, 0.1)
+    >>> int(reliability_curve(probability, truth).count.sum())
+    6
     """
     p, t = _possible_edges(probability, truth)
     place = np.minimum((p * n_bins).astype(int), n_bins - 1)
@@ -115,6 +142,15 @@ def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
     References
     ----------
     Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.metrics import calibration_error
+    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    >>> probability = np.where(truth, 0.8, 0.1)
+    >>> round(calibration_error(probability, truth), 3)
+    0.133
     """
     curve = reliability_curve(probability, truth, n_bins)
     return float(curve.count @ np.abs(curve.frequency - curve.probability) / curve.count.sum())

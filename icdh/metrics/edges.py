@@ -48,6 +48,15 @@ def edge_scores(estimate: Any, truth: Any) -> EdgeScores:
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the truth has no edges.
+
+    Examples
+    --------
+    >>> from icdh.metrics import edge_scores
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> scores = edge_scores(estimate, truth)
+    >>> round(scores.precision, 3), scores.recall
+    (0.333, 0.5)
     """
     pair = comparable_with_edges(estimate, truth)
     return _scores(pair.estimate, pair.truth)
@@ -70,6 +79,15 @@ def skeleton_scores(estimate: Any, truth: Any) -> EdgeScores:
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the truth has no edges.
+
+    Examples
+    --------
+    >>> from icdh.metrics import skeleton_scores
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> scores = skeleton_scores(estimate, truth)
+    >>> round(scores.precision, 3), scores.recall
+    (0.667, 1.0)
     """
     pair = comparable_with_edges(estimate, truth)
     return _scores(*(np.triu(edges | edges.T) for edges in (pair.estimate, pair.truth)))

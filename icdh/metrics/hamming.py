@@ -47,6 +47,14 @@ def edge_differences(estimate: Any, truth: Any, *, undirected: str = "strict") -
     ------
     ValueError
         If a graph is malformed or the two are of different variables.
+
+    Examples
+    --------
+    >>> from icdh.metrics import edge_differences
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> edge_differences(estimate, truth)
+    EdgeDifferences(extra=1, missing=0, reversed=1)
     """
     pair = comparable(estimate, truth)
     return _differences(pair.estimate, pair.truth, undirected)
@@ -76,6 +84,14 @@ def shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int:
     ----------
     Tsamardinos, Brown, Aliferis: "The max-min hill-climbing Bayesian network structure learning algorithm", Machine
     Learning 65, 2006.
+
+    Examples
+    --------
+    >>> from icdh.metrics import shd
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> shd(estimate, truth)
+    2
     """
     return sum(edge_differences(estimate, truth, undirected=undirected))
 
@@ -104,6 +120,14 @@ def shd_curve(estimate: Any, truth: Any, thresholds: ArrayLike, *, undirected: s
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the thresholds are out of order.
+
+    Examples
+    --------
+    >>> from icdh.metrics import shd_curve
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> shd_curve(estimate, truth, [0.0, 0.5, 0.7])
+    array([2, 1, 1])
     """
     pair = comparable(estimate, truth)
     thresholds = np.asarray(thresholds, dtype=np.float64)
@@ -137,6 +161,14 @@ def minimum_shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int
     ------
     ValueError
         If a graph is malformed or the two are of different variables.
+
+    Examples
+    --------
+    >>> from icdh.metrics import minimum_shd
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> minimum_shd(estimate, truth)
+    1
     """
     weights = np.unique(comparable(estimate, truth).weights)
     above_all = np.nextafter(weights[-1], np.inf)
@@ -169,6 +201,14 @@ def au_shdc(estimate: Any, truth: Any, *, low: float = 0.2, high: float = 0.75, 
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or low is not below high.
+
+    Examples
+    --------
+    >>> from icdh.metrics import au_shdc
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> round(au_shdc(estimate, truth), 2)
+    0.75
     """
     check_number("low", low, low=0)
     check_number("high", high, low=low, low_open=True)

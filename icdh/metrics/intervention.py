@@ -37,6 +37,14 @@ def sid(estimate: Any, truth: Any) -> int:
     Peters, Bühlmann: "Structural intervention distance for evaluating causal graphs", Neural Computation 27, 2015.
     Henckel, Würtzen, Weichwald: "Adjustment identification distance: a gadjid for causal structure learning", UAI
     2024.
+
+    Examples
+    --------
+    >>> from icdh.metrics import sid
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> sid([[0, 1, 0], [0, 0, 1], [0, 0, 0]], truth)
+    0
     """
     pair = comparable(estimate, truth)
     # gadjid panics on a cycle and on fewer than two variables

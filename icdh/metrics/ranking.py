@@ -42,6 +42,15 @@ def precision_recall_curve(estimate: Any, truth: Any) -> PrecisionRecallCurve:
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the truth has no edges.
+
+    Examples
+    --------
+    >>> from icdh.metrics import precision_recall_curve
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> curve = precision_recall_curve(estimate, truth)
+    >>> float(curve.precision.max()), float(curve.recall.max())
+    (1.0, 1.0)
     """
     pair = comparable_with_edges(estimate, truth)
     possible = ~np.eye(len(pair.truth), dtype=bool)
@@ -72,6 +81,14 @@ def average_precision(estimate: Any, truth: Any) -> float:
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the truth has no edges.
+
+    Examples
+    --------
+    >>> from icdh.metrics import average_precision
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> round(average_precision(estimate, truth), 3)
+    0.667
     """
     precision, recall, _ = precision_recall_curve(estimate, truth)
     return float(np.sum(precision * np.diff(recall, prepend=0.0)))
@@ -100,6 +117,14 @@ def truncated_auprc(estimate: Any, truth: Any) -> float:
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the truth has no edges.
+
+    Examples
+    --------
+    >>> from icdh.metrics import truncated_auprc
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> 0.0 <= truncated_auprc(estimate, truth) <= 1.0
+    True
     """
     precision, recall, thresholds = precision_recall_curve(estimate, truth)
     precision, recall = precision[thresholds > 0], recall[thresholds > 0]

@@ -42,6 +42,15 @@ def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities
     ------
     ValueError
         If a graph is malformed, the two are of different variables, or the truth has a cycle or no edges.
+
+    Examples
+    --------
+    >>> from icdh.metrics import evaluate
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> found = evaluate(estimate, truth)
+    >>> found["shd"], found["reversed"], found["extra"], found["missing"]
+    (2, 1, 1, 0)
     """
     weights, truth = comparable_with_edges(estimate, truth)
     if not graphs.is_dag(truth):

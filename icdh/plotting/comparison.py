@@ -29,6 +29,15 @@ def edge_kinds(A: np.ndarray, other: np.ndarray, alone: str) -> dict[tuple[int, 
         Weighted adjacency matrices.
     alone : str
         What edges are that the other graph has in neither direction: "extra" or "missing".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import edge_kinds
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> truth = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+    >>> edge_kinds(A, truth, "extra")
+    {(0, 1): 'right', (0, 2): 'extra', (1, 2): 'reversed'}
     """
     return {
         (i, j): "right" if other[i, j] != 0 else "reversed" if other[j, i] != 0 else alone
@@ -74,6 +83,14 @@ def plot_comparison(
         If matplotlib is not installed.
     ValueError
         If a graph has a cycle, or the sizes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import plot_comparison
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> len(plot_comparison(A, A.T, ["dose", "level", "answer"]).axes) >= 2
+    True
     """
     estimated, truth = graphs.check_adjacency(estimated), graphs.check_adjacency(truth)
     if estimated.shape != truth.shape:

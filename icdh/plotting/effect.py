@@ -27,6 +27,15 @@ def plot_effect(effect: Any, ax: Any = None):
     ------
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.model.effects import AverageEffect
+    >>> from icdh.plotting import plot_effect
+    >>> doses = np.array([1.0, 2.0, 3.0])
+    >>> plot_effect(AverageEffect("dose", "answer", doses, doses**2, np.ones(3))).axes[0].get_xlabel()
+    'dose, set from outside'
     """
     if ax is None:
         figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(6.0, 4.2), layout="constrained")

@@ -54,6 +54,14 @@ def plot_graph(
         If matplotlib is not installed.
     ValueError
         If the graph has a cycle, or the number of names is not N.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import plot_graph
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> [text.get_text() for text in plot_graph(A, ["dose", "level", "answer"]).axes[0].texts]
+    ['dose', 'level', 'answer']
     """
     A = graphs.check_adjacency(A)
     if len(names) != len(A):

@@ -39,6 +39,15 @@ def graph_layout(A: np.ndarray) -> Layout:
     ------
     ValueError
         If the graph has a cycle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import graph_layout
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> layout = graph_layout(A)
+    >>> layout.positions.shape, sorted(layout.routes)
+    ((3, 2), [(0, 1), (0, 2), (1, 2)])
     """
     layout = layered_layout(A)
     depth = -layout.positions[:, 1].min(initial=0.0)
@@ -67,6 +76,15 @@ def layered_layout(A: np.ndarray) -> Layout:
     ----------
     Sugiyama, Tagawa, Toda: "Methods for Visual Understanding of Hierarchical System Structures", IEEE Transactions
     on Systems, Man, and Cybernetics 11 (2), 1981.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import layered_layout
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> layout = layered_layout(A)
+    >>> layout.positions.shape, sorted(layout.routes)
+    ((3, 2), [(0, 1), (0, 2), (1, 2)])
     """
     edges = graphs.check_adjacency(A) != 0
     layer = _layers(edges, graphs.causal_order(A)).tolist()
@@ -118,6 +136,15 @@ def circular_layout(A: np.ndarray) -> Layout:
     ------
     ValueError
         If the graph has a cycle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import circular_layout
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> layout = circular_layout(A)
+    >>> layout.positions.shape, sorted(layout.routes)
+    ((3, 2), [(0, 1), (0, 2), (1, 2)])
     """
     order = graphs.causal_order(A)
     angle = np.empty(len(order))

@@ -32,6 +32,13 @@ def save_plot(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) -> N
         If matplotlib does not know the extension, or the graph has a cycle.
     OSError
         If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import save_plot
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> save_plot("graph.svg", A, ["dose", "level", "answer"])
     """
     save_figure(path, plot_graph(A, names))
 
@@ -50,6 +57,13 @@ def save_figure(path: str | os.PathLike, figure: Any) -> None:
     ------
     MissingExtraError, ValueError, OSError
         As `save_plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import plot_graph, save_figure
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> save_figure("graph.svg", plot_graph(A, ["dose", "level", "answer"]))
     """
     check_plot_path(path)
     with replace_on_success(path) as temporary:
@@ -68,6 +82,11 @@ def check_plot_path(path: str | os.PathLike) -> None:
     ------
     MissingExtraError, ValueError, OSError
         As `save_plot`.
+
+    Examples
+    --------
+    >>> from icdh.plotting import check_plot_path
+    >>> check_plot_path("graph.svg")
     """
     formats = import_extra("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg.get_supported_filetypes()
     if Path(path).suffix.lower().lstrip(".") not in formats:

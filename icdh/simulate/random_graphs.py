@@ -36,6 +36,14 @@ def erdos_renyi(
     ------
     ValueError
         If no DAG has k N edges.
+
+    Examples
+    --------
+    >>> from icdh.graphs import is_dag
+    >>> from icdh.simulate import erdos_renyi
+    >>> graph = erdos_renyi(10, 1, random_state=0)
+    >>> graph.shape, is_dag(graph)
+    ((10, 10), True)
     """
     causes, effects = np.triu_indices(_n_variables(n_variables), k=1)
     return _draw_edges(n_variables, edges_per_variable, causes, effects, np.random.default_rng(random_state))
@@ -70,6 +78,14 @@ def bipartite(
     ------
     ValueError
         If no such graph has k N edges, or the share is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from icdh.graphs import is_dag
+    >>> from icdh.simulate import bipartite
+    >>> graph = bipartite(10, 1, random_state=0)
+    >>> graph.shape, is_dag(graph)
+    ((10, 10), True)
     """
     check_number("share_of_causes", share_of_causes, low=0)
     if share_of_causes > 1:
@@ -111,6 +127,14 @@ def scale_free(
     References
     ----------
     Barabasi, Albert: "Emergence of scaling in random networks", Science 286, 1999.
+
+    Examples
+    --------
+    >>> from icdh.graphs import is_dag
+    >>> from icdh.simulate import scale_free
+    >>> graph = scale_free(10, 1, random_state=0)
+    >>> graph.shape, is_dag(graph)
+    ((10, 10), True)
     """
     _n_variables(n_variables)
     check_number("edges_per_variable", edges_per_variable, low=0)
@@ -145,6 +169,13 @@ def relabel(graph: Any, random_state: int | np.random.SeedSequence | np.random.G
     -------
     ndarray, shape (N, N)
         A new matrix of the same type.
+
+    Examples
+    --------
+    >>> from icdh.simulate import erdos_renyi, relabel
+    >>> graph = erdos_renyi(10, 1, random_state=0)
+    >>> bool(relabel(graph, random_state=1).sum() == graph.sum())
+    True
     """
     graph = np.asarray(graph)
     order = np.random.default_rng(random_state).permutation(len(check_graph(graph).weights))

@@ -223,6 +223,15 @@ def simulate_sem(
     ----------
     Yin, Gao, Yu, Ji: "Effective causal discovery under identifiable heteroscedastic noise model", AAAI 2024,
     experiments on synthetic data.
+
+    Examples
+    --------
+    >>> from icdh import simulate
+    >>> graph = simulate.erdos_renyi(5, 1, random_state=0)
+    >>> data = simulate.simulate_sem(graph, 200, noise="exp-bounded", random_state=0)
+    >>> data.X.shape, data.names[:2]
+    ((200, 5), ['x0', 'x1'])
+    >>> treated = data.counterfactual({"x2": 1.0})
     """
     weights, names = check_graph(graph)
     names = [str(name) for name in names or (f"x{i}" for i in range(len(weights)))]

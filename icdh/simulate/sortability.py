@@ -41,6 +41,15 @@ def varsortability(X: Any, graph: Any) -> float:
     ------
     ValueError
         If the graph has cycles, no edges, or other than N variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.simulate import varsortability
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=500)
+    >>> varsortability(np.column_stack([x, 2.0 * x + rng.normal(size=500)]), np.array([[0, 1], [0, 0]]))
+    1.0
     """
     X = Table.of(X).values.T
     return _sortability(X.var(axis=0), graph)
@@ -68,6 +77,15 @@ def r2_sortability(X: Any, graph: Any) -> float:
     ------
     ValueError
         If the graph has cycles, no edges, or other than N variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.simulate import r2_sortability
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=500)
+    >>> r2_sortability(np.column_stack([x, 2.0 * x + rng.normal(size=500)]), np.array([[0, 1], [0, 0]]))
+    0.5
     """
     X = Table.of(X).values.T
     return _sortability(_explained_variance(X), graph)

@@ -159,6 +159,17 @@ def fit_two_phase(
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 1; "Generality" in its appendix for the two other kinds of noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.two_phase import fit_two_phase
+    >>> rng = np.random.default_rng(0)
+    >>> cause = rng.normal(size=300)
+    >>> effect = 2.0 * np.tanh(cause) + (0.2 + 0.3 * (cause > 0.0)) * rng.normal(size=300)
+    >>> result = fit_two_phase(np.array([cause, effect]), random_state=0)
+    >>> result.weights.adjacency().shape, len(result.history) >= 2
+    ((2, 2), True)
     """
     variables = len(values)
     if forbidden_edges is None:
