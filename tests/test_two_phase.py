@@ -159,6 +159,29 @@ def test_every_round_goes_on_from_the_last_and_explores_from_other_weights(table
     assert all(len(explore) == len(calls[0][2]) for *_, explore in calls)
 
 
+@pytest.mark.parametrize(("gains", "decided"), [((3.0, 0.05, 1.0), 3), ((0.05, 3.0, 1.0), 2)])
+def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, gains, decided):
+    """Little is 0.02 nats for each of three variables; from then on edges may go but not come, unless they must."""
+    weights = random_weights(np.random.default_rng(0), 3, 4, bias=False)
+    weights.w1[2] = 0.0
+    required, calls, values = np.zeros((3, 3), dtype=bool), [], iter(10.0 - np.cumsum([0.0, *gains]))
+    required[1, 2] = True
+
+    def step(features, scale, start, forbidden, l1, l2, h_tol, rho_max, plan, *_):
+        calls.append((forbidden, plan.finish.reaches))
+        return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
+
+    monkeypatch.setattr(procedure, "fit_means", step)
+    monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
+    monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(values))
+    fit_two_phase(table, random_state=0, max_rounds=4, required_edges=required)
+    present = {(0, 1), (1, 0), (2, 0), (1, 2)}  # but 2 -> 1, against what is required, and 0 -> 2
+    for number, (forbidden, reaches) in enumerate(calls, start=1):
+        free = {tuple(map(int, edge)) for edge in np.argwhere(~forbidden)}
+        assert (reaches == ()) == (number > decided)
+        assert free == (present if number > decided else present | {(0, 2)})
+
+
 def test_an_interrupt_returns_the_best_round_so_far(table):
     def interrupt(record):
         if record.round == 2:

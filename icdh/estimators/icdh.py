@@ -162,6 +162,9 @@ class ICDH(CausalGraphEstimator):
       are dropped, weakest first, and every node is minimised on the DAG by itself, by Newton's method and from further
       random weights; edges that still lower the objective are added and, for ``noise="equal"``, turned around. It
       replaces the ill-conditioned end of the augmented Lagrangian method, where most of its time goes, and h is zero.
+    - The graph is decided once a round lowers the criterion by less than 0.02 nats a variable: later ones refine the
+      weights, and may drop edges. While the scales shrink, the lasso weighs less beside the likelihood, and edges would
+      come in that are not there.
     - Rounds and restarts are judged by likelihood and penalties together. The first round, whose scale is one, gives a
       dense graph, and the likelihood alone is at times in its favour.
 

@@ -182,16 +182,16 @@ def fit_two_phase(
     weights, scale = explore[0], np.ones(values.shape)
     best, history, converged, interrupted = None, [], False, False
     clock = clock or Clock()
-    plan = schedule_named(schedule, noise)
+    plan, forbidden = schedule_named(schedule, noise), rules.forbidden
     with single_blas_thread():
         try:
-            while len(history) < max_rounds and not converged and not (history and clock.is_over):
+            while len(history) < max_rounds and not converged:
                 begin = time.perf_counter()
                 step = fit_means(
                     features,
                     scale,
                     weights,
-                    rules.forbidden,
+                    forbidden,
                     l1,
                     l2,
                     h_tol,
@@ -211,10 +211,13 @@ def fit_two_phase(
                 criterion = nll + plan.counts_penalties * penalties(weights, l1, l2)
                 record = _record(len(history) + 1, nll, criterion, step, time.perf_counter() - begin)
                 history.append(record)
-                settled = noise == "equal" or (best is not None and best.criterion - criterion < tol)
-                converged = settled and not clock.is_over
+                gain = np.inf if best is None else best.criterion - criterion
+                converged = (noise == "equal" or gain < tol) and not clock.is_over
                 if best is None or criterion < best.criterion:
                     best, best_weights = record, weights
+                if gain < plan.deciding_gain * variables:
+                    forbidden = rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required)
+                    plan = plan.once_the_graph_is_decided()
                 if callback is not None:
                     callback(record)
         except KeyboardInterrupt:

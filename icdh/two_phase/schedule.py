@@ -1,5 +1,6 @@
 """How closely the article is followed: Phase II as printed, or what gives as good graphs in a fraction of the time."""
 
+import math
 from typing import NamedTuple
 
 
@@ -34,11 +35,20 @@ class Schedule(NamedTuple):
     counts_penalties : bool
         Whether rounds are judged by the likelihood and the penalties that Phase II minimises, or the likelihood alone.
         The first round, whose scale is one, is dense: the likelihood alone is at times in its favour.
+    deciding_gain : float
+        The graph is decided by the first round that lowers the criterion by less, in nats a variable: later ones refine
+        its weights and may drop edges. While scales shrink, the lasso weighs less and less beside the likelihood, and
+        edges would come in that are not there.
     """
 
     tolerance: float
     finish: DagFinish | None
     counts_penalties: bool = True
+    deciding_gain: float = -math.inf
+
+    def once_the_graph_is_decided(self) -> "Schedule":
+        """Return the schedule of rounds that only refine: they start from the weights they find, and no others."""
+        return self._replace(finish=self.finish._replace(reaches=()))
 
 
 # As printed, where no tolerance is.
@@ -52,6 +62,7 @@ FAST_ALONE = Schedule(
 FAST = Schedule(
     tolerance=1e-4,
     finish=DagFinish(decided_h=1.0, reaches=(1.0,), turns=False),
+    deciding_gain=0.02,
 )
 
 
