@@ -207,7 +207,7 @@ def test_questions_without_an_answer_say_so(model, frame):
             lambda: model.counterfactual(rows, do={"x": 0.0}),
             "what the label of a row would have been is not determined",
         ),
-        (lambda: model.average_effect("x", "colour", [0.0]), "has no mean"),
+        (lambda: model.average_effect("x", "colour", [0.0]), "has labels and no mean"),
         (lambda: model.sample(1, do={"colour": "mauve"}), "holds 'mauve', but its labels are"),
         (lambda: model.predict(rows.assign(colour="mauve")), "column 'colour' of X holds 'mauve', but its labels are"),
     ):

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--what asks about the rows as they are; leave it out with --do and --shift")
     model = load(args.model)
     do = do_of(args, model)
-    rows = read(args, [str(name) for name in model.names], columns_of_labels(model))
+    rows = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))
     answer = model.counterfactual(rows, do) if do else getattr(model, QUESTIONS[args.what or "mean"])(rows)
     give_table(args.output, np.asarray(answer), model.names)
     return 0
