@@ -1,18 +1,42 @@
 """What users pass as a table, whatever it is, as numbers in columns with labels; or the reason why it is none."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._categories import ENCODE, MISSING_TYPES, Categories
 from icdh._labels import default_names
 
 _DATES = ("Timestamp", "Timedelta", "datetime", "datetime64", "date", "timedelta", "timedelta64", "Period")
-_MISSING = ("NoneType", "NAType", "NaTType")
+_ENCODE_OR_SEARCH = f"{ENCODE} (HNMSearch takes a column of few labels as it is)"
 
 
-def values_and_labels(X: Any, argument: str) -> tuple[np.ndarray, list[Hashable] | None]:
+class Intake(NamedTuple):
+    """A table as numbers.
+
+    Attributes
+    ----------
+    values : ndarray, shape (N, M)
+        The numbers, float64 in C order.
+    labels : list or None
+        N labels of any type; None where there are none.
+    categories : dict of int to Categories
+        What the numbers of some columns stand for.
+    """
+
+    values: np.ndarray
+    labels: list[Hashable] | None
+    categories: dict[int, Categories]
+
+
+def values_and_labels(
+    X: Any,
+    argument: str,
+    categorical: Collection[Hashable] | None = None,
+    known: Mapping[int, Categories] | None = None,
+) -> Intake:
     """Return a table as float64 with variables in rows, shape (N, M), a copy in C order, and its column labels.
 
     Parameters
@@ -22,20 +46,23 @@ def values_and_labels(X: Any, argument: str) -> tuple[np.ndarray, list[Hashable]
         are numbers. What is missing becomes NaN.
     argument : str
         The name of the argument in error messages.
+    categorical : collection of names and positions, optional
+        Columns of labels. If it is given, were it empty, columns of text that repeats, and those of pandas' type
+        category, are taken for columns of labels, too; by default labels are refused.
+    known : mapping from positions to Categories, optional
+        The labels that columns may hold.
 
     Returns
     -------
-    values : ndarray, shape (N, M)
-        The numbers.
-    labels : list or None
-        N labels of any type; None where there are none.
+    Intake
+        Numbers, column labels, and what numbers stand for.
 
     Raises
     ------
     TypeError
-        If it is no table at all, or holds anything but real numbers.
+        If it is no table at all, or holds anything but real numbers, and labels where these are taken.
     ValueError
-        If it is not 2-D, ragged, or has no columns or duplicated labels.
+        If it is not 2-D, ragged, or has no columns or duplicated labels, or labels that are not known.
     """
     _reject_what_is_no_table(X, argument)
     columns = getattr(X, "columns", None)
@@ -52,8 +79,8 @@ def values_and_labels(X: Any, argument: str) -> tuple[np.ndarray, list[Hashable]
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
-    _reject_categories(X, names, argument)
-    return _numbers(raw, names, argument), labels
+    values, categories = _numbers(X, raw, names, argument, categorical, known or {})
+    return Intake(values, labels, categories)
 
 
 def _reject_what_is_no_table(X, argument):
@@ -77,33 +104,38 @@ def _as_array(X, argument):
     return raw
 
 
-def _reject_categories(frame, names, argument):
-    """Raise TypeError for pandas' categories: the order of their codes may mean nothing."""
-    for name, dtype in zip(names, getattr(frame, "dtypes", ()), strict=False):
-        if str(dtype) == "category":
-            raise TypeError(
-                f"column {name!r} of {argument} has type category, not numbers; encode it as numbers or drop it"
-            )
-
-
-def _numbers(raw, names, argument):
+def _numbers(X, raw, names, argument, categorical, known):
     if np.iscomplexobj(raw):
         raise TypeError(f"{argument} is complex; pass real numbers (for instance {argument}.real)")
-    if raw.dtype.kind in "biuf":
+    types = list(getattr(X, "dtypes", ()))
+    of_categories = [str(dtype) == "category" for dtype in types] or [False] * len(names)
+    if raw.dtype.kind in "biuf" and not any(of_categories) and not known:
         with np.errstate(over="ignore"):  # of long doubles; infinity is reported where NaN is
-            return np.array(raw.T, dtype=np.float64, order="C")
-    values = np.empty(raw.T.shape)
+            return np.array(raw.T, dtype=np.float64, order="C"), {}
+    values, found = np.empty(raw.T.shape), {}
     for i, name in enumerate(names):
-        values[i] = [_number(cell, f"column {name!r} of {argument}") for cell in raw[:, i]]
-    return values
+        cells, column = list(raw[:, i]), f"column {name!r} of {argument}"
+        own = known.get(i)
+        if own is None and of_categories[i] and categorical is None:
+            # The order of the codes may mean nothing.
+            raise TypeError(f"{column} has type category, not numbers; {_ENCODE_OR_SEARCH}")
+        if own is None and categorical is not None:
+            dtype, declared = types[i] if of_categories[i] else None, name in categorical or i in categorical
+            own = Categories.found(cells, dtype, declared, column)
+        if own is None:
+            values[i] = [_number(cell, column, categorical is None) for cell in cells]
+        else:
+            values[i], found[i] = own.encoded(cells, column), own
+    return values, found
 
 
-def _number(cell, column):
+def _number(cell, column, refuses_labels):
     kind = type(cell).__name__
-    if kind in _MISSING:
+    if kind in MISSING_TYPES:
         return np.nan
     if isinstance(cell, (str, bytes)):
-        raise TypeError(f"{column} holds text such as {cell!r}, not numbers; encode it as numbers or drop it")
+        remedy = _ENCODE_OR_SEARCH if refuses_labels else ENCODE
+        raise TypeError(f"{column} holds text such as {cell!r}, not numbers; {remedy}")
     if kind in _DATES:
         raise TypeError(f"{column} holds dates or times, not numbers; turn them into numbers, such as days, or drop it")
     try:
@@ -111,4 +143,4 @@ def _number(cell, column):
     except OverflowError:
         return np.inf
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{column} holds a {kind}, not a number ({error}); encode it as numbers or drop it") from error
+        raise TypeError(f"{column} holds a {kind}, not a number ({error}); {ENCODE}") from error

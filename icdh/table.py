@@ -6,13 +6,14 @@ is variable ``i`` at consecutive observations, so that inner loops run over cont
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._categories import MOST_LABELS, Categories
 from icdh._checks import check_choice
 from icdh._intake import values_and_labels
 from icdh._labels import default_names
@@ -24,11 +25,11 @@ LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "
 SMALLEST_VALUE = {"none": 1e-60, "center": 1e-60, "standardize": 1e-290}  # a largest one, for weights in its inverse
 FEW_VALUES = 10
 MOST_NAMED = 5  # columns in a message
-MOST_LEVELS = 50
 TIED_SHARE = 0.05
+MASS_SHARE, MASS_OVER_NEIGHBOURS, NEIGHBOURS = 0.05, 5.0, 3
 # binary: two values; ordinal: few ordered ones (guessed below ten); gridded: recorded on a grid, so that values repeat
-# (guessed where more than a twentieth of them does).
-KINDS = ("constant", "continuous", "gridded", "ordinal", "binary")
+# (guessed where more than a twentieth of them does); categorical: labels without an order (guessed of text).
+KINDS = ("constant", "continuous", "gridded", "ordinal", "binary", "categorical")
 LEVEL_KINDS = ("binary", "ordinal")
 
 
@@ -46,15 +47,27 @@ class Table:
         Whether they mean something: a DataFrame counts its columns 0, 1, ... if it is given no labels.
     frame : bool
         Whether they came in a pandas DataFrame.
+    categories : dict of int to Categories
+        The labels of some columns, whose values are numbers that stand for them.
     """
 
     values: np.ndarray
     names: list
     named: bool
     frame: bool = False
+    categories: dict[int, Categories] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X: Any, *, min_rows: int = 2, argument: str = "X", gaps: bool = False) -> "Table":
+    def of(
+        cls,
+        X: Any,
+        *,
+        min_rows: int = 2,
+        argument: str = "X",
+        gaps: bool = False,
+        categorical: Collection[Hashable] | None = None,
+        known: Mapping[int, Categories] | None = None,
+    ) -> "Table":
         """Check a user's table and return it features first; the input is never modified.
 
         Parameters
@@ -67,15 +80,21 @@ class Table:
             The name of the argument in error messages.
         gaps : bool
             Whether cells may be missing, NaN.
+        categorical : collection of names and positions, optional
+            Columns of labels; if given, were it empty, columns of repeating text are taken for such, too.
+        known : mapping from positions to Categories, optional
+            The labels that columns may hold.
 
         Raises
         ------
         TypeError
-            If it is no table, or holds anything but real numbers: text, dates, complex ones.
+            If it is no table, or holds anything but real numbers: text where it is not taken, dates, complex ones.
         ValueError
             If it is not 2-D, has too few rows, no columns, duplicated labels, or a NaN or infinite cell.
         """
-        values, labels = values_and_labels(X, argument)
+        if isinstance(X, Table):
+            return X
+        values, labels, categories = values_and_labels(X, argument, categorical, known)
         n_variables, n_observations = values.shape
         if n_observations < min_rows:
             raise ValueError(f"{argument} has {n_observations} row(s); at least {min_rows} observations are needed")
@@ -87,7 +106,7 @@ class Table:
             )
         _check_gaps(np.isnan(values), names, argument, gaps)
         named = labels is not None and labels != list(range(n_variables))
-        return cls(values, names, named, hasattr(X, "iloc"))
+        return cls(values, names, named, hasattr(X, "iloc"), categories)
 
     @property
     def n_variables(self) -> int:
@@ -105,7 +124,7 @@ class Table:
         return np.isnan(self.values)
 
     def of_rows(self, rows: np.ndarray) -> "Table":
-        """Return the table of some rows, given by a mask of shape (M,)."""
+        """Return the table of some rows, given by a mask of shape (M,) or by their positions."""
         return replace(self, values=np.ascontiguousarray(self.values[:, rows]))
 
     @cached_property
@@ -116,7 +135,22 @@ class Table:
     @cached_property
     def kinds(self) -> list[str]:
         """The kind of every variable, guessed from its values: see `KINDS`."""
-        return [_kind(values) for values in self.values]
+        return [_kind(values, self.categories.get(n)) for n, values in enumerate(self.values)]
+
+    @property
+    def unordered(self) -> list[int]:
+        """The columns of labels without an order."""
+        return [n for n, own in self.categories.items() if not own.ordered]
+
+    def coded(self, declared: Mapping[str | int, str] | None) -> "Table":
+        """Return the table with codes in the columns of numbers that `kinds_given` makes categorical."""
+        values, categories = self.values.copy(), dict(self.categories)
+        for n, kind in enumerate(self.kinds_given(declared)):
+            if kind == "categorical" and n not in self.unordered:
+                cells = categories[n].decoded(values[n]) if n in categories else values[n]
+                categories[n] = Categories.of(cells, declared=True)
+                values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
+        return replace(self, values=values, categories=categories)
 
     def of_kind(self, *kinds: str) -> list[str]:
         """Return the names of the variables of some kinds."""
@@ -128,13 +162,13 @@ class Table:
         Parameters
         ----------
         declared : mapping from names or positions to kinds, optional
-            "continuous", "gridded", "ordinal" or "binary".
+            "continuous", "gridded", "ordinal", "binary" or "categorical".
 
         Raises
         ------
         TypeError, ValueError
-            If it is no mapping, names a column that there is not or a kind that there is not, or declares binary a
-            column of other than two values, or of few levels one that has more than `MOST_LEVELS`.
+            If it is no mapping, names a column that there is not or a kind that there is not, declares binary a column
+            of other than two values, of few levels one that has more than 50, or gives labels an order.
         """
         if declared is None:
             return list(self.kinds)
@@ -144,17 +178,30 @@ class Table:
         for column, kind in declared.items():
             at = self.position(column)
             check_choice(f"kinds[{column!r}]", kind, KINDS[1:])
-            distinct = np.unique(self.values[at]).size
-            if kind == "binary" and distinct > 2:
-                raise ValueError(f"kinds[{column!r}] is 'binary', but the column holds {distinct} different values")
-            if kind == "ordinal" and distinct > MOST_LEVELS:
-                raise ValueError(
-                    f"kinds[{column!r}] is 'ordinal', but the column holds {distinct} different values, more than "
-                    f"{MOST_LEVELS}; declare it 'gridded'"
-                )
-            if distinct > 1:
-                kinds[at] = "binary" if kind == "ordinal" and distinct == 2 else kind
+            self._check_kind(column, at, kind)
+            few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
+            if self.n_distinct(at) > 1:
+                kinds[at] = "binary" if few and self.n_distinct(at) == 2 else kind
         return kinds
+
+    def n_distinct(self, column: int) -> int:
+        """Return how many different values a column holds, gaps aside."""
+        return np.unique(self.values[column][~np.isnan(self.values[column])]).size
+
+    def _check_kind(self, column, at, kind):
+        distinct = self.n_distinct(at)
+        if kind == "binary" and distinct > 2:
+            raise ValueError(f"kinds[{column!r}] is 'binary', but the column holds {distinct} different values")
+        if kind in ("ordinal", "categorical") and distinct > MOST_LABELS:
+            raise ValueError(
+                f"kinds[{column!r}] is {kind!r}, but the column holds {distinct} different values, more than "
+                f"{MOST_LABELS}; {'declare it gridded' if kind == 'ordinal' else 'join rare ones'}"
+            )
+        if at in self.unordered and kind != "categorical":
+            raise ValueError(
+                f"kinds[{column!r}] is {kind!r}, but the column holds labels such as "
+                f"{self.categories[at].labels[0]!r}; pass numbers, or an ordered pandas categorical"
+            )
 
     def position(self, column: str | int) -> int:
         """Return the position of a column, given its name or its position."""
@@ -170,8 +217,9 @@ class Table:
             raise ValueError("every column of X is constant; there is nothing to learn")
 
     def warn(self, stacklevel: int) -> None:
-        """Warn about constant and duplicated columns and fewer rows than columns; ``stacklevel`` as in `warnings`."""
-        for message in filter(None, (self._about_constants(), self._about_duplicates(), self._about_shape())):
+        """Warn about constant and duplicated columns, point masses and few rows; ``stacklevel`` as in `warnings`."""
+        found = (self._about_constants(), self._about_duplicates(), self._about_point_masses(), self._about_shape())
+        for message in filter(None, found):
             warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
 
     def _about_constants(self):
@@ -189,6 +237,18 @@ class Table:
                 )
         return None
 
+    def _about_point_masses(self):
+        masses = {
+            self.names[n]: point_mass(self.values[n])
+            for n, kind in enumerate(self.kinds)
+            if kind in ("continuous", "gridded")
+        }
+        found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
+        return found and (
+            f"column(s) with a point mass, as of censored values or of many zeros: {', '.join(found)}: the direction "
+            "of their edges cannot be trusted"
+        )
+
     def _about_shape(self):
         if self.n_observations >= self.n_variables:
             return None
@@ -196,6 +256,46 @@ class Table:
             f"{self.n_observations} observations of {self.n_variables} variables: expect an unreliable graph; "
             "collect more rows or drop columns"
         )
+
+
+class PointMass(NamedTuple):
+    """One value of a column that repeats far more often than a grid explains.
+
+    Attributes
+    ----------
+    value : float
+        The value.
+    share : float
+        How many of all rows hold it.
+    """
+
+    value: float
+    share: float
+
+    def __str__(self):
+        return f"{self.value:g} in {100 * self.share:.0f} % of the rows"
+
+
+def point_mass(values: np.ndarray) -> PointMass | None:
+    """Return the point mass of a column, None if there is none.
+
+    Parameters
+    ----------
+    values : ndarray, shape (M,)
+        The column.
+
+    Returns
+    -------
+    PointMass or None
+        The most frequent value, if it holds more than 5 % of the rows and five times as many as any of the three next
+        lower and the three next higher values: on a grid, neighbours are about as frequent.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    top = int(np.argmax(counts))
+    around = np.delete(counts[max(top - NEIGHBOURS, 0) : top + NEIGHBOURS + 1], min(top, NEIGHBOURS))
+    if around.size == 0 or counts[top] <= MASS_SHARE * values.size or counts[top] < MASS_OVER_NEIGHBOURS * around.max():
+        return None
+    return PointMass(float(distinct[top]), float(counts[top] / values.size))
 
 
 def _check_gaps(gaps, names, argument, allowed):
@@ -221,10 +321,12 @@ def said_of_gaps(gaps: np.ndarray, names: Sequence) -> str:
     return f"{rows}: {', '.join(found[:MOST_NAMED])}{more}"
 
 
-def _kind(values):
+def _kind(values, categories):
     distinct = np.unique(values, return_counts=True)[1]
     if distinct.size == 1:
         return "constant"
+    if categories is not None:
+        return ("binary" if distinct.size == 2 else "ordinal") if categories.ordered else "categorical"
     if distinct.size < FEW_VALUES <= values.size:
         return "binary" if distinct.size == 2 else "ordinal"
     return "gridded" if distinct[distinct > 1].sum() > TIED_SHARE * values.size else "continuous"
@@ -233,6 +335,8 @@ def _kind(values):
 @dataclass(frozen=True)
 class Scaling:
     """What is subtracted from, and divides, every variable: ``scaled = (values - offset) / scale``.
+
+    Codes of labels stay as they are.
 
     Attributes
     ----------
@@ -268,6 +372,7 @@ class Scaling:
         offset = np.where(table.varying & (how == "none"), 0.0, mean)
         spread = shares.std(axis=1) * peak
         scale = np.where(table.varying & (how == "standardize"), spread, 1.0)
+        offset[table.unordered], scale[table.unordered] = 0.0, 1.0
         return cls(offset, scale)
 
     def apply(self, values: np.ndarray) -> np.ndarray:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._checks import check_callback, check_number, random_generator
-from icdh.density import gaussian_nll
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
-from icdh.table import Table
+from icdh.model.conditionals import log_density
 
 GRIDS = {
     "ICDH": {"l1": (0.003, 0.01, 0.03), "l2": (0.003, 0.01, 0.03), "threshold": (0.1, 0.2, 0.3, 0.5)},
@@ -119,7 +118,9 @@ def tune(
     grid = _checked_grid(estimator, grid)
     check_number("n_splits", n_splits, low=1, integer=True)
     check_callback(callback)
-    table = Table.of(X, min_rows=4)
+    table = estimator.as_table(X)
+    if table.n_observations < 4:
+        raise ValueError(f"X has {table.n_observations} row(s); at least 4 observations are needed")
     halves = _halves(table.n_observations, n_splits, random_generator(random_state))
     fitted_grid = {name: values for name, values in grid.items() if name != "threshold"}
     scores = {}
@@ -161,7 +162,7 @@ def _fitted(estimator, params, table, rows):
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("ignore", category)
-        return type(estimator)(**{**estimator.get_params(), **quiet, **params}).fit(table.values[:, rows].T)
+        return type(estimator)(**{**estimator.get_params(), **quiet, **params}).fit(table.of_rows(rows))
 
 
 def _with_threshold(fit, threshold):
@@ -174,10 +175,12 @@ def _with_threshold(fit, threshold):
 
 def _score(model, table, rows):
     """Return the held-out log-likelihood, in the units of the table, by the graph's causes alone, and the graph."""
-    values = model.scaled(table.values[:, rows].T)
-    moments = np.array([model.given_causes(node, values) for node in range(len(values))])
-    nll = gaussian_nll(values, moments[:, 0], moments[:, 1]) + np.log(model.scaling.scale).sum()
-    return -nll, model.adjacency != 0
+    values = model.scaled(table.of_rows(rows))
+    nats = sum(
+        float(log_density(conditional, values[node], model.others_held(node, values)).mean())
+        for node, conditional in enumerate(model.conditionals)
+    )
+    return nats - float(np.log(model.scaling.scale).sum()), model.adjacency != 0
 
 
 def _trials(scores):

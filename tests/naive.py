@@ -285,10 +285,41 @@ def levels_objective(x, levels, theta, penalty, units, cuts):
 
 def levels_fisher(x, theta, penalty, units, cuts):
     """The sum over observations and levels of grad P grad P^T / P, plus the penalties."""
-    fisher = np.diag(penalty).astype(float)
+    return np.diag(penalty) + fisher_of_shares(lambda row, t: level_probabilities(row, t, units, cuts), x, theta)
+
+
+def label_probabilities(x, theta, units, shares):
+    """P of every label of the softmax of `icdh.node_model.labels` at one observation of its parents."""
+    p, n_labels = len(x), len(shares)
+    hidden = [np.tanh(sum(theta[j * units + h] * x[j] for j in range(p)) + theta[p * units + h]) for h in range(units)]
+    c = [0.0, *theta[(p + 1) * units : (p + 1) * units + n_labels - 1]]
+    w = theta[(p + 1) * units + n_labels - 1 :]
+    scale = np.pi / np.sqrt(6.0)
+    weights = [
+        np.exp(shares[k] + c[k] + scale * sum(w[k * units + h] * hidden[h] for h in range(units)))
+        for k in range(n_labels)
+    ]
+    return [weight / sum(weights) for weight in weights]
+
+
+def labels_objective(x, labels, theta, penalty, units, shares):
+    """F of `icdh.node_model.labels`."""
+    total = sum(penalty[k] * theta[k] ** 2 for k in range(len(theta))) / 2
+    for r in range(len(x)):
+        total = total - np.log(label_probabilities(x[r], theta, units, shares)[labels[r]])
+    return total
+
+
+def labels_fisher(x, theta, penalty, units, shares):
+    """The sum over observations and labels of grad P grad P^T / P, plus the penalties."""
+    return np.diag(penalty) + fisher_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, theta)
+
+
+def fisher_of_shares(probabilities, x, theta):
+    """The sum over observations and outcomes of grad P grad P^T / P."""
+    fisher = np.zeros((len(theta), len(theta)))
     for row in x:
-        probabilities = level_probabilities(row, theta, units, cuts)
-        for k, probability in enumerate(probabilities):
-            slope = complex_step_gradient(lambda t, row=row, k=k: level_probabilities(row, t, units, cuts)[k], theta)
+        for k, probability in enumerate(probabilities(row, theta)):
+            slope = complex_step_gradient(lambda t, row=row, k=k: probabilities(row, t)[k], theta)
             fisher += np.outer(slope, slope) / probability
     return fisher

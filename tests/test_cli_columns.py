@@ -187,3 +187,34 @@ def test_parquet(tmp_path):
         read_table(path, dates=["when"])
     with pytest.raises(ValueError, match="no column 'q'"):
         read_table(path, columns=["q"])
+
+
+def test_columns_of_text_are_labels_for_a_search(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 3, size=150)
+    x = np.array([0.0, 3.0, -2.0])[town] + 0.3 * rng.normal(size=150)
+    rows = [f"{'ABC'[code]},{value:.6f}" for code, value in zip(town, x, strict=True)]
+    data, model, page = tmp_path / "t.csv", tmp_path / "m.icdh", tmp_path / "p.html"
+    data.write_text("\n".join(["town,x", *rows]))
+    code, _, err = run(capsys, "fit", data)
+    assert code == 2
+    assert "'town': 'ABC'".replace("ABC", "ABC"[town[0]]) in err
+    assert "--method search" in err
+    code, out, err = run(capsys, "fit", data, "--method", "search", "--save", model)
+    assert code == 0
+    assert "columns of text are taken for variables of labels without an order ('town')" in err
+    assert "town" in out
+    _, _, err = run(capsys, "fit", data, "--method", "search", "--kinds", "town=categorical")
+    assert "columns of text" not in err
+    _, out, _ = run(capsys, "predict", model, data)
+    assert out.splitlines()[1].split(",")[0] in "ABC"
+    _, out, _ = run(capsys, "sample", model, "-n", 5, "--do", "town=B")
+    assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["B"] * 5
+    code, _, err = run(capsys, "sample", model, "--shift", "town=1")
+    assert (code, "changes labels by a function" in err) == (2, True)
+    code, out, _ = run(capsys, "effects", model)
+    assert code == 0
+    pytest.importorskip("jinja2")
+    assert run(capsys, "report", data, "--model", model, "--output", page)[0] == 0
+    assert "categorical" in page.read_text()
+    assert run(capsys, "report", data, "--method", "search", "--output", page)[0] == 0

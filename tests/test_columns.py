@@ -10,7 +10,7 @@ from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.targets import Density, Levels
-from icdh.table import Table
+from icdh.table import Table, point_mass
 
 
 def standardised(*columns):
@@ -168,3 +168,33 @@ def test_binary_effects_and_rounded_columns_are_found_whatever_the_order_and_sig
     np.testing.assert_allclose(mirrored.adjacency_matrix_, model.adjacency_matrix_, rtol=0.01, atol=0.1)
     assert np.isfinite(model.score(X))
     assert np.abs(model.predict(X)[:, 2] - 1 / (1 + np.exp(-y))).max() < 0.25
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "found"),
+    [
+        (lambda x, rng: np.maximum(x, np.quantile(x, 0.2)), True),  # censored
+        (lambda x, rng: np.where(rng.random(x.size) < 0.1, 0.0, x), True),  # zeros put in
+        (lambda x, rng: np.where(rng.random(x.size) < 0.3, 0, rng.poisson(20, size=x.size)), True),
+        (lambda x, rng: np.where(rng.random(x.size) < 0.03, 0.0, x), False),
+        (lambda x, rng: np.round(x, 1), False),
+        (lambda x, rng: np.round(2 * np.exp(x)), False),
+        (lambda x, rng: rng.geometric(0.4, size=x.size), False),
+        (lambda x, rng: np.zeros_like(x), False),
+    ],
+)
+def test_point_masses_are_told_from_grids(spoiled, found):
+    rng = np.random.default_rng(0)
+    x = spoiled(rng.normal(size=1000), rng)
+    mass = point_mass(x)
+    assert (mass is not None) == found
+    if found:
+        assert mass.share == np.mean(x == mass.value)
+        assert point_mass(7.0 - 3.0 * x).share == mass.share
+
+
+def test_point_masses_are_named():
+    rng = np.random.default_rng(1)
+    spend = np.maximum(rng.normal(size=(400, 1)), 0.25)
+    with pytest.warns(DataWarning, match=r"point mass.*'x1' \(0.25 in 65 % of the rows\)"):
+        Table.of(np.hstack([rng.normal(size=(400, 1)), spend])).warn(1)

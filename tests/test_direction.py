@@ -363,3 +363,15 @@ def test_verdicts_are_finite_however_deterministic_the_effect(n, effect):
     assert np.isfinite([result.score, result.confidence]).all()
     for fit in (result.forward, result.backward):
         assert all(np.isfinite(value).all() for value in vars(fit).values())
+
+
+def test_a_point_mass_leaves_little_confidence():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    y = np.tanh(2 * x) + (0.1 + 0.2 * np.abs(x)) * rng.normal(size=400)
+    censored = np.maximum(y, np.quantile(y, 0.2))
+    with pytest.warns(DataWarning, match="'y' has a point mass"):
+        result = causal_direction(x, censored, n_bags=2)
+    assert result.confidence <= 1.0
+    with pytest.warns(DataWarning, match="'y' has a point mass"):
+        assert causal_direction(x, censored, n_bags=2, abstain_below=1.5).direction == "undecided"

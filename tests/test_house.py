@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it.
 STOREYS = (
-    ("_version", "_labels", "exceptions"),
+    ("_version", "_labels", "_categories", "exceptions"),
     ("_checks", "_clock", "_compilation", "_intake", "_threads", "_parallel", "progress"),
     ("_jit", "density", "entropy"),
     ("_network_kernels", "graphs", "table", "transforms"),
@@ -37,9 +37,23 @@ ROOMS = {
         "procedure",
         "restarts",
     ),
-    "node_model": ("_kernels", "fit", "levels noise promise", "targets", "evidence columns", "families", "rough"),
+    "node_model": (
+        "_kernels",
+        "fit",
+        "levels labels noise promise scoring",
+        "targets",
+        "evidence columns",
+        "families",
+        "rough",
+    ),
     "search": ("_kernels moves", "climb orders", "escapes candidates"),
-    "model": ("conditionals noise intervene overview gaps worth", "effects persist export", "findings", "structural"),
+    "model": (
+        "conditionals noise overview worth",
+        "intervene gaps",
+        "effects persist export",
+        "findings",
+        "structural",
+    ),
     "files": ("atomic cells", "text", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint", "posterior resampling"),

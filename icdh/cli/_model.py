@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 from icdh.actions import Shift
@@ -18,16 +18,22 @@ def add_do_options(parser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a variable to a value, in its units; several times for several variables",
+        help="set a variable to a value, in its units, or to a label; several times for several variables",
     )
     parser.add_argument(
         "--shift", action="append", default=[], metavar="NAME=AMOUNT", help="add an amount to what a variable would be"
     )
 
 
-def do_of(args: argparse.Namespace, names: Sequence[Hashable]) -> dict[Hashable, Any]:
-    """Return the intervention on variables of these names that the options describe."""
-    do, by_text = {}, {str(name): name for name in names}
+def columns_of_labels(model: Any) -> list[str] | None:
+    """Return the columns that hold text, or None if no column does; arguments of `icdh.cli._table.read`."""
+    return [str(model.names[n]) for n, own in model.categories.items() if own.of_text] or None
+
+
+def do_of(args: argparse.Namespace, model: Any) -> dict[Hashable, Any]:
+    """Return the intervention on variables of a model that the options describe."""
+    do, by_text = {}, {str(name): name for name in model.names}
+    of_labels = columns_of_labels(model) or ()
     for option, texts, action in (("--do", args.do, float), ("--shift", args.shift, Shift)):
         for text in texts:
             name, equals, value = text.rpartition("=")
@@ -35,15 +41,17 @@ def do_of(args: argparse.Namespace, names: Sequence[Hashable]) -> dict[Hashable,
                 raise ValueError(f"{option} needs NAME=NUMBER; got {text!r}")
             if by_text.get(name, name) in do:
                 raise ValueError(f"the variable {name!r} is given to --do or --shift twice; keep one")
-            do[by_text.get(name, name)] = action(_number(option, value))
+            to_label = option == "--do" and name in of_labels
+            do[by_text.get(name, name)] = value if to_label else action(number_of(option, value, "NAME=NUMBER"))
     return do
 
 
-def _number(option, text):
+def number_of(option: str, text: str, form: str = "numbers") -> float:
+    """Return the number that an option holds, or raise ValueError."""
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{option} needs NAME=NUMBER; {text!r} is not a number") from None
+        raise ValueError(f"{option} needs {form}; {text!r} is not a number") from None
 
 
 def give_table(path: str | None, values, names) -> None:

@@ -1,7 +1,7 @@
 """The table that a command reads, and the options that say how it is written."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,15 @@ def add_column_options(parser, *, missing: Sequence[str]) -> None:
     parser.set_defaults(remedies=[f"--missing {remedy}" for remedy in missing if remedy != "error"])
 
 
-def read_with_conditions(args: argparse.Namespace) -> tuple[LabelledTable, list[str] | None]:
+def read_with_conditions(
+    args: argparse.Namespace, categorical: Collection[str] | None = None
+) -> tuple[LabelledTable, list[str] | None]:
     """Return the table that the arguments describe, as `read`, and the condition of every row, None without any."""
     if args.condition_column is None:
-        return read(args), None
+        return read(args, categorical=categorical), None
     first, second = twice(args.data)
-    return read(args, data=first), read_labels(second, args.condition_column, **format_of(args))
+    table = read(args, data=first, categorical=categorical)
+    return table, read_labels(second, args.condition_column, **format_of(args))
 
 
 def format_of(args: argparse.Namespace) -> dict:
@@ -67,7 +70,12 @@ def format_of(args: argparse.Namespace) -> dict:
     return found | {name: getattr(args, name) for name in ("header", "decimal", "encoding") if hasattr(args, name)}
 
 
-def read(args: argparse.Namespace, columns: Sequence[str] | None = None, data: Any = None) -> LabelledTable:
+def read(
+    args: argparse.Namespace,
+    columns: Sequence[str] | None = None,
+    data: Any = None,
+    categorical: Collection[str] | None = None,
+) -> LabelledTable:
     """Return the table that the arguments describe, its columns named x0, x1, ... if the file does not name them.
 
     Parameters
@@ -78,6 +86,8 @@ def read(args: argparse.Namespace, columns: Sequence[str] | None = None, data: A
         The columns to read, in place of those that the options name.
     data : path or binary file, optional
         What to read, in place of what the options name.
+    categorical : collection of str, optional
+        Columns of labels; text is refused unless it is given, were it empty.
     """
     roles = (getattr(args, role, None) for role in ("id_column", "condition_column"))
     drop = [*getattr(args, "drop", ()), *filter(None, roles)]
@@ -90,12 +100,12 @@ def read(args: argparse.Namespace, columns: Sequence[str] | None = None, data: A
         drop=drop,
         dates=dates,
         gaps=hasattr(args, "missing"),
+        categorical=categorical,
     )
     table = LabelledTable(values, names or [f"x{i}" for i in range(values.shape[1])])
-    gaps = np.isnan(table.values)
-    if missing == "error" and gaps.any():
+    if missing == "error" and table.gaps.any():
         remedies = " or ".join(args.remedies)
-        raise ValueError(f"{args.data} has gaps in {said_of_gaps(gaps.T, table.columns)}; say {remedies}")
+        raise ValueError(f"{args.data} has gaps in {said_of_gaps(table.gaps.T, table.columns)}; say {remedies}")
     if not getattr(args, "quiet", False):
         _say_what_was_done(table, drop, dates, missing)
     return table
@@ -107,7 +117,7 @@ def _say_what_was_done(table, drop, dates, missing):
         report("note", f"left out: {', '.join(drop)}")
     if dates:
         report("note", f"dates as days since 1970: {', '.join(dates)}")
-    gaps = np.isnan(table.values)
+    gaps = table.gaps
     rows = np.count_nonzero(gaps.any(axis=1))
     if rows and missing != "error":
         done = "rows with gaps are left out" if missing == "drop" else "gaps are imputed"

@@ -8,7 +8,7 @@ from typing import Any
 from icdh._labels import printable
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
-from icdh.cli._model import MODEL_HELP
+from icdh.cli._model import MODEL_HELP, number_of
 
 USUAL_QUANTILES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("cause", nargs="?", help="the variable that is set")
     parser.add_argument("effect", nargs="?", help="the variable that is looked at")
     parser.add_argument(
-        "--values", nargs="+", type=float, metavar="X", help="what the cause is set to; by default its quantiles"
+        "--values", nargs="+", metavar="X", help="what the cause is set to; by default its quantiles, or all labels"
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the effect: .png, .svg, .pdf; needs icdh[plot]")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -66,8 +66,7 @@ def _check(args):
 
 def _curve(args, model):
     """Return the effect at every value, drawn if that was asked for."""
-    values = args.values or _usual_values(model, args.cause, args.seed)
-    effect = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
+    effect = model.average_effect(args.cause, args.effect, _values(args, model), random_state=args.seed)
     if args.plot:
         from icdh.plotting import save_figure
 
@@ -78,13 +77,20 @@ def _curve(args, model):
     ]
 
 
-def _usual_values(model, cause, seed):
+def _values(args, model):
+    """Return what the cause is set to: what was given, by default its usual quantiles, or all its labels."""
     import numpy as np
 
     from icdh.actions import variable_index
 
-    at = variable_index(cause, model.names, "cause")
-    return np.quantile(np.asarray(model.sample(10_000, seed))[:, at], USUAL_QUANTILES)
+    at = variable_index(args.cause, model.names, "cause")
+    known = model.categories.get(at)
+    if known is not None and not known.ordered:
+        by_text = {str(label): label for label in known.labels}
+        return [by_text.get(text, text) for text in args.values] if args.values else list(known.labels)
+    if args.values:
+        return [number_of("--values", text) for text in args.values]
+    return np.quantile(np.asarray(model.sample(10_000, args.seed))[:, at].astype(float), USUAL_QUANTILES)
 
 
 def _table(rows):

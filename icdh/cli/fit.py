@@ -1,6 +1,7 @@
 """``icdh fit``: learn a graph from a table, print it, write it, draw it."""
 
 import argparse
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -188,16 +189,26 @@ def _check_files(args):
         check_plot_path(args.plot)
 
 
-def read_input(args: argparse.Namespace):
-    """Return the labelled table, the true graph or None, and what was done to the rows or None."""
+def read_input(args: argparse.Namespace, categorical: Collection[str] | None = None):
+    """Return the labelled table, the true graph or None, and what was done to the rows or None.
+
+    Columns of labels are those that ``categorical`` names, by default those that the options call so.
+    """
     check_experiment_options(args)
     if args.dataset:
         from icdh.datasets import load_sachs
 
         sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
         return sachs.table, sachs.adjacency, sachs.interventions
-    table, conditions = read_with_conditions(args)
+    table, conditions = read_with_conditions(args, _columns_of_labels(args) if categorical is None else categorical)
     return table, None, interventions_of(args, conditions)
+
+
+def _columns_of_labels(args):
+    """Return the columns that are called categorical; None where the method takes no labels."""
+    if args.method != "search":
+        return None
+    return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
 
 
 def _write(args, dag, names, ensemble):

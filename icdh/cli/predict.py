@@ -5,7 +5,7 @@ from typing import Any
 
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
-from icdh.cli._model import MODEL_HELP, add_do_options, do_of, give_table
+from icdh.cli._model import MODEL_HELP, add_do_options, columns_of_labels, do_of, give_table
 from icdh.cli._table import TABLE_HELP, add_format_options, read
 
 QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"}
@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     if args.what and (args.do or args.shift):
         raise ValueError("--what asks about the rows as they are; leave it out with --do and --shift")
     model = load(args.model)
-    do = do_of(args, model.names)
-    rows = read(args, [str(name) for name in model.names])
+    do = do_of(args, model)
+    rows = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))
     answer = model.counterfactual(rows, do) if do else getattr(model, QUESTIONS[args.what or "mean"])(rows)
     give_table(args.output, np.asarray(answer), model.names)
     return 0

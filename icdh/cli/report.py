@@ -15,7 +15,7 @@ from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options
 from icdh.cli._messages import BAD_INPUT, SUCCESS
-from icdh.cli._model import MODEL_HELP
+from icdh.cli._model import MODEL_HELP, columns_of_labels
 from icdh.cli._uncertainty import add_uncertainty_options, check, ensemble_of, exit_code
 from icdh.cli.fit import (
     add_estimator_options,
@@ -61,8 +61,12 @@ def run(args: argparse.Namespace) -> int:
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
     inputs["--targets"] = targets_file(args)
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
-    table, _, interventions = read_input(args)
-    model, notes = _loaded(args) if args.model else _learned(args, table, interventions)
+    if args.model:
+        model, notes = _loaded(args)
+        table, _, interventions = read_input(args, columns_of_labels(model))
+    else:
+        table, _, interventions = read_input(args)
+        model, notes = _learned(args, table, interventions)
     ensemble, failure = (None, None) if args.model else ensemble_of(args, model, table, interventions)
     write = partial(
         model.report,

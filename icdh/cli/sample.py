@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> int:
 
     check_files({"the model": args.model}, {"--output": args.output})
     model = load(args.model)
-    do = do_of(args, model.names)
+    do = do_of(args, model)
     give_table(args.output, np.asarray(model.sample(args.rows, args.seed, do=do)), model.names)
     return 0

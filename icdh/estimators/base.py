@@ -190,9 +190,13 @@ class CausalGraphEstimator(Parameters):
             self.callback.follow(clock)
         return self._fit(X, interventions, clock)
 
+    def as_table(self, X: Any) -> Table:
+        """Return the table that ``fit`` reads in ``X``, checked."""
+        return Table.of(X, gaps=self.missing != "error")
+
     def _fit(self, X, interventions, clock):
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
-        table = Table.of(X, gaps=self.missing != "error")
+        table = self.as_table(X)
         if table.gaps.any() and self.missing == "impute":
             return self._fit_imputed(table, interventions, clock)
         rows = complete_rows(table)

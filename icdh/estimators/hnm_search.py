@@ -17,11 +17,11 @@ from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 from icdh.missing import MISSING
-from icdh.model.conditionals import Constant
+from icdh.model.conditionals import Constant, is_of_labels
 from icdh.model.structural import StructuralModel
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
-from icdh.table import FEW_VALUES, Scaling
+from icdh.table import FEW_VALUES, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
@@ -78,8 +78,10 @@ class HNMSearch(CausalGraphEstimator):
         they are.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
-        values) or "binary". What is not said is guessed, see ``kinds_``. As an effect a gridded variable is spread
-        over its cells and one of few values gets a cumulative logit, so that no grid decides an arrow.
+        values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
+        columns of repeating text are labels, as are pandas' categories, ordinal if these are ordered. As an effect a
+        gridded variable is spread over its cells, one of few values gets a cumulative logit, so that no grid decides
+        an arrow, and labels get a softmax; as a cause labels are indicators that come and go together.
     search : {"greedy", "exact"}, default "greedy"
         How to search. Exact, for at most 22 variables: after the greedy search, the best of all graphs whose families
         have at most three causes among eight candidates, or are those of the greedy graph or one cause away from them.
@@ -133,9 +135,10 @@ class HNMSearch(CausalGraphEstimator):
     column_transform_ : str
         "none", "log" or "yeo-johnson": the one used.
     kinds_ : list of str
-        The kind of every column: "continuous", "gridded", "ordinal", "binary" or "constant".
+        The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
-        Negative log-likelihood on the standardised data under Gaussian noise: mean over observations, in nats. Of
+        Negative log-likelihood on the standardised data under Gaussian noise, of labels that of their probabilities:
+        mean over observations, in nats. Of
         interventions, values that were set do not count, nor rows of conditions whose targets were not known.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
@@ -221,6 +224,12 @@ class HNMSearch(CausalGraphEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    def as_table(self, X: Any) -> Table:
+        """Return the table that ``fit`` reads in ``X``: numbers, and codes where a column holds labels."""
+        kinds = self.kinds if isinstance(self.kinds, Mapping) else {}
+        declared = {column for column, kind in kinds.items() if kind == "categorical"}
+        return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
+
     def _fit_table(self, table, interventions, clock):
         """Fit to a table without gaps."""
         table.warn(stacklevel=4)
@@ -229,11 +238,12 @@ class HNMSearch(CausalGraphEstimator):
         rules = design.rules(self._rules(table.names))
         scaling = Scaling.of(table, "standardize")
         kinds = table.kinds_given(self.kinds)
-        _warn_about_guessed_levels(table, kinds, self.kinds)
+        _warn_about_guessed_kinds(table, kinds, self.kinds)
         values, N = scaling.apply(table.values), table.n_variables
         extended, names = design.with_contexts(values), [*table.names, *design.conditions]
         columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
         order, signs = canonical_order_and_signs(extended, columns)
+        signs[np.isin(order, table.unordered)] = 1.0
         if self.search == "exact" and order.size > MOST_VARIABLES:
             raise ValueError(
                 f"search='exact' is for at most {MOST_VARIABLES} variables, X has {order.size}; use 'greedy'"
@@ -241,11 +251,13 @@ class HNMSearch(CausalGraphEstimator):
         own, rows = rules.among(order), None if design.rows is None else design.rows[order]
         canonical = extended[order] * signs[:, np.newaxis]
         canonical_kinds = [kinds[k] if k < N else "continuous" for k in order]
-        transform, columns, scores, found = self._search(canonical, canonical_kinds, own, rows, order, names, clock)
+        n_labels = [len(table.categories[k].labels) if k in table.categories else 0 for k in order]
+        kinds_and_labels = canonical_kinds, n_labels
+        transform, columns, scores, found = self._search(canonical, kinds_and_labels, own, rows, order, names, clock)
         if self.search == "exact" and not (found.interrupted or found.timed_out):
             found = _exact(scores, found, own)
         known, scores = scores, _without_limit(scores, found)
-        fits = self._fits_as_they_are(canonical, canonical_kinds, columns, rows, scores, found.graph, clock)
+        fits = self._fits_as_they_are(canonical, kinds_and_labels, columns, rows, scores, found.graph, clock)
         dag, conditionals = self._fitted_parts(scores, fits, found.graph, order, signs, len(names), N)
         worth, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._worthy(rules.dag(worth).adjacency, worth, rules, stacklevel=5)
@@ -353,7 +365,7 @@ class HNMSearch(CausalGraphEstimator):
         check_number("prior_precision", self.prior_precision, low=0, low_open=True)
         check_callback(self.callback)
 
-    def _search(self, values, kinds, rules, rows, order, names, clock):
+    def _search(self, values, kinds_and_labels, rules, rows, order, names, clock):
         """Return transform, columns, scores and what the search found, on canonical columns."""
         from icdh.estimators.transform_choice import choose_transform
         from icdh.node_model.columns import columns_of
@@ -375,10 +387,10 @@ class HNMSearch(CausalGraphEstimator):
         with single_blas_thread():
             if transform == "auto":
                 try:
-                    transform = choose_transform(values, kinds, rows, pilot, seed)
+                    transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed)
                 except OutOfTime:
                     transform = "none"
-            columns = columns_of(values, kinds, transform, seed)
+            columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1])
             scores = self._scores(columns, rows, seed, self.n_restarts, clock)
             found = greedy_search(
                 scores, rules.forbidden, max_parents=self.max_parents, required=rules.required, callback=report
@@ -400,14 +412,17 @@ class HNMSearch(CausalGraphEstimator):
             n_jobs=n_workers(self.n_jobs),
             rows=rows,
             clock=clock,
+            widths=columns.widths,
         )
 
-    def _fits_as_they_are(self, values, kinds, columns, rows, scores, graph, clock):
+    def _fits_as_they_are(self, values, kinds_and_labels, columns, rows, scores, graph, clock):
         """Return the fit of every family on the columns as they are: that of the search where it saw the same."""
         from icdh.node_model.columns import columns_of
         from icdh.node_model.rough import FEW_ROWS
 
-        plain = columns_of(values, ["continuous"] * len(kinds))
+        kinds, n_labels = kinds_and_labels
+        as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in kinds]
+        plain = columns_of(values, as_numbers, n_labels=n_labels)
         own = self._scores(plain, rows, scores.random_state, self.n_restarts, clock)
         seen = {family: columns.as_they_are(family) for family in enumerate(graph)}
         unseen = [family for family in seen if not seen[family]]
@@ -421,14 +436,17 @@ class HNMSearch(CausalGraphEstimator):
 
     def _fitted_parts(self, scores, fits, graph, order, signs, size, n_variables):
         """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""
-        from icdh.node_model.fit import NodeConditional, in_original_signs
+        from icdh.node_model.fit import in_original_signs
+        from icdh.node_model.targets import conditional_of
 
         dag, conditionals = np.zeros((size, size)), [Constant()] * size
         for node, parents in enumerate(graph):
-            causes, own = order[list(parents)], signs[list(parents)]
+            causes, widths = order[list(parents)], scores.widths[list(parents)]
             dag[causes, order[node]] = _worth_of_edges(scores, node, parents)
-            theta = in_original_signs(fits[node].theta, self.hidden_units, own, signs[node])
-            conditionals[order[node]] = NodeConditional(causes, theta, self.hidden_units).at_zero(n_variables)
+            of_inputs = np.repeat(signs[list(parents)], widths)
+            theta = in_original_signs(fits[node].theta, self.hidden_units, of_inputs, signs[node])
+            fitted = conditional_of(scores.targets[node], causes, widths, theta, self.hidden_units)
+            conditionals[order[node]] = fitted.at_zero(n_variables)
         return dag, conditionals
 
 
@@ -499,19 +517,26 @@ def _worth_of_edges(scores, node, parents):
     return np.maximum(worth, np.finfo(float).tiny)
 
 
-def _warn_about_guessed_levels(table, kinds, declared):
+def _warn_about_guessed_kinds(table, kinds, declared):
     told = {table.position(column) for column in declared or ()}
+    told |= {k for k, own in table.categories.items() if own.declared}
     guessed = {
         kind: [repr(table.names[k]) for k, own in enumerate(kinds) if own == kind and k not in told]
-        for kind in ("binary", "ordinal")
+        for kind in ("binary", "ordinal", "categorical")
     }
+    text = guessed.pop("categorical")
     labels = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in guessed.items() if names)
+    found = []
     if labels:
-        warnings.warn(
+        found.append(
             f"columns of fewer than {FEW_VALUES} different values are taken for variables of few ordered levels "
-            f"({labels}); say kinds={{column: kind}} to confirm or change this",
-            DataWarning,
-            stacklevel=5,
+            f"({labels})"
+        )
+    if text:
+        found.append(f"columns of text are taken for variables of labels without an order ({', '.join(text)})")
+    if found:
+        warnings.warn(
+            f"{', and '.join(found)}; say kinds={{column: kind}} to confirm or change this", DataWarning, stacklevel=5
         )
 
 
@@ -519,6 +544,8 @@ def _warn_about_determined_columns(model, values):
     from icdh.node_model._kernels import VARIANCE_FLOOR
 
     for name, conditional in zip(model.names, model.conditionals, strict=True):
+        if is_of_labels(conditional):
+            continue
         _, deviation = conditional.mean_and_scale(values)
         if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
             labels = ", ".join(repr(model.names[k]) for k in conditional.inputs)

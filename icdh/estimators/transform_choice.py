@@ -14,6 +14,7 @@ PILOT_ROWS = 400
 def choose_transform(
     values: np.ndarray,
     kinds: Sequence[str],
+    n_labels: Sequence[int],
     rows: np.ndarray | None,
     pilot: Callable[[Columns, np.ndarray | None], Climber],
     seed: int,
@@ -26,6 +27,8 @@ def choose_transform(
         The standardised table, one variable a row.
     kinds : sequence of str
         The kinds of the variables.
+    n_labels : sequence of int
+        K of every variable of labels.
     rows : ndarray of bool, shape (N, n), optional
         The observations that count for each variable.
     pilot : callable
@@ -39,7 +42,7 @@ def choose_transform(
         values, rows = np.ascontiguousarray(values[:, part]), None if rows is None else rows[:, part]
     evidence = {}
     for transform in TRANSFORMS:
-        columns = columns_of(values, kinds, transform, seed)
+        columns = columns_of(values, kinds, transform, seed, n_labels)
         search = pilot(columns, rows)
         graph, _ = search.climb_once(search.least_graph(), search.forbidden)
         evidence[transform] = columns.log_jacobian - search.total(graph)

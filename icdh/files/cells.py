@@ -10,7 +10,7 @@ _SEPARATED_THOUSANDS = re.compile(
     r"[+-]?(\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d*)?|\d+(_\d+)+"
     r"|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(,\d{3}){2,}|\d{1,3}(\.\d{3}){2,})"
 )
-_ENCODE = "encode the column as numbers or leave it out (--drop)"
+_ENCODE = "encode the column as numbers or leave it out (--drop); a search (--method search) takes few labels as they are"
 # What a cell that is no number is likely to be, the more special first.
 _KINDS = [
     (re.compile(pattern), remedy)
@@ -33,6 +33,8 @@ _KINDS = [
         (r"[$€£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?[^\d\s.,]{1,3}", "write the number without its unit"),
     )
 ]
+
+_NO_LABELS = [(pattern, remedy) for pattern, remedy in _KINDS if not pattern.fullmatch("yes")]
 
 
 def number(cell: str, decimal: str = ".") -> float:
@@ -92,6 +94,11 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 def looks_like_a_value(cell: str) -> bool:
     """Return whether a cell is missing, or a number in some way of writing one, and so no name unless quoted."""
     return cell in MISSING or is_number(cell) or is_number(cell, ",") or bool(_SEPARATED_THOUSANDS.fullmatch(cell))
+
+
+def is_label(cell: str) -> bool:
+    """Return whether a cell holds text that is no number, however written, no date, and not missing."""
+    return cell not in MISSING and not is_number(cell) and not any(pattern.fullmatch(cell) for pattern, _ in _NO_LABELS)
 
 
 def complaint(cell: str) -> str:

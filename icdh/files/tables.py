@@ -1,10 +1,11 @@
 """Tables of numbers as files, with column names in the first line or without."""
 
+import math
 import os
 import re
 import warnings
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from icdh._labels import default_names
 from icdh.exceptions import DataWarning, import_extra
 from icdh.files.atomic import replace_on_success
-from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
+from icdh.files.cells import MISSING, complaint, date_or_gap, is_label, looks_like_a_value, number, number_or_gap
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 MOST_NAMED = 20  # columns in a message
@@ -29,7 +30,7 @@ class LabelledTable(NamedTuple):
     Attributes
     ----------
     values : ndarray, shape (M, N)
-        Observations in rows.
+        Observations in rows: numbers, or objects if there are columns of labels.
     columns : list of str
         N labels; None where the file had no header.
     """
@@ -39,6 +40,11 @@ class LabelledTable(NamedTuple):
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.values, dtype=dtype)
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Where cells are missing, shape (M, N)."""
+        return (self.values != self.values) | np.equal(self.values, None)
 
     @property
     def dtypes(self) -> list:
@@ -57,6 +63,7 @@ def read_table(
     drop: Sequence[str] = (),
     dates: Sequence[str] = (),
     gaps: bool = False,
+    categorical: Collection[str] | None = None,
 ) -> LabelledTable:
     r"""Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
 
@@ -82,6 +89,9 @@ def read_table(
         Columns of dates in ISO format (2024-03-31, 2024-03-31 12:30) that become days since the beginning of 1970.
     gaps : bool
         Whether cells that are empty, or say that they are missing (NA, ?, ...), are read as NaN.
+    categorical : collection of str, optional
+        Columns that hold labels. If it is given, were it empty, columns of nothing but text are read as labels, too; by
+        default text is refused.
 
     Returns
     -------
@@ -109,7 +119,7 @@ def read_table(
     (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
     if _is_parquet(path):
-        return read_parquet(path, columns=columns, drop=drop, dates=dates)
+        return read_parquet(path, columns=columns, drop=drop, dates=dates, categorical=categorical)
     name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
     known = labels or default_names(len(top))
     if columns is None and drop:
@@ -118,10 +128,11 @@ def read_table(
         check_column(name, column, known)
     wanted = _wanted(name, top, labels, columns)
     plain = number_or_gap if gaps else number
-    readers = [date_or_gap if known[k] in dates else plain for k in wanted]
+    readers = [_reader(known[k], plain, dates, categorical) for k in wanted]
     values = _values(name, rows, len(top), wanted, readers, labels, decimal)
     if header is None and labels is None:
         _warn_about_numbers_that_may_be_names(name, [top[k] for k in wanted], values)
+    values = _with_labels(values, readers)
     return LabelledTable(values, columns and list(columns) if labels is None else [labels[k] for k in wanted])
 
 
@@ -172,6 +183,59 @@ def read_labels(
     check_column(name, column, known)
     at = known.index(column)
     return [_stated(name, f"line {line}", column, row[at] if at < len(row) else "") for line, row in rows]
+
+
+class _LabelReader:
+    """Reads a column of numbers or of labels, whichever its first cell that is not missing is; labels as codes."""
+
+    def __init__(self, plain, declared):
+        self.plain, self.declared = plain, declared
+        self.codes, self.numbers = {}, False
+
+    def __call__(self, cell, decimal):
+        if self.declared and cell not in MISSING:
+            return self._code(cell)
+        if not self.codes:
+            try:
+                value = self.plain(cell, decimal)
+            except ValueError:
+                if self.numbers or not is_label(cell):
+                    raise
+            else:
+                self.numbers |= not math.isnan(value)
+                return value
+        return self._code(cell) if is_label(cell) else self._gap(cell, decimal)
+
+    def _code(self, cell):
+        return float(self.codes.setdefault(name_of(cell), len(self.codes)))
+
+    def _gap(self, cell, decimal):
+        if math.isnan(value := self.plain(cell, decimal)):
+            return value
+        raise ValueError(f"{cell!r} in a column of labels")
+
+    def complaint(self, cell):
+        if self.codes and not is_label(cell) and cell not in MISSING:
+            return f"{cell!r} stands in a column of labels such as {next(iter(self.codes))!r}; leave the column out"
+        return complaint(cell)
+
+
+def _reader(column, plain, dates, categorical):
+    """Return what makes a number of a cell of a column."""
+    if column in dates:
+        return date_or_gap
+    return plain if categorical is None else _LabelReader(plain, column in categorical)
+
+
+def _with_labels(values, readers):
+    """Return values with labels, and None in gaps, where codes stand for these; as they are if there are none."""
+    of_labels = {k: list(reader.codes) for k, reader in enumerate(readers) if getattr(reader, "codes", None)}
+    if not of_labels:
+        return values
+    table = values.astype(object)
+    for k, labels in of_labels.items():
+        table[:, k] = [None if math.isnan(code) else labels[int(code)] for code in values[:, k]]
+    return table
 
 
 def _stated(name, place, column, cell):
@@ -286,7 +350,8 @@ def _complaint(name, line, row, wanted, readers, labels, decimal):
     also = [repr(labels[k]) for k, _ in others] if labels else []
     more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
     either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
-    return f"{place}: {complaint(row[at])}{remedy}{either}"
+    what = reader.complaint(row[at]) if isinstance(reader, _LabelReader) else complaint(row[at])
+    return f"{place}: {what}{remedy}{either}"
 
 
 def _reads(reader, cell, decimal):
@@ -303,6 +368,7 @@ def read_parquet(
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     dates: Sequence[str] = (),
+    categorical: Collection[str] | None = None,
 ) -> LabelledTable:
     """Read columns of numbers and truth values from a Parquet file; arguments and errors as of `read_table`.
 
@@ -313,7 +379,20 @@ def read_parquet(
     wanted = list(columns) if columns is not None else [column for column in known if column not in drop]
     for column in (*wanted, *drop, *dates):
         check_column(str(path), column, known)
-    return LabelledTable(np.column_stack([_arrow_numbers(path, table, column, dates) for column in wanted]), wanted)
+    text = () if categorical is None else [column for column in wanted if _is_text(table.schema.field(column).type)]
+    cells = [
+        table[column].to_pylist() if column in text else _arrow_numbers(path, table, column, dates) for column in wanted
+    ]
+    if not text:
+        return LabelledTable(np.column_stack(cells), wanted)
+    values = np.empty((table.num_rows, len(wanted)), dtype=object)
+    for k, own in enumerate(cells):
+        values[:, k] = own
+    return LabelledTable(values, wanted)
+
+
+def _is_text(kind):
+    return str(kind).startswith(("string", "large_string", "dictionary<values=string"))
 
 
 def _arrow_numbers(path, table, column, dates):

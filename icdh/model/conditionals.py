@@ -1,9 +1,18 @@
-"""What a structural model asks of the distribution of one variable given others."""
+"""What a structural model asks of the distribution of one variable given others.
+
+A number is its mean plus scale times noise, and the log-density is that of Gaussian noise. A label is drawn by its
+probabilities: its noise is uniform on [0, 1], and the label that in whose share, shares side by side, it falls. Such
+a noise cannot be had back from the label, so that counterfactuals of labels have no answer.
+"""
 
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+
+from icdh.density import LOG_SQRT_2PI
+
+EQUAL_SHARES = 1e-20  # a variance of log P below which all labels are as probable, but for rounding
 
 
 class Conditional(Protocol):
@@ -18,7 +27,10 @@ class Conditional(Protocol):
     inputs: np.ndarray
 
     def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
+        """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M).
+
+        Of labels these are the most probable one, and the probability of all others.
+        """
 
 
 @dataclass(frozen=True)
@@ -30,3 +42,41 @@ class Constant:
     def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
+
+
+def is_of_labels(conditional: Conditional) -> bool:
+    """Return whether the variable takes labels: there are ``log_probabilities`` then, shape (K, M)."""
+    return hasattr(conditional, "log_probabilities")
+
+
+def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the log-density, of labels the log-probability, of a variable's own values, both of shape (M,)."""
+    if is_of_labels(conditional):
+        return conditional.log_probabilities(values)[own.astype(int), np.arange(own.size)]
+    mean, scale = conditional.mean_and_scale(values)
+    with np.errstate(over="ignore"):
+        return -np.log(scale) - 0.5 * np.square((own - mean) / scale) - LOG_SQRT_2PI
+
+
+def response(conditional: Conditional, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return what a variable is given all others, shape (N, M), and its noise; both of shape (M,)."""
+    if is_of_labels(conditional):
+        shares = np.cumsum(np.exp(conditional.log_probabilities(values)), axis=0)
+        return (shares[:-1] <= noise).sum(axis=0).astype(np.float64)
+    mean, scale = conditional.mean_and_scale(values)
+    return mean + scale * noise
+
+
+def standardised(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
+
+    Of labels it is their surprise, -log P, that is standardised: less its mean, over its standard deviation.
+    """
+    if is_of_labels(conditional):
+        log_p = conditional.log_probabilities(values)
+        p, surprise = np.exp(log_p), -log_p[own.astype(int), np.arange(own.size)]
+        mean = -(p * log_p).sum(axis=0)
+        variance = (p * np.square(log_p + mean)).sum(axis=0)
+        return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)
+    mean, scale = conditional.mean_and_scale(values)
+    return (own - mean) / scale

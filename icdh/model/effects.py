@@ -9,6 +9,7 @@ import numpy as np
 from icdh import graphs
 from icdh._checks import as_float, check_number, random_generator
 from icdh.actions import variable_index
+from icdh.model.conditionals import is_of_labels
 from icdh.model.intervene import drawn, under
 
 CURVE = np.linspace(0.05, 0.95, 9)  # the quantiles of a cause at which the curve of a total effect is taken
@@ -23,7 +24,7 @@ class AverageEffect(NamedTuple):
     cause, effect : str
         The variables.
     values : ndarray, shape (K,)
-        What the cause is set to, in its units.
+        What the cause is set to, in its units, or its labels.
     mean, std : ndarray, shape (K,)
         Mean and standard deviation of the effect then, in its units.
     lower, upper : ndarray, shape (K,), or None
@@ -60,6 +61,12 @@ class TotalEffect(NamedTuple):
         from 5 to 95 %: it also sees effects that rise and fall.
     spread_ratio : float
         The standard deviation of the effect with the cause at its 84 % quantile, over that with the cause at 16 %.
+
+    Notes
+    -----
+    A cause of labels is set to all of them: ``change`` is then half the range of the effect's mean, ``strength`` the
+    standard deviation of that mean over the labels as frequent as they are, and ``spread_ratio`` the largest standard
+    deviation over the smallest.
     """
 
     cause: str
@@ -84,11 +91,13 @@ def average_effect(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
-    points = np.atleast_1d(as_float(np.asarray(values), "values"))
+    if is_of_labels(model.conditionals[target]):
+        raise ValueError(f"effect is {effect!r}, which has labels and no mean; count those of sample(do=...)")
+    shown, points = _points(model, source, values)
     if points.ndim != 1 or not points.size or not np.isfinite(points).all():
         raise ValueError(f"values must be one finite number or several, shape (K,); got {values!r}")
     for other in models:
-        if other.names != model.names:
+        if other.names != model.names or other.categories != model.categories:
             raise ValueError("models must hold fits of the same variables, in the same order, as this model")
     seed = random_generator(random_state).integers(2**63)
     mean, std = _curve(model, source, target, points, n_samples, seed)
@@ -96,7 +105,17 @@ def average_effect(
     if len(models):
         means = [_curve(other, source, target, points, n_samples, seed)[0] for other in models]
         band = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return AverageEffect(model.names[source], model.names[target], points, mean, std, *band)
+    return AverageEffect(model.names[source], model.names[target], shown, mean, std, *band)
+
+
+def _points(model, source, values):
+    """Return what the cause is set to, as the user says it and as numbers, each of shape (K,)."""
+    known = model.categories.get(source)
+    if known is None or known.ordered:
+        points = np.atleast_1d(as_float(np.asarray(values), "values"))
+        return points, points
+    labels = np.atleast_1d(np.asarray(values, dtype=object))
+    return labels, known.encoded(list(labels.ravel()), "values")
 
 
 def _curve(model, source, target, points, n_samples, seed):
@@ -111,26 +130,40 @@ def total_effects(model: Any, n_samples: int = 2000, random_state: Any = 0) -> l
     check_number("n_samples", n_samples, low=2, integer=True)
     rows = drawn(model, n_samples, random_generator(random_state))
     reach = graphs.descendants(model.adjacency)
-    effects = [
-        effect
-        for cause in range(len(model.names))
-        if reach[cause].any()
-        for effect in _effects_of(model, rows, cause, np.flatnonzero(reach[cause]))
-    ]
+    labels = np.array([is_of_labels(conditional) for conditional in model.conditionals])
+    effects = []
+    for cause in range(len(model.names)):
+        reached = np.flatnonzero(reach[cause] & ~labels)
+        if reached.size:
+            measure = _effects_of_labels if labels[cause] else _effects_of_number
+            numbers = np.array(measure(model, rows, cause, reached))
+            effects += [
+                TotalEffect(model.names[cause], model.names[effect], *map(float, own))
+                for effect, own in zip(reached, numbers.T, strict=True)
+            ]
     return sorted(effects, key=lambda effect: -effect.strength)
 
 
-def _effects_of(model, rows, cause, reached):
+def _effects_of_number(model, rows, cause, reached):
+    """Return change, strength and ratio of spreads of every effect."""
     natural = rows.values[cause]
     low, high = (under(model, rows, {cause: float(point)})[reached] for point in np.quantile(natural, LOW_AND_HIGH))
     curve = [under(model, rows, {cause: float(point)})[reached].mean(axis=1) for point in np.quantile(natural, CURVE)]
     change = (high.mean(axis=1) - low.mean(axis=1)) / 2
     strength = [_ratio(*pair) for pair in zip(np.std(curve, axis=0), rows.values[reached].std(axis=1), strict=True)]
     spread = [_ratio(*pair) for pair in zip(high.std(axis=1), low.std(axis=1), strict=True)]
-    return [
-        TotalEffect(model.names[cause], model.names[effect], *map(float, numbers))
-        for effect, *numbers in zip(reached, change, strength, spread, strict=True)
-    ]
+    return change, strength, spread
+
+
+def _effects_of_labels(model, rows, cause, reached):
+    codes, counts = np.unique(rows.values[cause], return_counts=True)
+    results = [under(model, rows, {cause: float(code)})[reached] for code in codes]
+    means, spreads = (np.array([getattr(own, moment)(axis=1) for own in results]) for moment in ("mean", "std"))
+    about = means - np.average(means, axis=0, weights=counts)
+    deviation = np.sqrt(np.average(np.square(about), axis=0, weights=counts))
+    strength = [_ratio(*pair) for pair in zip(deviation, rows.values[reached].std(axis=1), strict=True)]
+    ratio = [_ratio(*pair) for pair in zip(spreads.max(axis=0), spreads.min(axis=0), strict=True)]
+    return np.ptp(means, axis=0) / 2, strength, ratio
 
 
 def _ratio(above, below):

@@ -5,10 +5,14 @@ from typing import Any
 import numpy as np
 
 from icdh.exceptions import import_extra
+from icdh.model.conditionals import is_of_labels
 
 
 def to_dowhy(model: Any):
     """Return what `icdh.model.structural.StructuralModel.to_dowhy` says."""
+    labels = [name for name, own in zip(model.names, model.conditionals, strict=True) if is_of_labels(own)]
+    if labels:
+        raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
     gcm = import_extra("dowhy.gcm", "dowhy")
     parents_key = import_extra("dowhy.gcm.causal_models", "dowhy").PARENTS_DURING_FIT
     ordered_parents = import_extra("dowhy.graph", "dowhy").get_ordered_predecessors

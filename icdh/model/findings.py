@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from icdh._version import __version__
+from icdh.model.conditionals import is_of_labels
 from icdh.model.effects import total_effects
 from icdh.model.intervene import drawn
 from icdh.model.overview import weight_unit
 from icdh.plotting.layout import graph_layout
 from icdh.report import drawing
-from icdh.table import LEVEL_KINDS, Table
+from icdh.table import LEVEL_KINDS
 
 MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
 POINTS_OF_A_CURVE = 41
 WIDTHS = (1.2, 5.0)  # of the lines of the weakest and the strongest edge
 STANDARD_ERRORS = 3.0
+MOMENTS = ("mean", "std", "low", "median", "high")
 
 
 def findings(
@@ -34,6 +36,7 @@ def findings(
 ) -> dict[str, Any]:
     """Return the facts of a report; arguments as in `icdh.model.structural.StructuralModel.report`."""
     names = [str(name) for name in model.names]
+    table = None if X is None else model.as_table(X)
     scaled = None if X is None else model.scaled(X)
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if scaled is None else scaled
     residuals = None if scaled is None else model.standardised_residuals(scaled)
@@ -43,7 +46,7 @@ def findings(
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
         "n_observations": model.about.get("n_observations"),
-        "table": None if X is None else _table(Table.of(X, min_rows=1), names),
+        "table": None if table is None else _table(table, names),
         "notes": list(notes),
         "unit": weight_unit(model),
         "graph": _graph(model, names),
@@ -52,7 +55,7 @@ def findings(
         "has_probability": model.edge_probability is not None,
         "checks": checks,
         "effects": [effect._asdict() for effect in total_effects(model)[:MOST_EFFECTS]],
-        "assumptions": _assumptions(model, names, X, scaled, residuals, checks),
+        "assumptions": _assumptions(model, names, table, scaled, residuals, checks),
         "about": model.about,
         "command": command,
         "versions": _versions(),
@@ -61,18 +64,9 @@ def findings(
 
 def _table(table, names):
     quantiles = np.quantile(table.values, [0.0, 0.5, 1.0], axis=1)
-    return [
-        {
-            "name": name,
-            "kind": kind,
-            "mean": values.mean(),
-            "std": values.std(),
-            "low": low,
-            "median": mid,
-            "high": high,
-        }
-        for name, kind, values, low, mid, high in zip(names, table.kinds, table.values, *quantiles, strict=True)
-    ]
+    rows = zip(names, table.kinds, table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True)
+    found = [dict(zip(("name", "kind", *MOMENTS), row, strict=True)) for row in rows]
+    return [own | dict.fromkeys(MOMENTS) if own["kind"] == "categorical" else own for own in found]
 
 
 def _strongest_first(model):
@@ -94,6 +88,7 @@ def _graph(model, names):
 
 def _edges(model, names, rows):
     probability = model.edge_probability
+    labels = {n for n, own in enumerate(model.conditionals) if is_of_labels(own)}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST_ROWS)).astype(int)]
     return [
         {
@@ -101,7 +96,7 @@ def _edges(model, names, rows):
             "effect": names[j],
             "weight": float(model.adjacency[i, j]),
             "probability": None if probability is None else float(probability[i, j]),
-            "curve": _curve(model, shown, i, j) if k < MOST_CURVES else None,
+            "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
         }
         for k, (i, j) in enumerate(_strongest_first(model))
     ]
@@ -164,7 +159,7 @@ def _rank_correlation(a, b):
     return float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread > 0.0 else 0.0
 
 
-def _assumptions(model, names, X, scaled, residuals, checks):
+def _assumptions(model, names, table, scaled, residuals, checks):
     """Return every assumption with what in the table speaks against it."""
     unchecked = "not checked: the report was made without the table"
     rows = [
@@ -185,7 +180,7 @@ def _assumptions(model, names, X, scaled, residuals, checks):
     add("No common cause of two variables is missing from the table.", lambda: _hidden_causes(names, residuals))
     add("The noise of a variable does not depend on its causes once scaled.", lambda: _dependences(checks))
     add(_noise_assumption(model), lambda: _shape_of_noise(model, names, residuals))
-    add("Variables are continuous.", lambda: _discrete(X))
+    add("Variables are continuous.", lambda: _discrete(table))
     add("Rows are independent of one another.", lambda: _memory(names, residuals))
     add("There are enough rows for as many variables.", lambda: _rows(scaled))
     return rows
@@ -228,8 +223,8 @@ def _shape_of_noise(model, names, residuals):
     return text and f"residuals of {text} are skewed or have other tails", "no residuals are skewed or heavy-tailed"
 
 
-def _discrete(X):
-    text = ", ".join(map(str, Table.of(X, min_rows=1).of_kind(*LEVEL_KINDS)))
+def _discrete(table):
+    text = ", ".join(map(str, table.of_kind(*LEVEL_KINDS, "categorical")))
     return text and f"{text} hold few different values", "all columns hold many different values"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh.density import LOG_SQRT_2PI
+from icdh.model.conditionals import is_of_labels, log_density, response
 from icdh.table import LEVEL_KINDS, Table
 
 SWEEPS = 10
@@ -60,22 +60,26 @@ def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.G
 
 def _stepped(conditionals, rows, n, effects, walks, rng):
     """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
-    mean, scale = conditionals[n].mean_and_scale(rows)
-    noise = rng.standard_normal(rows.shape[1])
     proposed = rows.copy()
-    proposed[n] = rows[n] + STEP * scale * noise if walks else mean + scale * noise
-    gain = _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
-    if walks:  # draws given the causes already follow their density
-        gain += (np.square(rows[n] - mean) - np.square(proposed[n] - mean)) / (2.0 * np.square(scale))
+    if is_of_labels(conditionals[n]):  # a walk needs an order
+        proposed[n], gain = response(conditionals[n], rows, rng.random(rows.shape[1])), 0.0
+    else:
+        proposed[n], gain = _proposed_number(conditionals[n], rows, n, walks, rng)
+    gain = gain + _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
     accepted = np.log(rng.random(rows.shape[1])) < gain
     return np.where(accepted, proposed[n], rows[n])
 
 
+def _proposed_number(conditional, rows, n, walks, rng):
+    """Return proposals, and their own part of the gain; draws given the causes already follow their density."""
+    mean, scale = conditional.mean_and_scale(rows)
+    noise = rng.standard_normal(rows.shape[1])
+    if not walks:
+        return mean + scale * noise, 0.0
+    proposed = rows[n] + STEP * scale * noise
+    return proposed, (np.square(rows[n] - mean) - np.square(proposed - mean)) / (2.0 * np.square(scale))
+
+
 def _log_density(conditionals, rows, nodes):
     """Return the log density of some variables given their causes, shape (rows,)."""
-    total = np.zeros(rows.shape[1])
-    for j in nodes:
-        mean, scale = conditionals[j].mean_and_scale(rows)
-        with np.errstate(over="ignore"):
-            total -= np.log(scale) + 0.5 * np.square((rows[j] - mean) / scale) + LOG_SQRT_2PI
-    return total
+    return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh.actions import actions_of, carry_out
+from icdh.model.conditionals import is_of_labels, response, standardised
 
 
 class Rows(NamedTuple):
@@ -42,30 +43,35 @@ def drawn(model: Any, n_rows: int, rng: np.random.Generator) -> Rows:
     scaled = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
         noise[node] = model.noise[node].draw(n_rows, rng)
-        scaled[node] = _response(model, node, scaled, noise[node])
+        scaled[node] = response(model.conditionals[node], model.others_held(node, scaled), noise[node])
     return Rows(model.scaling.undo(scaled), scaled, noise)
 
 
 def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
-    """Return observed rows with the noise that the model explains them by; values and scaled have shape (N, M)."""
-    noise = np.empty_like(scaled)
-    for node in range(len(scaled)):
-        mean, scale = model.given_causes(node, scaled)
-        noise[node] = (scaled[node] - mean) / scale
+    """Return observed rows with the noise that the model explains them by; values and scaled have shape (N, M).
+
+    Many noises explain a label: theirs is NaN.
+    """
+    noise = np.full_like(scaled, np.nan)
+    for node, conditional in enumerate(model.conditionals):
+        if not is_of_labels(conditional):
+            noise[node] = standardised(conditional, scaled[node], model.others_held(node, scaled))
     return Rows(values, scaled, noise)
 
 
 def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarray:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
-    What the intervention does not reach keeps its bits.
+    What the intervention does not reach keeps its bits; labels whose noise is not known it must not reach.
     """
     values, scaled = rows.values.copy(), rows.scaled.copy()
 
     def respond(node, scaled):
-        response = _response(model, node, scaled, rows.noise[node])
-        values[node] = model.scaling.undo_variable(node, response)
-        return response
+        if np.isnan(rows.noise[node, 0]):
+            return _undetermined(model, node, actions, scaled)
+        natural = response(model.conditionals[node], model.others_held(node, scaled), rows.noise[node])
+        values[node] = model.scaling.undo_variable(node, natural)
+        return natural
 
     def on_scaled(node, action):
         def act(natural):
@@ -79,6 +85,10 @@ def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarr
     return values
 
 
-def _response(model, node, scaled, noise):
-    mean, scale = model.given_causes(node, scaled)
-    return mean + scale * noise
+def _undetermined(model, node, actions, scaled):
+    if node not in actions:
+        raise ValueError(
+            f"do reaches {model.names[node]!r}: what the label of a row would have been is not determined; set it as "
+            "well, or ask how often labels would occur: sample(do=...)"
+        )
+    return scaled[node]

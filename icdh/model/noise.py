@@ -37,3 +37,12 @@ class Empirical:
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return independent draws, shape (size,)."""
         return self.residuals[rng.integers(self.residuals.size, size=size)]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """The uniform distribution on [0, 1], for labels."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return independent draws, shape (size,)."""
+        return rng.random(size)

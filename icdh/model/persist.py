@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from icdh import graphs
+from icdh._categories import MOST_LABELS, Categories
 from icdh._version import __version__
 from icdh.files import replace_on_success
 from icdh.model.conditionals import Constant
-from icdh.model.noise import Empirical, Gaussian
+from icdh.model.noise import Empirical, Gaussian, Uniform
 from icdh.network import NetworkConditional
 from icdh.table import Scaling
 
@@ -64,6 +65,7 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "edge_probability": _encoded(model.edge_probability, arrays),
         "conditionals": [_encoded_part(part, arrays) for part in model.conditionals],
         "noise": [_encoded_part(part, arrays) for part in model.noise],
+        "categories": [{"variable": n, **own._asdict()} for n, own in model.categories.items()],
     }
     text = json.dumps(content, indent=1, allow_nan=False)
     with replace_on_success(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
@@ -90,13 +92,16 @@ def _label(found):
 def _kinds():
     """Return the class of every kind of part; it is read here because the node model loads compiled code."""
     from icdh.node_model.fit import NodeConditional
+    from icdh.node_model.labels import LabelConditional
 
     return {
         "constant": Constant,
         "network": NetworkConditional,
         "node": NodeConditional,
+        "labels": LabelConditional,
         "gaussian": Gaussian,
         "empirical": Empirical,
+        "uniform": Uniform,
     }
 
 
@@ -212,17 +217,22 @@ def _model(content):
     _demand((scale > 0.0).all(), "a scale is not positive")
     adjacency = content.floats(content.json["adjacency"], (N, N), "adjacency")
     graphs.causal_order(adjacency)
+    readers = {"constant": _constant, "network": _network, "node": _node, "labels": _labels}
+    conditionals = _parts(content, "conditionals", N, readers)
+    categories = _categories(content.json.get("categories", []), N)
+    _check_labels(conditionals, categories)
     return {
         "names": names,
         "named": _flag(content.json["named"], "named"),
         "scaling": Scaling(offset, scale),
         "adjacency": adjacency,
-        "conditionals": _parts(content, "conditionals", N, {"constant": _constant, "network": _network, "node": _node}),
+        "conditionals": conditionals,
         "centre": centre,
-        "noise": _parts(content, "noise", N, {"gaussian": _gaussian, "empirical": _empirical}),
+        "noise": _parts(content, "noise", N, {"gaussian": _gaussian, "empirical": _empirical, "uniform": _uniform}),
         "frame": _flag(content.json["frame"], "frame"),
         "about": _about(content.json["about"]),
         "edge_probability": _edge_probability(content, N),
+        "categories": categories,
     }
 
 
@@ -233,6 +243,37 @@ def _edge_probability(content, n_variables):
     probability = content.floats(found, (n_variables, n_variables), "edge_probability")
     _demand(((probability >= 0.0) & (probability <= 1.0)).all(), "edge_probability does not hold probabilities")
     return probability
+
+
+def _categories(found, n_variables):
+    _demand(isinstance(found, list), "categories are no list")
+    categories = {}
+    for own in found:
+        known = {"variable", *Categories._fields}
+        _demand(isinstance(own, dict) and own.keys() == known, "categories do not say what their labels are")
+        labels, variable = own["labels"], own["variable"]
+        _demand(type(variable) is int and 0 <= variable < n_variables, "categories are not those of variables")
+        _demand(
+            isinstance(labels, list)
+            and 0 < len(labels) <= MOST_LABELS
+            and all(type(label) in (str, float, int) for label in labels)
+            and len(set(labels)) == len(labels),
+            "labels are neither text nor numbers, or repeat",
+        )
+        flags = {key: _flag(own[key], key) for key in ("ordered", "declared")}
+        categories[variable] = Categories(tuple(labels), **flags)
+    return categories
+
+
+def _check_labels(conditionals, categories):
+    """Demand that codes stay within the labels that they stand for."""
+    sizes = {n: len(own.labels) for n, own in categories.items() if not own.ordered}
+    for n, own in enumerate(conditionals):
+        shares = getattr(own, "log_shares", np.zeros(sizes.get(n, 0)))
+        _demand(shares.size == sizes.get(n, 0), "labels do not go with their probabilities")
+        if hasattr(own, "widths"):
+            widths = [sizes.get(int(k), 1) for k in own.inputs]
+            _demand(own.widths.tolist() == widths, "inputs do not go with their labels")
 
 
 def _about(found):
@@ -284,13 +325,38 @@ def _network(content, part, n_variables):
     return NetworkConditional(inputs, hidden, w2, w3, floor, intercept)
 
 
-def _node(content, part, n_variables):
-    from icdh.node_model.fit import NodeConditional, n_weights
-
+def _given_parents(content, part, n_variables):
+    """Return inputs, widths, hidden units and the rows of the input."""
     inputs = _inputs(content, part, n_variables)
     units = content.number(part["hidden_units"], int, "hidden_units")
     _demand(units > 0, "there are no hidden units")
-    return NodeConditional(inputs, content.floats(part["theta"], (n_weights(len(inputs), units),), "theta"), units)
+    if "widths" not in part:  # files of older versions
+        return inputs, np.ones(inputs.size, dtype=np.int64), units
+    widths = content.array(part["widths"], "<i8", (inputs.size,), "widths")
+    _demand(((widths > 0) & (widths <= MOST_LABELS)).all(), "inputs are not as wide as they can be")
+    return inputs, widths, units
+
+
+def _node(content, part, n_variables):
+    from icdh.node_model.fit import NodeConditional, n_weights
+
+    inputs, widths, units = _given_parents(content, part, n_variables)
+    theta = content.floats(part["theta"], (n_weights(int(widths.sum()), units),), "theta")
+    return NodeConditional(inputs, widths, theta, units)
+
+
+def _labels(content, part, n_variables):
+    from icdh.node_model.labels import LabelConditional, n_label_weights
+
+    inputs, widths, units = _given_parents(content, part, n_variables)
+    shares = content.floats(part["log_shares"], (None,), "log_shares")
+    _demand(1 < shares.size <= MOST_LABELS, "labels are too few or too many")
+    theta = content.floats(part["theta"], (n_label_weights(int(widths.sum()), units, shares.size),), "theta")
+    return LabelConditional(inputs, widths, theta, units, shares)
+
+
+def _uniform(content, part, n_variables):
+    return Uniform()
 
 
 def _gaussian(content, part, n_variables):

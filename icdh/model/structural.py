@@ -5,6 +5,7 @@ For every variable of a DAG there is a distribution given its causes,
     Z_n = mean_n(Z) + scale_n(Z) E_n,
 
 on scaled data ``Z = (X - offset) / scale``; the E_n are independent, standard normal or distributed as the residuals.
+A variable of labels has a probability for each label given its causes instead.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._checks import as_float, check_number, random_generator
-from icdh.density import gaussian_nll
+from icdh.actions import variable_index
 from icdh.exceptions import import_extra
 from icdh.files import graph_writer
 from icdh.model import effects, intervene, overview
-from icdh.model.conditionals import Conditional
-from icdh.model.noise import Empirical, Gaussian, Noise
+from icdh.model.conditionals import Conditional, is_of_labels, log_density, standardised
+from icdh.model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh.table import LARGEST_SCALED_VALUE, Scaling, Table
 
 ROUNDING = 1e-9  # by which a sum of weights may exceed one
@@ -48,11 +49,13 @@ class StructuralModel:
     conditionals : sequence of Conditional
         One a variable. They may depend on more than the causes, weakly; see `sample`.
     centre : ndarray, shape (N,)
-        The mean of the scaled data that the model was learned from.
+        The mean of the scaled data that the model was learned from; of labels the most frequent one.
     noise : sequence of Noise
         The distribution of the standardised noise of every variable; standard normal by default.
     frame : bool
         Whether the data came in a pandas DataFrame.
+    categories : dict of int to Categories
+        The labels of the variables that have labels.
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
         numbers. Empty where nobody said.
@@ -83,10 +86,13 @@ class StructuralModel:
     frame: bool = False
     about: dict = field(default_factory=dict)
     edge_probability: np.ndarray | None = None
+    categories: dict = field(default_factory=dict)
 
     def __post_init__(self):
         if not self.noise:
-            object.__setattr__(self, "noise", [Gaussian()] * len(self.names))
+            object.__setattr__(
+                self, "noise", [Uniform() if is_of_labels(own) else Gaussian() for own in self.conditionals]
+            )
 
     @classmethod
     def of(
@@ -94,8 +100,10 @@ class StructuralModel:
     ) -> "StructuralModel":
         """Return the model learned from a table, with Gaussian noise."""
         centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
+        centre[table.unordered] = 0.0
         about = {"n_observations": table.n_observations}
-        return cls(table.names, table.named, scaling, adjacency, conditionals, centre, frame=table.frame, about=about)
+        more = {"frame": table.frame, "about": about, "categories": table.categories}
+        return cls(table.names, table.named, scaling, adjacency, conditionals, centre, **more)
 
     def with_noise_of(self, values: np.ndarray, rows: np.ndarray | None = None) -> "StructuralModel":
         """Return the model whose noise is distributed as the residuals of scaled observations, shape (N, M).
@@ -105,7 +113,9 @@ class StructuralModel:
         noise = intervene.abducted(self, self.scaling.undo(values), values).noise
         if rows is not None:
             noise = [own[counts] if counts.any() else own for own, counts in zip(noise, rows, strict=True)]
-        return replace(self, noise=[Empirical(np.sort(residuals)) for residuals in noise])
+        found = [Empirical(np.sort(residuals)) for residuals in noise]
+        pairs = zip(self.conditionals, found, strict=True)
+        return replace(self, noise=[Uniform() if is_of_labels(conditional) else own for conditional, own in pairs])
 
     def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
         """Return the model with the probability of every edge, which summary and report show and `save` keeps.
@@ -144,10 +154,11 @@ class StructuralModel:
         ValueError, TypeError
             If these are not the variables of the model, or anything but finite numbers.
         """
-        return self._scaled(self._table(X))
+        return self._scaled(self.as_table(X))
 
-    def _table(self, X):
-        table = Table.of(X, min_rows=1)
+    def as_table(self, X: Any) -> Table:
+        """Return observations of the model's variables, checked, in the units of X; parameters as of `scaled`."""
+        table = Table.of(X, min_rows=1, known=self.categories)
         if table.n_variables != len(self.names):
             raise ValueError(
                 f"X has {table.n_variables} features, but {type(self).__name__} is expecting {len(self.names)} "
@@ -198,15 +209,19 @@ class StructuralModel:
 
         Whatever else its conditional depends on is held at its mean.
         """
+        return self.conditionals[node].mean_and_scale(self.others_held(node, values))
+
+    def others_held(self, node: int, values: np.ndarray) -> np.ndarray:
+        """Return scaled observations with what a conditional depends on, beside the node's causes, at its mean."""
         inputs = self.conditionals[node].inputs
         others = inputs[self.adjacency[inputs, node] == 0]
         if others.size:
             values = values.copy()
             values[others] = self.centre[others, np.newaxis]
-        return self.conditionals[node].mean_and_scale(values)
+        return values
 
     def predict(self, X: Any) -> Any:
-        """Return the mean of every variable given its causes.
+        """Return the mean of every variable given its causes, of labels the most probable one.
 
         Parameters
         ----------
@@ -229,22 +244,54 @@ class StructuralModel:
     def predict_scale(self, X: Any) -> Any:
         """Return the standard deviation of every variable given its causes, in the units of X.
 
+        Of labels it is the probability that it is not the most probable one.
         Parameters, shape of the result and errors are those of `predict`.
         """
         _, scale = self.mean_and_scale(self.scaled(X))
-        return self._given_back(self.scaling.undo_scale(scale), X)
+        return self._given_back(self.scaling.undo_scale(scale), X, of_labels=False)
 
     def residuals(self, X: Any) -> Any:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
 
+        Of labels it is their surprise, -log P, that is standardised: mean 0 and variance 1 if the model holds.
         Parameters, shape of the result and errors are those of `predict`.
         """
-        return self._given_back(self.standardised_residuals(self.scaled(X)), X)
+        return self._given_back(self.standardised_residuals(self.scaled(X)), X, of_labels=False)
 
     def standardised_residuals(self, values: np.ndarray) -> np.ndarray:
         """Return the residuals of scaled observations, both of shape (N, M)."""
-        mean, scale = self.mean_and_scale(values)
-        return (values - mean) / scale
+        return np.array([standardised(*own, values) for own in zip(self.conditionals, values, strict=True)])
+
+    def probabilities(self, variable: Hashable, X: Any) -> Any:
+        """Return the probabilities of the labels of a variable given its causes.
+
+        Parameters
+        ----------
+        variable : str or int
+            A variable of labels.
+        X : array_like or DataFrame, shape (M, N)
+            Observations; the columns of ``fit``, in the same order.
+
+        Returns
+        -------
+        ndarray or DataFrame, shape (M, K)
+            A DataFrame, whose columns are the labels, if ``fit`` saw one; else in the order of ``categories``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the variable has no labels, or as `predict`.
+        """
+        node = variable_index(variable, self.names, "variable")
+        if not is_of_labels(self.conditionals[node]):
+            raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
+        table = self.as_table(X)
+        found = np.exp(self.conditionals[node].log_probabilities(self._scaled(table))).T
+        if not self.frame:
+            return found
+        index = X.index if hasattr(X, "iloc") else None
+        columns = list(self.categories[node].labels)
+        return import_extra("pandas", "dataframe").DataFrame(found, columns=columns, index=index)
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.
@@ -260,7 +307,7 @@ class StructuralModel:
         -------
         float
             In nats, as a density in the units of X whatever scaling the model uses, so that models with different
-            scaling compare. Higher is better.
+            scaling compare; of labels as a probability. Higher is better.
 
         Raises
         ------
@@ -274,7 +321,11 @@ class StructuralModel:
 
         ``rows``, of that shape, are the observations that count for each variable; by default all.
         """
-        return gaussian_nll(values, *self.mean_and_scale(values), rows)
+        total = 0.0
+        for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
+            nats = -log_density(conditional, values[n], values)
+            total += float(np.mean(nats if rows is None else np.where(rows[n], nats, 0.0)))
+        return total
 
     def sample(self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[Hashable, Any] | None = None) -> Any:
         """Draw observations from the DAG, causes before effects, as they are or under an intervention.
@@ -288,7 +339,7 @@ class StructuralModel:
         do : mapping, optional
             What is done to variables, in their units: from names or indices to a number, to an array with one number
             a row, or to a function that gets what the variable would have been, shape (M,), and returns what it is;
-            `icdh.Shift` is such a function.
+            `icdh.Shift` is such a function. Of labels to one, or to one a row.
 
         Returns
         -------
@@ -307,8 +358,30 @@ class StructuralModel:
         are the same with and without it.
         """
         check_number("n_samples", n_samples, low=1, integer=True)
+        do = self.with_codes(do)
         rows = intervene.drawn(self, n_samples, random_generator(random_state))
         return self._given_back(intervene.under(self, rows, do))
+
+    def with_codes(self, do: Mapping[Hashable, Any] | None) -> Mapping[Hashable, Any] | None:
+        """Return an intervention with the numbers that stand for labels in place of these.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a variable of labels is set to what is none of them, or changed by a function.
+        """
+        if not isinstance(do, Mapping):
+            return do
+        return {key: self._coded_action(key, action) for key, action in do.items()}
+
+    def _coded_action(self, key, action):
+        known = self.categories.get(variable_index(key, self.names, "do"))
+        if known is None or known.ordered:
+            return action
+        if callable(action):
+            raise TypeError(f"do[{key!r}] changes labels by a function; set the variable to {known.labels[0]!r}, ...")
+        codes = known.encoded(list(np.atleast_1d(np.asarray(action, dtype=object))), f"do[{key!r}]")
+        return codes if np.ndim(action) else float(codes[0])
 
     def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
         """Return what observed rows would have been under an intervention: abduction, action, prediction.
@@ -328,7 +401,8 @@ class StructuralModel:
         Raises
         ------
         ValueError, TypeError
-            If an argument is not what it should be.
+            If an argument is not what it should be, or ``do`` reaches a variable of labels: what its label would have
+            been is not determined.
 
         Notes
         -----
@@ -345,7 +419,7 @@ class StructuralModel:
         >>> np.array_equal(model.counterfactual(X, do={"x1": 0.0})[:, 0], X[:, 0])
         True
         """
-        table = self._table(X)
+        table, do = self.as_table(X), self.with_codes(do)
         rows = intervene.abducted(self, table.values, self._scaled(table))
         return self._given_back(intervene.under(self, rows, do), X)
 
@@ -547,13 +621,22 @@ class StructuralModel:
         model = self if edge_probability is None else self.with_edge_probability(edge_probability)
         write_page(path, findings(model, X, notes=notes, command=command, title=title))
 
-    def _given_back(self, values, X=None):
+    def _given_back(self, values, X=None, of_labels=True):
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
         table = np.ascontiguousarray(values.T)
-        if not self.frame:
-            return table
-        index = X.index if hasattr(X, "iloc") else None
-        return import_extra("pandas", "dataframe").DataFrame(table, columns=self.names, index=index)
+        unordered = [n for n, own in self.categories.items() if not own.ordered] if of_labels else []
+        labels = {n: self.categories[n].decoded(values[n]) for n in unordered}
+        if self.frame:
+            index = X.index if hasattr(X, "iloc") else None
+            frame = import_extra("pandas", "dataframe").DataFrame(table, columns=self.names, index=index)
+            for n, own in labels.items():
+                frame.isetitem(n, own)
+            return frame
+        if any(self.categories[n].of_text for n in labels):
+            table = table.astype(object)
+        for n, own in labels.items():
+            table[:, n] = own
+        return table
 
     def _as_records(self, records, columns):
         if not self.frame:

@@ -3,7 +3,8 @@
 A column recorded on a grid is spread over its cells once, as a cause and as an effect alike: all graphs are then about
 the same continuous variables. A value that many rows share, a point mass, gets a cell that is at least as wide as a
 density of one over the column's standard deviation needs: a narrow cell would be a spike that no noise explains, and
-so decide the arrow. A column of few levels is not spread: as a cause it is itself, as an effect it has `Levels`.
+so decide the arrow. A column of few levels is not spread: as a cause it is itself, as an effect it has `Levels`. One of
+K labels is as a cause K rows of zeros and ones, which come and go together, and as an effect has `Labels`.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh.entropy import cells, places
-from icdh.node_model.targets import Density, Levels, Target
+from icdh.node_model.fit import indicators
+from icdh.node_model.targets import Density, Labels, Levels, Target
 from icdh.table import LEVEL_KINDS
 from icdh.transforms import fit_transform
 
@@ -25,54 +27,71 @@ class Columns(NamedTuple):
 
     Attributes
     ----------
-    causes : ndarray, shape (N, n)
-        The columns as causes, standardised.
+    causes : ndarray, shape (R, n)
+        The columns as causes, standardised; those of labels are several rows.
+    widths : ndarray of int, shape (N,)
+        How many rows of ``causes`` every column is.
     targets : list of Target
         The columns as effects.
     log_jacobian : float
         The log-likelihood, in nats, of the values as they were less that of ``targets``, in all; what the transforms'
         parameters cost is taken off.
     exact : ndarray of bool, shape (N,)
-        Which columns are continuous and not transformed.
+        Which columns are labels, or continuous and not transformed.
     """
 
     causes: np.ndarray
+    widths: np.ndarray
     targets: list[Target]
     log_jacobian: float
     exact: np.ndarray
 
     def as_they_are(self, family: tuple[int, tuple[int, ...]]) -> bool:
-        """Return whether node and parents are continuous and neither transformed nor spread."""
+        """Return whether neither node nor parents are transformed, spread or in thresholds."""
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
 
-def columns_of(values: np.ndarray, kinds: Sequence[str], transform: str = "none", random_state: int = 0) -> Columns:
+def columns_of(
+    values: np.ndarray,
+    kinds: Sequence[str],
+    transform: str = "none",
+    random_state: int = 0,
+    n_labels: Sequence[int] | None = None,
+) -> Columns:
     """Return standardised columns as causes and effects.
 
     Parameters
     ----------
     values : ndarray, shape (N, n)
-        The standardised table, one variable a row.
+        The standardised table, one variable a row; labels as 0 ... K - 1.
     kinds : sequence of str
-        "continuous", "gridded", "ordinal" or "binary", one a variable; see `icdh.table.Table.kinds`.
+        "continuous", "gridded", "ordinal", "binary" or "categorical", one a variable; see `icdh.table.Table.kinds`.
     transform : {"none", "log", "yeo-johnson"}
         What is applied to continuous and gridded columns.
     random_state : int
         Draws places in the cells.
+    n_labels : sequence of int, optional
+        K of every column of labels; by default as many as it takes.
     """
-    causes, targets, log_jacobian = np.empty_like(values), [], 0.0
+    causes, targets, log_jacobian = [], [], 0.0
     for k, (own, kind) in enumerate(zip(values, kinds, strict=True)):
-        if kind in LEVEL_KINDS:
-            causes[k] = own
+        if kind == "categorical":
+            most = int(own.max()) + 1 if n_labels is None else n_labels[k]
+            causes.append(indicators(own, most))
+            targets.append(Labels(own.astype(np.int64), most))
+        elif kind in LEVEL_KINDS:
+            causes.append(own[np.newaxis])
             targets.append(Levels(own))
         else:
             density, gain = _density(own, kind == "gridded", transform, np.random.default_rng([random_state, k]))
-            causes[k] = density.samples[0]
+            causes.append(density.samples[0][np.newaxis])
             targets.append(density)
             log_jacobian += gain
-    exact = np.array([kind == "continuous" and transform == "none" for kind in kinds], dtype=bool)
-    return Columns(causes, targets, log_jacobian, exact)
+    plain = {"categorical", "continuous"} if transform == "none" else {"categorical"}
+    exact = np.array([kind in plain for kind in kinds], dtype=bool)
+    widths = np.array([len(rows) for rows in causes], dtype=np.int64)
+    return Columns(np.vstack(causes), widths, targets, log_jacobian, exact)
 
 
 def _density(values, gridded, transform, rng):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from icdh.node_model.fit import cold_start, intercepts, layers, n_weights
+from icdh.node_model.fit import cold_start
 from icdh.node_model.targets import Density, Target
 
 FLAT = 1e-8
@@ -30,8 +30,8 @@ class NodeFit(NamedTuple):
 
     Attributes
     ----------
-    theta : ndarray, shape (m (p + 3) + 2,)
-        The weights, in the order that `icdh.node_model.fit` gives.
+    theta : ndarray
+        The weights, in the order that `icdh.node_model.fit` or, of labels, `icdh.node_model.labels` gives.
     objective : float
         F at the weights, in nats.
     log_determinant : float
@@ -80,7 +80,7 @@ def fit_node(
     Parameters
     ----------
     x : ndarray of float64, shape (p, n)
-        The parents, standardised, one a row, p >= 0.
+        The parents, standardised, one a row, p >= 0; of a parent of K labels K rows of zeros and ones.
     y : ndarray of float64, shape (n,), or Target
         The node, standardised; an array is a continuous one.
     hidden_units : int
@@ -89,7 +89,7 @@ def fit_node(
         The precision of the weights' prior to start from.
     random_state : int
         Seed of the cold start's first layer; the start depends on it and on p alone.
-    start : ndarray, shape (m (p + 3) + 2,), optional
+    start : ndarray, optional
         Weights to start from. The default is a cold start: a random first layer, then the mean
         fitted under constant variance, then both together.
     max_steps : int
@@ -108,14 +108,15 @@ def fit_node(
     n_parents = len(x)
     if n_parents == 0:
         return _fit_without_parents(target, hidden_units)
-    x, parts = np.ascontiguousarray(x), layers(n_parents, hidden_units)[: target.n_layers]
+    x, parts = np.ascontiguousarray(x), target.layers(n_parents, hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
 
     def minimise(theta, free):
         penalty = _penalties(parts, precision, theta.size)
         return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, factor)
 
-    theta = cold_start(n_parents, hidden_units, random_state) if start is None else start.copy()
+    size = target.n_weights(n_parents, hidden_units)
+    theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
     factor = np.zeros((theta.size, theta.size))
     if start is None:
         minimise(theta, theta.size - hidden_units)  # without w3: the variance is constant
@@ -142,8 +143,8 @@ def _inverse_diagonal(factor):
 def _constant_in_place_of_fit(target, n_parents, hidden_units):
     """Return the constant model, for parents whose Fisher matrix rounding left indefinite: they are worth nothing."""
     constant = _fit_without_parents(target, hidden_units)
-    theta = np.zeros(n_weights(n_parents, hidden_units))
-    theta[list(intercepts(n_parents, hidden_units))] = constant.theta[list(intercepts(0, hidden_units))]
+    theta = np.zeros(target.n_weights(n_parents, hidden_units))
+    theta[target.intercepts(n_parents, hidden_units)] = constant.theta[target.intercepts(0, hidden_units)]
     return constant._replace(theta=theta, steps=-1, converged=False)
 
 

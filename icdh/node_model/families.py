@@ -11,7 +11,7 @@ from icdh.node_model.evidence import fit_node
 from icdh.node_model.fit import node_outputs
 from icdh.node_model.noise import worth_of_noise
 from icdh.node_model.promise import functions_of, promises
-from icdh.node_model.targets import Density, Levels, Target
+from icdh.node_model.targets import Density, Labels, Target
 
 Family = tuple[int, tuple[int, ...]]
 COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
@@ -26,8 +26,8 @@ class FamilyEvidence:
 
     Parameters
     ----------
-    values : ndarray, shape (N, n)
-        The standardised table, one variable a row: the variables as causes.
+    values : ndarray, shape (R, n)
+        The standardised table, one variable a row: the variables as causes. One of labels may be several rows.
     targets : sequence of Target, optional
         The variables as effects; by default continuous, without a grid.
     hidden_units : int
@@ -48,6 +48,8 @@ class FamilyEvidence:
         The observations that count for each variable, for instance those where nobody set it; by default all.
     clock : Clock, optional
         Says when fits must end, by raising OutOfTime; by default never.
+    widths : ndarray of int, shape (N,), optional
+        How many rows of ``values`` every variable is; by default one.
     """
 
     def __init__(
@@ -64,8 +66,11 @@ class FamilyEvidence:
         n_jobs: int,
         rows: np.ndarray | None = None,
         clock: Clock | None = None,
+        widths: np.ndarray | None = None,
     ):
         self.values = values
+        self.widths = np.ones(len(values), dtype=np.int64) if widths is None else widths
+        self.inputs = np.split(np.arange(len(values)), np.cumsum(self.widths)[:-1])
         self.targets = [Density.exact(own) for own in values] if targets is None else targets
         self.rows = rows
         self.options = {"hidden_units": hidden_units, "prior_precision": prior_precision}
@@ -109,8 +114,8 @@ class FamilyEvidence:
     def on_few_rows(self, most: int) -> "FamilyEvidence":
         """Return the evidence on at most so many of the rows of every variable, evenly spread, in no time limit."""
         part = copy(self)
-        part.rows = np.zeros(self.values.shape, dtype=bool)
-        for node in range(len(self.values)):
+        part.rows = np.zeros((len(self.targets), self.values.shape[1]), dtype=bool)
+        for node in range(len(self.targets)):
             own = np.arange(self.values.shape[1]) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
         part.fits, part._scores, part._hopes, part._refined, part.clock = {}, {}, {}, set(), Clock()
@@ -128,7 +133,7 @@ class FamilyEvidence:
         -------
         ndarray, shape (N,)
             Nats: for a variable that is no parent, if it were one; for a parent, if it were none. Not bounds that
-            cannot fail, but `OPTIMISM` times what a score test promises.
+            cannot fail, but `OPTIMISM` times what a score test promises; infinite where labels are cause or effect.
         """
         if family not in self._hopes:
             self([family])
@@ -137,11 +142,13 @@ class FamilyEvidence:
 
     def _hope(self, family):
         node, parents = family
-        hopes = np.full(len(self.values), np.inf)
-        others = np.array([i for i in range(len(self.values)) if i != node and i not in parents], dtype=int)
+        hopes = np.full(len(self.targets), np.inf)
+        if isinstance(self.targets[node], Labels):
+            return hopes
+        others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
         x, target = self._data(family)
         hidden, scores = target.scores(x, self.fits[family].theta, self.options["hidden_units"])
-        functions = self._functions[others]
+        functions = self._functions[[self.inputs[i][0] for i in others]]
         if self.rows is not None:
             functions = functions[:, :, self.rows[node]]
         hopes[others] = OPTIMISM * promises(functions, x, hidden, scores) - self.edge_penalty
@@ -153,7 +160,7 @@ class FamilyEvidence:
 
     def noise_of(self, family: Family) -> str:
         """Return the noise distribution of a family that was scored: "gaussian", "student", "free" or "levels"."""
-        if isinstance(self.targets[family[0]], Levels):
+        if not isinstance(self.targets[family[0]], Density):
             return "levels"
         return worth_of_noise(self._residuals(family, self.fits[family]), self.noise)[1]
 
@@ -182,7 +189,7 @@ class FamilyEvidence:
     def _data(self, family):
         """Return the parents, one a row, and the node, at the observations that count for it."""
         node, parents = family
-        x, target = self.values[list(parents)], self.targets[node]
+        x, target = self.values[[row for parent in parents for row in self.inputs[parent]]], self.targets[node]
         if self.rows is None:
             return x, target
         return np.ascontiguousarray(x[:, self.rows[node]]), target.take(self.rows[node])
@@ -194,8 +201,8 @@ class FamilyEvidence:
         if len(parents) < 2 or not known:
             return None
         smaller, k = min(known, key=_evidence_first)
-        units = self.options["hidden_units"]
-        return np.insert(smaller.theta, k * units, np.zeros(units))
+        units, before = self.options["hidden_units"], int(self.widths[list(parents[:k])].sum())
+        return np.insert(smaller.theta, before * units, np.zeros(units * self.widths[parents[k]]))
 
     def _map(self, function, *arguments):
         if self.n_jobs == 1:

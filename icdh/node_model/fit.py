@@ -16,7 +16,7 @@ where the penalty of the weights of each layer, {w1, b1}, {w2} and {w3}, is the 
 the intercepts b2 and b3 have a flat prior. What a fit is worth is in `icdh.node_model.evidence`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,9 +40,9 @@ def layers(n_parents: int, hidden_units: int) -> tuple[slice, slice, slice]:
     return slice(0, b2), slice(b2 + 1, b3), slice(b3 + 1, n_weights(n_parents, hidden_units))
 
 
-def cold_start(n_parents: int, hidden_units: int, random_state: int) -> np.ndarray:
-    """Return weights with a random first layer and constant outputs (mean 0, variance 1)."""
-    theta = np.zeros(n_weights(n_parents, hidden_units))
+def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int | None = None) -> np.ndarray:
+    """Return weights with a random first layer and constant outputs (mean 0, variance 1), shape (size,)."""
+    theta = np.zeros(n_weights(n_parents, hidden_units) if size is None else size)
     first_layer = (n_parents + 1) * hidden_units
     theta[:first_layer] = np.random.default_rng(random_state).normal(size=first_layer)
     return theta
@@ -62,6 +62,17 @@ def forward(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.nda
     return hidden, mean, variance
 
 
+def hidden_units_of(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> np.ndarray:
+    """Return the hidden units, shape (m, n), at the parents' values x (p, n), one parent a row."""
+    p, m = len(x), hidden_units
+    return np.tanh(theta[: p * m].reshape(p, m).T @ x + theta[p * m : (p + 1) * m, np.newaxis])
+
+
+def indicators(codes: np.ndarray, n_labels: int) -> np.ndarray:
+    """Return the rows of the node model's input that a parent of labels 0 ... K - 1 is, shape (K, n)."""
+    return (codes == np.arange(n_labels)[:, np.newaxis]).astype(np.float64)
+
+
 def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, sign: float) -> np.ndarray:
     """Return the weights of the model of ``sign * y`` given ``signs * x``, when theta's are of y given x."""
     flipped = theta.copy()
@@ -73,30 +84,46 @@ def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, s
 
 
 @dataclass(frozen=True)
-class NodeConditional:
-    """A fitted node model: the distribution of a variable given its parents.
+class GivenParents:
+    """What fitted node models share: how they see their parents.
 
     Attributes
     ----------
     inputs : ndarray of int, shape (p,)
         The parents.
-    theta : ndarray, shape (m (p + 3) + 2,)
-        The weights.
+    widths : ndarray of int, shape (p,)
+        How many rows of the model's input every parent is: one for a number, K for one of K labels.
+    theta : ndarray
+        The weights, those of the first layer first.
     hidden_units : int
         m.
     """
 
     inputs: np.ndarray
+    widths: np.ndarray
     theta: np.ndarray
     hidden_units: int
 
-    def at_zero(self, n_variables: int) -> "NodeConditional":
+    def rows(self, values: np.ndarray) -> np.ndarray:
+        """Return the model's input, one row a number or label, given all variables, one a row, shape (N, M)."""
+        if (self.widths == 1).all():
+            return values[self.inputs]
+        parts = zip(values[self.inputs], self.widths, strict=True)
+        return np.vstack([own if width == 1 else indicators(own, width) for own, width in parts])
+
+    def at_zero(self, n_variables: int) -> "GivenParents":
         """Return the distribution given the inputs below ``n_variables`` alone, those from there on held at zero."""
         kept = self.inputs < n_variables
-        first = self.theta[: kept.size * self.hidden_units].reshape(kept.size, self.hidden_units)
-        theta = np.append(first[kept], self.theta[first.size :])
-        return NodeConditional(self.inputs[kept], theta, self.hidden_units)
+        rows = np.repeat(kept, self.widths)
+        first = self.theta[: rows.size * self.hidden_units].reshape(rows.size, self.hidden_units)
+        theta = np.append(first[rows], self.theta[first.size :])
+        return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], theta=theta)
+
+
+@dataclass(frozen=True)
+class NodeConditional(GivenParents):
+    """A fitted node model of a number: its distribution given the parents; theta has shape (m (rows + 3) + 2,)."""
 
     def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
-        return node_outputs(self.theta, values[self.inputs], self.hidden_units)
+        return node_outputs(self.theta, self.rows(values), self.hidden_units)

@@ -20,15 +20,12 @@ the scores.
 import math
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import expit, log_expit
 
-from icdh._jit import next_damping
-from icdh.node_model.fit import intercepts, n_weights
+from icdh.node_model.fit import hidden_units_of, intercepts, n_weights
 
 UNIT_VARIANCE = math.pi / math.sqrt(3.0)  # the standard logistic distribution's standard deviation
 LOG_VARIANCE_LIMIT = 30.0
-LARGEST_DAMPING = 1e20
 
 
 def thresholds(levels: np.ndarray) -> np.ndarray:
@@ -93,12 +90,11 @@ class LevelsSystem:
         self.x, self.levels, self.cuts, self.units = x, levels, cuts, hidden_units
         self.b2, self.b3 = intercepts(len(x), hidden_units)
         self.free = self.b3 if len(cuts) == 1 else n_weights(len(x), hidden_units)
-        self.rows = np.arange(levels.size)
+        self.n_observations, self.rows = levels.size, np.arange(levels.size)
 
     def outputs(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return hidden units (m, n), mean (n,) and log-variance (n,)."""
-        p, m = len(self.x), self.units
-        hidden = np.tanh(theta[: p * m].reshape(p, m).T @ self.x + theta[p * m : self.b2, np.newaxis])
+        hidden = hidden_units_of(theta, self.x, self.units)
         return (
             hidden,
             theta[self.b2] + theta[self.b2 + 1 : self.b3] @ hidden,
@@ -157,35 +153,3 @@ class LevelsSystem:
         for j, cause in enumerate(self.x):
             jacobian[j * m : (j + 1) * m] = bias * cause
         return jacobian
-
-    def minimise(
-        self, theta: np.ndarray, penalty: np.ndarray, max_steps: int, tol: float, factor: np.ndarray
-    ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place, by damped Fisher scoring; returns and factor as `_kernels.node_fit`."""
-        free = self.free
-        value, gradient, fisher = self.system(theta, penalty)
-        damping, growth, steps, small = 0.03 * self.levels.size, 2.0, 0, 0
-        while steps < max_steps and small < 2 and damping < LARGEST_DAMPING:
-            damped = fisher + damping * np.eye(free)
-            root, failed = dpotrf(damped)
-            if failed:
-                break
-            step, _ = dpotrs(root, -gradient)
-            predicted = 0.5 * float(step @ (damping * step - gradient))
-            trial = theta.copy()
-            trial[:free] += step
-            tried = self.system(trial, penalty)
-            steps += 1
-            fall = value - tried[0]
-            if (fall if fall > 0.0 else predicted) < tol:
-                small += 1
-            elif fall > 0.0:
-                small = 0
-            damping, growth = next_damping(damping, growth, fall / max(predicted, 1e-300))
-            if fall > 0.0:
-                theta[:] = trial
-                value, gradient, fisher = tried
-        root, failed = dpotrf(fisher)
-        factor[:free, :free] = root
-        log_determinant = math.nan if failed else 2.0 * float(np.log(np.diag(root)).sum())
-        return value, log_determinant, steps, small >= 2

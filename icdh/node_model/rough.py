@@ -24,8 +24,8 @@ class RoughEvidence:
     def __init__(self, known: FamilyEvidence):
         self.known, self.few = known, known.on_few_rows(FEW_ROWS)
         self.fits = ChainMap(known.fits, self.few.fits)
-        every = np.full(len(known.values), known.values.shape[1]) if known.rows is None else known.rows.sum(axis=1)
-        self.random_state = known.random_state
+        every = np.full(len(known.targets), known.values.shape[1]) if known.rows is None else known.rows.sum(axis=1)
+        self.random_state, self.targets, self.widths = known.random_state, known.targets, known.widths
         self.share = self.few.rows.sum(axis=1) / every
 
     def __call__(self, families: Sequence[Family]) -> list[float]:

@@ -7,6 +7,7 @@ Every variable is an effect once in every graph, so graphs compare as long as ea
   centre and w its width, E (z - mu)^2 = (c - mu)^2 + w^2 / 12. What is left, the noise's own density, is measured on
   a few draws of such spread values. Neither the grid nor its fineness makes a variable look determined.
 - `Levels`: a variable of few ordered values (`icdh.node_model.levels`).
+- `Labels`: a variable of labels without an order (`icdh.node_model.labels`).
 """
 
 import math
@@ -15,11 +16,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from icdh.node_model._kernels import VARIANCE_FLOOR, node_fit
-from icdh.node_model.fit import forward, intercepts, n_weights
+from icdh.node_model.fit import NodeConditional, forward, intercepts, layers, n_weights
+from icdh.node_model.labels import LabelConditional, LabelsSystem, label_layers, log_shares, n_label_weights
 from icdh.node_model.levels import LevelsSystem, thresholds
+from icdh.node_model.scoring import minimise
 
 
-class Density:
+class _MeanAndVariance:
+    """The weights of `icdh.node_model.fit`."""
+
+    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
+        """Return the size of theta."""
+        return n_weights(n_inputs, hidden_units)
+
+    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
+        """Return the indices of the weights that a model without parents has."""
+        return list(intercepts(n_inputs, hidden_units))
+
+    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
+        """Return the slices of theta that share a prior precision."""
+        return layers(n_inputs, hidden_units)
+
+
+class Density(_MeanAndVariance):
     """A continuous variable, or one recorded on a grid.
 
     Parameters
@@ -29,8 +48,6 @@ class Density:
     samples : sequence of ndarray, each of shape (n,)
         Values drawn from the cells.
     """
-
-    n_layers = 3
 
     def __init__(self, low: np.ndarray, high: np.ndarray, samples: Sequence[np.ndarray]):
         self.centre, self.spread, self.samples = (low + high) / 2, np.square(high - low) / 12, tuple(samples)
@@ -84,7 +101,7 @@ class Density:
         return theta, objective, math.log(n / variance) + math.log(n / 2)
 
 
-class Levels:
+class Levels(_MeanAndVariance):
     """A variable of few ordered values.
 
     Parameters
@@ -96,12 +113,15 @@ class Levels:
     def __init__(self, values: np.ndarray):
         self.values, self.levels = np.unique(values, return_inverse=True)
         self.cuts = thresholds(self.levels)
-        self.n_layers = 2 if len(self.cuts) == 1 else 3
+
+    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
+        """Return the slices of theta that share a prior precision; of two levels the scale is no unknown."""
+        return layers(n_inputs, hidden_units)[: 2 if len(self.cuts) == 1 else 3]
 
     def take(self, rows: np.ndarray) -> "Levels":
         """Return the target at some observations."""
         part = object.__new__(type(self))
-        part.values, part.levels, part.cuts, part.n_layers = self.values, self.levels[rows], self.cuts, self.n_layers
+        part.values, part.levels, part.cuts = self.values, self.levels[rows], self.cuts
         return part
 
     def minimise(
@@ -115,8 +135,9 @@ class Levels:
         tol: float,
         factor: np.ndarray,
     ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `LevelsSystem.minimise`."""
-        return LevelsSystem(x, self.levels, self.cuts, hidden_units).minimise(theta, penalty, max_steps, tol, factor)
+        """Minimise F over theta, in place; see `scoring.minimise`."""
+        system = LevelsSystem(x, self.levels, self.cuts, hidden_units)
+        return minimise(system, theta, penalty, max_steps, tol, factor)
 
     def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
         """Return hidden units and standardised derivatives by mean and log-variance, as `Density.scores`."""
@@ -129,4 +150,67 @@ class Levels:
         return np.zeros(n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])
 
 
-Target = Density | Levels
+class Labels:
+    """A variable of labels without an order.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        Labels from 0 to K - 1.
+    n_labels : int
+        K.
+    """
+
+    def __init__(self, labels: np.ndarray, n_labels: int):
+        self.labels, self.shares = labels, log_shares(labels, n_labels)
+
+    def take(self, rows: np.ndarray) -> "Labels":
+        """Return the target at some observations."""
+        part = object.__new__(type(self))
+        part.labels, part.shares = self.labels[rows], self.shares
+        return part
+
+    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
+        """Return the size of theta."""
+        return n_label_weights(n_inputs, hidden_units, self.shares.size)
+
+    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
+        """Return the indices of the weights that a model without parents has."""
+        first, others = self.layers(n_inputs, hidden_units)
+        return list(range(first.stop, others.start))
+
+    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
+        """Return the slices of theta that share a prior precision."""
+        return label_layers(n_inputs, hidden_units, self.shares.size)
+
+    def minimise(
+        self,
+        x: np.ndarray,
+        theta: np.ndarray,
+        penalty: np.ndarray,
+        hidden_units: int,
+        freeze: int,
+        max_steps: int,
+        tol: float,
+        factor: np.ndarray,
+    ) -> tuple[float, float, int, bool]:
+        """Minimise F over theta, in place; see `scoring.minimise`."""
+        return minimise(LabelsSystem(x, self.labels, self.shares, hidden_units), theta, penalty, max_steps, tol, factor)
+
+    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
+        """Return weights, F and log det H of the model of the labels' shares."""
+        system = LabelsSystem(np.empty((0, self.labels.size)), self.labels, self.shares, 0)
+        objective, _, fisher = system.system(np.zeros(system.free), np.zeros(system.free))
+        return np.zeros(self.n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])
+
+
+Target = Density | Levels | Labels
+
+
+def conditional_of(
+    target: Target, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int
+) -> NodeConditional | LabelConditional:
+    """Return the fitted node model of a variable; parameters as of `icdh.node_model.fit.GivenParents`."""
+    if isinstance(target, Labels):
+        return LabelConditional(inputs, widths, theta, hidden_units, target.shares)
+    return NodeConditional(inputs, widths, theta, hidden_units)

@@ -33,7 +33,7 @@ from icdh.node_model.evidence import fit_node
 from icdh.node_model.fit import node_outputs
 from icdh.pairs.criteria import dependence, mean_entropy
 from icdh.pairs.verdict import CausalDirection, DirectionFit
-from icdh.table import Table
+from icdh.table import Table, point_mass
 
 HIDDEN_UNITS = 10
 PRIOR_PRECISIONS = (1.0, 3.0, 10.0)
@@ -46,6 +46,7 @@ COLLINEAR = 1.0 - 1e-12
 MIN_ROWS = 20
 FEW_ROWS = 100
 GRID = 200
+DOUBT = 1.0  # the confidence of a verdict that rests on a point mass; that of pairs without a direction is above it
 
 
 def causal_direction(
@@ -97,13 +98,16 @@ def causal_direction(
     Warns
     -----
     DataWarning
-        If there are fewer than 100 rows, if most values of a variable are repeated, or if one variable is a linear
-        function of the other.
+        If there are fewer than 100 rows, if most values of a variable are repeated, if one value of it has far more
+        rows than its neighbours (a point mass, as of censored values), or if one variable is a linear function of the
+        other.
 
     Notes
     -----
     Confidences are not probabilities. Of 200 simulated pairs of 1000 rows whose direction is not identifiable
-    (independent, or linear with Gaussian noise) 28 % exceed a confidence of 2, 6 % exceed 4 and 1 % exceed 6.
+    (independent, or linear with Gaussian noise) 28 % exceed a confidence of 2, 6 % exceed 4 and 1 % exceed 6. With a
+    point mass the confidence is at most 1: of simulated pairs whose effect was censored, or had zeros put in, at a
+    fifth of the rows, the verdict was wrong on 47 of 48.
 
     References
     ----------
@@ -140,6 +144,8 @@ def causal_direction(
         result = _compare(first, second, n_bags, rng, abstain_below)
     if _are_collinear(first, second):
         result = _undecided(result)
+    if _has_point_mass(first, second):
+        result = _doubted(result, abstain_below)
     return _with_knowledge(result, forbidden[0, 1], forbidden[1, 0])
 
 
@@ -177,6 +183,29 @@ def _warn_about_ties_and_rows(x, y):
             )
 
 
+def _has_point_mass(*columns):
+    found = [(column, point_mass(column.original())) for column in columns]
+    for column, mass in found:
+        if mass is not None:
+            warnings.warn(
+                f"{column.name!r} has a point mass, as of censored values or of many zeros ({mass}): the direction "
+                "cannot be trusted",
+                DataWarning,
+                stacklevel=3,
+            )
+    return any(mass is not None for _, mass in found)
+
+
+def _doubted(result, abstain_below):
+    """Return a verdict with the confidence of one that may well be wrong."""
+    confidence = min(result.confidence, DOUBT)
+    return replace(
+        result,
+        confidence=confidence,
+        direction=result.direction if confidence >= abstain_below else "undecided",
+    )
+
+
 def _are_collinear(x, y):
     collinear = abs(np.mean(x.values * y.values)) > COLLINEAR
     if collinear:
@@ -199,6 +228,10 @@ class _Standardised(NamedTuple):
     values: np.ndarray
     offset: float
     scale: float
+
+    def original(self) -> np.ndarray:
+        """Return the variable in its units."""
+        return self.offset + self.scale * self.values
 
     @classmethod
     def of(cls, name, column):

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +19,7 @@ from icdh._version import __version__
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.experiments import Interventions, interventions_of_rows
-from icdh.files import LabelledTable
 from icdh.model.structural import StructuralModel
-from icdh.table import Table
 from icdh.uncertainty.checkpoint import Checkpoint
 from icdh.uncertainty.ensemble import GraphEnsemble
 
@@ -113,8 +110,7 @@ def bootstrap(
     check_number("random_state", random_state, low=0, integer=True)
     check_callback(callback)
     n_jobs = n_workers(n_jobs)
-    table = Table.of(X, gaps=estimator.missing != "error")
-    draw = _Draw(table, interventions, sampling, random_state)
+    draw = _Draw(estimator.as_table(X), interventions, sampling, random_state)
     store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
     resamples = {}
     for resample in _resamples(store, estimator, draw, n_resamples, n_jobs):
@@ -122,7 +118,7 @@ def bootstrap(
         if callback is not None:
             callback(resample)
     graphs = np.array([resamples[index] != 0 for index in range(n_resamples)])
-    return GraphEnsemble(table.names, graphs, np.full(n_resamples, 1.0 / n_resamples))
+    return GraphEnsemble(draw.table.names, graphs, np.full(n_resamples, 1.0 / n_resamples))
 
 
 def _resamples(store, estimator, draw, n_resamples, n_jobs) -> Iterator[Resample]:
@@ -179,7 +175,7 @@ def refits(
     check_number("n_resamples", n_resamples, low=1, integer=True)
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
-    draw = _Draw(Table.of(X, gaps=estimator.missing != "error"), interventions, sampling, random_state)
+    draw = _Draw(estimator.as_table(X), interventions, sampling, random_state)
     fit = partial(_model_of_resample, _ready(estimator, draw), draw)
     return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
 
@@ -199,8 +195,7 @@ class _Draw:
 
     def of_rows(self, rows):
         """Return these rows as a table, and what was done to them."""
-        X = LabelledTable(self.table.values[:, rows].T, self.table.names)
-        return X, interventions_of_rows(self.interventions, rows, self.table)
+        return self.table.of_rows(rows), interventions_of_rows(self.interventions, rows, self.table)
 
 
 def _ready(estimator, draw):
@@ -221,7 +216,7 @@ def _model_of_resample(ready, draw, index):
     if fit.interrupted_:
         raise KeyboardInterrupt
     last = getattr(fit, "imputations_", [fit])[-1]
-    return replace(last.model_, named=draw.table.named, frame=draw.table.frame)
+    return last.model_
 
 
 @contextmanager

@@ -1,0 +1,302 @@
+"""Columns of labels: the softmax of the node model, and labels as causes and effects in a search and afterwards."""
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import icdh
+from icdh import DataWarning, HNMSearch
+from icdh.files import read_table
+from icdh.node_model.columns import columns_of
+from icdh.node_model.evidence import fit_node
+from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.labels import LabelsSystem, log_shares, n_label_weights
+from icdh.node_model.targets import Labels
+from icdh.table import Table
+
+UNITS = 3
+QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}
+COLOURS = np.array(["red", "green", "blue"])
+
+
+def problem(n_labels, p=2, n=25, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(p, n))
+    y = np.append(np.arange(n_labels), rng.integers(0, n_labels, size=n - n_labels))
+    theta = 0.7 * rng.normal(size=n_label_weights(p, UNITS, n_labels))
+    return LabelsSystem(x, y, log_shares(y, n_labels), UNITS), theta, rng.uniform(0.1, 2.0, size=theta.size)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5])
+def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_labels):
+    own, theta, penalty = problem(n_labels)
+    value, gradient, fisher = own.system(theta, penalty)
+    arguments = own.x.T, own.labels
+    assert value == pytest.approx(naive.labels_objective(*arguments, theta, penalty, UNITS, own.shares))
+    exact = naive.complex_step_gradient(
+        lambda t: naive.labels_objective(*arguments, t, penalty, UNITS, own.shares), theta
+    )
+    assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9)
+    assert_allclose(fisher, naive.labels_fisher(own.x.T, theta, penalty, UNITS, own.shares), rtol=1e-8, atol=1e-9)
+
+
+def test_without_parents_labels_have_their_shares():
+    y = np.random.default_rng(1).integers(0, 4, size=400)
+    fit = fit_node(np.empty((0, 400)), Labels(y, 4))
+    assert fit.objective == pytest.approx(-np.log(np.bincount(y)[y] / y.size).sum(), abs=0.05)
+    assert np.isfinite(fit_node(np.empty((0, 400)), Labels(y, 6)).evidence)  # of labels that these rows do not hold
+
+
+def test_what_the_labels_are_called_hardly_matters_and_noise_is_worth_nothing():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(1, 600))
+    y = (rng.random(600) < 1 / (1 + np.exp(-2 * x[0]))) + 2 * (rng.random(600) < 0.2)
+    fit = fit_node(x, Labels(y, 4))
+    assert fit.converged
+    assert fit.evidence < fit_node(x[:0], Labels(y, 4)).evidence - 30
+    renamed = fit_node(x, Labels(np.array([2, 0, 3, 1])[y], 4))
+    gain = fit_node(x[:0], Labels(y, 4)).evidence - fit.evidence
+    again = fit_node(x[:0], Labels(np.array([2, 0, 3, 1])[y], 4)).evidence - renamed.evidence
+    assert again == pytest.approx(gain, abs=0.5)
+    noise = Labels(rng.integers(0, 3, size=600), 3)
+    assert fit_node(x, noise).evidence > fit_node(x[:0], noise).evidence - 2
+
+
+def test_two_labels_are_worth_what_two_levels_are():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(1, 500))
+    y = (rng.random(500) < 1 / (1 + np.exp(-2.0 * x[0]))).astype(float)
+    values = np.vstack([x, y[np.newaxis]])
+    gains = []
+    for kind in ("binary", "categorical"):
+        columns = columns_of(values, ["continuous", kind])
+        target = columns.targets[1]
+        gains.append(fit_node(x[:0], target).evidence - fit_node(x, target).evidence)
+    assert gains[0] == pytest.approx(gains[1], abs=3.0)
+    assert gains[0] > 50
+
+
+def test_labels_that_a_cause_determines_stay_finite():
+    x = np.random.default_rng(4).normal(size=(1, 200))
+    target = Labels(np.digitize(x[0], (-1.0, 0.5)), 3)
+    fit = fit_node(x, target)
+    assert np.isfinite([fit.objective, fit.evidence]).all()
+    assert fit.evidence < fit_node(x[:0], target).evidence - 50
+
+
+def test_a_cause_of_labels_comes_and_goes_as_one():
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 3, size=300).astype(float)
+    values = np.vstack([rng.normal(size=300), codes, np.array([0.0, 2.0, -1.0])[codes.astype(int)]])
+    values[2] += 0.5 * rng.normal(size=300) + values[0]
+    columns = columns_of(values, ["continuous", "categorical", "continuous"])
+    assert_array_equal(columns.widths, [1, 3, 1])
+    assert_array_equal(columns.causes[1:4], codes == np.arange(3)[:, np.newaxis])
+    scores = FamilyEvidence(
+        columns.causes,
+        columns.targets,
+        hidden_units=3,
+        prior_precision=3.0,
+        edge_penalty=2.0,
+        random_state=0,
+        noise="gaussian",
+        n_restarts=1,
+        n_jobs=1,
+        widths=columns.widths,
+    )
+    alone, other = scores([(2, (1,)), (2, (0,))])
+    (both,) = scores([(2, (0, 1))])  # warm from the better of the two
+    assert both < min(alone, other) - 50
+    assert scores.fits[2, (0, 1)].theta.size == 3 * (4 + 3) + 2
+    fresh = fit_node(columns.causes[[0, 1, 2, 3]], columns.targets[2], hidden_units=3)
+    assert scores.fits[2, (0, 1)].evidence == pytest.approx(fresh.evidence, abs=8.0)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """x -> colour -> y, z apart."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    eta = np.stack([1.5 * x, -1.5 * x, 1 - x**2])
+    code = np.argmax(eta + rng.gumbel(size=eta.shape), axis=0)
+    y = np.array([0.0, 2.0, -1.0])[code] + (0.3 + 0.3 * (code == 1)) * rng.normal(size=500)
+    return pd.DataFrame({"x": x, "colour": COLOURS[code], "y": y, "z": rng.normal(size=500)})
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    with pytest.warns(DataWarning, match=r"columns of text are taken for .* labels without an order \('colour'\)"):
+        return HNMSearch(n_restarts=1, noise_distribution="gaussian", column_transform="none").fit(frame)
+
+
+EDGES = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
+
+
+def test_edges_to_and_from_labels_are_found(model):
+    assert model.kinds_ == ["continuous", "categorical", "continuous", "continuous"]
+    assert_array_equal(model.adjacency_matrix_ != 0, EDGES)
+
+
+def test_neither_names_of_labels_nor_the_order_of_columns_change_the_graph(model, frame):
+    parameters = model.get_params()
+    renamed = frame.assign(colour=frame["colour"].map({"red": "a", "green": "z", "blue": "m"}).astype("category"))
+    as_numbers = frame.assign(colour=frame["colour"].map({"red": 3, "green": 1, "blue": 2}))
+    assert_array_equal(HNMSearch(**parameters).fit(renamed).adjacency_matrix_, model.adjacency_matrix_)
+    declared = HNMSearch(**{**parameters, "kinds": {"colour": "categorical"}})
+    assert_array_equal(declared.fit(as_numbers).adjacency_matrix_, model.adjacency_matrix_)
+    assert set(declared.predict(as_numbers)["colour"]) <= {1.0, 2.0, 3.0}
+    turned = declared.fit(frame.iloc[:, ::-1])
+    assert_array_equal(turned.adjacency_matrix_[::-1, ::-1], model.adjacency_matrix_)
+
+
+def test_predictions_probabilities_and_residuals(model, frame):
+    predicted, doubt = model.predict(frame), model.predict_scale(frame)
+    probabilities = model.model_.probabilities("colour", frame)
+    assert list(predicted["colour"]) == list(probabilities.idxmax(axis=1))
+    assert_allclose(doubt["colour"], 1.0 - probabilities.max(axis=1))
+    assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert (predicted["colour"] == frame["colour"]).mean() > 0.6
+    assert_allclose(model.residuals(frame).mean(), 0.0, atol=0.1)
+    assert_allclose(model.residuals(frame).std(), 1.0, atol=0.15)
+    with pytest.raises(ValueError, match="'y' has no labels"):
+        model.model_.probabilities("y", frame)
+
+
+def test_the_score_counts_labels_by_their_probability(model, frame):
+    probabilities = model.model_.probabilities("colour", frame)
+    of_labels = np.log([probabilities[label].iloc[k] for k, label in enumerate(frame["colour"])]).mean()
+    residuals, scale = model.residuals(frame), model.predict_scale(frame)
+    numbers = ["x", "y", "z"]
+    of_numbers = -(np.log(scale[numbers]) + residuals[numbers] ** 2 / 2 + np.log(2 * np.pi) / 2).mean().sum()
+    assert model.score(frame) == pytest.approx(of_labels + of_numbers)
+
+
+def test_samples_follow_the_probabilities_with_and_without_interventions(model, frame):
+    drawn = model.sample(4000, 0)
+    assert_allclose(drawn["colour"].value_counts()[COLOURS], 8 * frame["colour"].value_counts()[COLOURS], atol=160)
+    probabilities = model.model_.probabilities("colour", frame.head(1).assign(x=1.5))
+    shares = model.sample(4000, 0, do={"x": 1.5})["colour"].value_counts(normalize=True)
+    assert_allclose(shares[COLOURS], probabilities.iloc[0][COLOURS], atol=0.03)
+    assert model.sample(500, 0, do={"colour": "green"})["y"].mean() == pytest.approx(2.0, abs=0.15)
+    one_a_row = model.sample(3, 0, do={"colour": ["red", "blue", "red"]})
+    assert list(one_a_row["colour"]) == ["red", "blue", "red"]
+
+
+def test_effects_of_labels(model):
+    effect = model.average_effect("colour", "y", ["green", "blue"])
+    assert_allclose(effect.mean, [2.0, -1.0], atol=0.15)
+    assert list(effect.values) == ["green", "blue"]
+    total = model.effects(n_samples=500)
+    assert set(zip(total["cause"], total["effect"], strict=True)) == {("colour", "y"), ("x", "y")}
+    strongest = total[total["cause"] == "colour"].iloc[0]
+    assert strongest["change"] == pytest.approx(1.5, abs=0.15)
+    assert strongest["spread_ratio"] == pytest.approx(2.0, abs=0.4)
+
+
+def test_questions_without_an_answer_say_so(model, frame):
+    rows = frame.head(3)
+    kept = model.counterfactual(rows, do={"colour": "blue"})
+    assert_array_equal(kept[["x", "z"]], rows[["x", "z"]])
+    assert (kept["colour"] == "blue").all()
+    both = model.counterfactual(rows, do={"x": 0.0, "colour": "red"})
+    assert (both["colour"] == "red").all()
+    for ask, words in (
+        (
+            lambda: model.counterfactual(rows, do={"x": 0.0}),
+            "what the label of a row would have been is not determined",
+        ),
+        (lambda: model.average_effect("x", "colour", [0.0]), "has labels and no mean"),
+        (lambda: model.sample(1, do={"colour": "mauve"}), "holds 'mauve', but its labels are"),
+        (lambda: model.predict(rows.assign(colour="mauve")), "column 'colour' of X holds 'mauve', but its labels are"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()
+    with pytest.raises(TypeError, match="changes labels by a function"):
+        model.sample(1, do={"colour": icdh.Shift(1.0)})
+
+
+def test_what_knows_no_labels_refuses_them_with_a_remedy(frame):
+    for fit in (
+        lambda: icdh.ICDH().fit(frame),
+        lambda: icdh.causal_direction(frame["colour"], frame["y"]),
+        lambda: icdh.ICDH().fit(frame.astype({"colour": "category"})),
+    ):
+        with pytest.raises(TypeError, match="encode it as numbers or drop it"):
+            fit()
+
+
+def test_saved_models_keep_their_labels(model, frame, tmp_path):
+    model.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+    pd.testing.assert_frame_equal(again.sample(20, 1), model.sample(20, 1))
+    assert again.categories == model.model_.categories
+
+
+def test_resamples_know_the_labels_of_the_whole_table(frame):
+    rare = frame.assign(colour=np.where(np.arange(500) == 7, "grey", frame["colour"]))
+    estimator = HNMSearch(kinds={"colour": "categorical"}, **QUICK)
+    models = icdh.refits(estimator, rare, 3)
+    assert {"grey", *COLOURS} == set(models[0].categories[1].labels)
+    for fitted in models:
+        assert np.isfinite(fitted.score(rare))
+        assert_array_equal(fitted.adjacency != 0, EDGES)
+
+
+def test_gaps_in_columns_of_labels_are_drawn(frame):
+    X = frame.copy()
+    X.loc[X.index % 10 == 0, "colour"] = None
+    X.loc[X.index % 10 == 5, "y"] = np.nan
+    with pytest.warns(DataWarning, match="'colour'"):
+        model = HNMSearch(missing="impute", n_imputations=2, **QUICK).fit(X)
+    assert_array_equal(model.adjacency_matrix_ != 0, EDGES)
+
+
+def test_kinds_of_labels():
+    rng = np.random.default_rng(6)
+    sizes = np.array(["small", "middle", "large"])[rng.integers(0, 3, size=60)]
+    frame = pd.DataFrame(
+        {
+            "size": pd.Categorical(sizes, ["small", "middle", "large"], ordered=True),
+            "site": pd.Categorical(rng.integers(7, 10, size=60)),
+            "grade": pd.Categorical(rng.integers(1, 6, size=60), ordered=True),
+            "town": np.array(["A", "B"])[rng.integers(0, 2, size=60)],
+        }
+    )
+    table = Table.of(frame, categorical=())
+    assert table.kinds == ["ordinal", "categorical", "ordinal", "categorical"]
+    assert_array_equal(table.values[0], [["small", "middle", "large"].index(size) for size in sizes])
+    assert_array_equal(table.values[2], frame["grade"].astype(float))
+    assert table.coded({"grade": "categorical"}).kinds[2] == "categorical"
+    with pytest.raises(ValueError, match=r"kinds\['town'\] is 'ordinal', but the column holds labels such as"):
+        table.coded({"town": "ordinal"})
+    with pytest.raises(TypeError, match="60 different labels"):
+        Table.of(frame.assign(name=[f"n{k}" for k in range(60)]), categorical=())
+    with pytest.raises(TypeError, match="holds text such as"):
+        Table.of(frame.assign(town=["1", "2"] * 30), categorical=())
+
+
+def test_files_with_columns_of_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,yes\n2,no\n,NA\n3,yes\n")
+    table = read_table(path, gaps=True, categorical=())
+    assert table.values[:, 1].tolist() == ["yes", "no", None, "yes"]
+    assert table.gaps.sum() == 2
+    with pytest.raises(ValueError, match="line 2, column 'b': 'yes' is not a number"):
+        read_table(path, gaps=True)
+    path.write_text("a,b\n1,yes\n2,7\n")
+    with pytest.raises(ValueError, match="line 3, column 'b': '7' stands in a column of labels such as 'yes'"):
+        read_table(path, categorical=())
+    path.write_text("a,b\n1,2024-03-31\n2,2024-04-01\n")
+    with pytest.raises(ValueError, match="it looks like a date"):
+        read_table(path, categorical=())
+    path.write_text("a,b\n1,7\n2,8\n")
+    assert read_table(path, categorical=["b"]).values.tolist() == [[1.0, "7"], [2.0, "8"]]
+
+
+def test_parquet_files_with_columns_of_text(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"a": [1.0, 2.0], "b": ["x", None]}), tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", categorical=()).values.tolist() == [[1.0, "x"], [2.0, None]]
