@@ -420,19 +420,20 @@ class HNMSearch(CausalGraphEstimator):
         from icdh.node_model.columns import columns_of
         from icdh.node_model.rough import FEW_ROWS
 
+        unseen = [family for family in enumerate(graph) if not columns.as_they_are(family)]
+        if not unseen:
+            return [scores.fits[family] for family in enumerate(graph)]
         kinds, n_labels = kinds_and_labels
         as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in kinds]
         plain = columns_of(values, as_numbers, n_labels=n_labels)
         own = self._scores(plain, rows, scores.random_state, self.n_restarts, clock)
-        seen = {family: columns.as_they_are(family) for family in enumerate(graph)}
-        unseen = [family for family in seen if not seen[family]]
         try:
             own.refine(unseen)
             own(unseen)
         except OutOfTime:
             own = own.on_few_rows(FEW_ROWS)
             own(unseen)
-        return [(scores if seen[family] else own).fits[family] for family in enumerate(graph)]
+        return [(own if family in unseen else scores).fits[family] for family in enumerate(graph)]
 
     def _fitted_parts(self, scores, fits, graph, order, signs, size, n_variables):
         """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""

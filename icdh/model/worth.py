@@ -27,7 +27,7 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
     ndarray, shape (N, N)
         [i, n] is what i is worth to the distribution of n, over all observations; at least zero.
     """
-    worth = np.zeros((len(values), len(values)))
+    worth, held = np.zeros((len(values), len(values))), values.copy()
     for n, conditional in enumerate(model.conditionals):
         node = slice(n, n + 1)
         counts = None if rows is None else rows[node]
@@ -38,9 +38,9 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
 
         fitted = nll(values) if len(conditional.inputs) else 0.0
         for i in conditional.inputs:
-            held = values.copy()
             held[i] = model.centre[i]
             worth[i, n] = max(nll(held) - fitted, 0.0)
+            held[i] = values[i]
     return worth
 
 

@@ -137,6 +137,7 @@ class FamilyEvidence:
         """
         if family not in self._hopes:
             self([family])
+            self.clock.check()
             self._hopes[family] = self._hope(family)
         return self._hopes[family]
 
@@ -171,6 +172,7 @@ class FamilyEvidence:
 
     def _keep(self, families, fits):
         for family, fit in zip(families, fits, strict=True):
+            self.clock.check()
             score = self._score(family, fit)
             if family not in self.fits or score < self._scores[family]:
                 self.fits[family], self._scores[family] = fit, score

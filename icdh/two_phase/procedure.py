@@ -185,7 +185,7 @@ def fit_two_phase(
     plan, forbidden = schedule_named(schedule, noise), rules.forbidden
     with single_blas_thread():
         try:
-            while len(history) < max_rounds and not converged:
+            while len(history) < max_rounds and not converged and not (history and clock.is_over):
                 begin = time.perf_counter()
                 step = fit_means(
                     features,
