@@ -1,11 +1,13 @@
-"""Accuracy of HNMSearch on simulated tables as real ones are: rounded, skewed, binary, mixed, heavy-tailed, confounded.
+"""Accuracy of HNMSearch on simulated tables as real ones are: rounded, skewed, binary, labelled, heavy-tailed, ...
 
     python benchmarks/simulated_tables.py results.json [--kinds KIND ...] [--methods METHOD ...] [--seeds FIRST END]
 
 Columns are drawn cause after cause from random networks of eight tanh units, whose noise has a spread that depends on
-the causes as well; what `KINDS` says is then done to them. All tables are standardised, their columns permuted. Every
-fit is kept in the JSON file and not repeated. Prints mean SHD and its standard error, reversed, extra and missing
-edges, and the median of the seconds of one core (CPU time). Methods were tuned on seeds below 1000.
+the causes as well; what `KINDS` says is then done to them. Methods are fixed choices of noise and transform beside
+`auto`; of tables with labels, to call these by their name, to take their codes for levels, and for numbers. All tables
+are standardised, their columns permuted. Every fit is kept in the JSON file and not repeated. Prints mean SHD and its
+standard error, reversed, extra and missing edges, and the median of the seconds of one core (CPU time). Methods were
+tuned on seeds below 1000.
 """
 
 import argparse
@@ -23,7 +25,16 @@ GRID_LEVELS = (3, 21)
 METHODS = {
     "auto": {},
     "gaussian": {"noise_distribution": "gaussian"},
+    "student": {"noise_distribution": "student"},
     "free": {"noise_distribution": "free"},
+    "none": {"column_transform": "none"},
+    "log": {"column_transform": "log"},
+    "yeo-johnson": {"column_transform": "yeo-johnson"},
+}
+LABELS = {  # of tables with labels: what may be done about them
+    "auto": lambda X, labels: HNMSearch(kinds=dict.fromkeys(labels, "categorical")).fit(X),
+    "codes": lambda X, labels: HNMSearch().fit(X),
+    "continuous": lambda X, labels: HNMSearch(kinds=dict.fromkeys(labels, "continuous")).fit(X),
 }
 
 
@@ -53,17 +64,24 @@ def to_levels(values, rng, count):
     return np.searchsorted(np.quantile(z, np.sort(rng.uniform(0.15, 0.85, count - 1))), z).astype(float)
 
 
+def to_labels(values, rng):
+    """Return labels of 3 to 6 kinds: the largest of random functions of the values, with Gumbel noise."""
+    utilities = 2.0 * network(values[:, np.newaxis], rng, int(rng.integers(3, 7)))
+    return np.argmax(utilities + rng.gumbel(size=utilities.shape), axis=1).astype(float)
+
+
 def draw(kind, variables, edges, rows, seed):
-    """Return a table, shape (M, N), and the true graph."""
+    """Return a table, shape (M, N), the true graph, and which columns are labels."""
     rng = np.random.default_rng([seed, variables, edges])
     hidden = 2 if kind == "confounded" else 0
     truth = np.asarray(simulate.erdos_renyi(variables + hidden, edges, int(rng.integers(2**31)))) != 0
     truth = np.array(truth[np.ix_(*[rng.permutation(len(truth))] * 2)])
-    X = np.zeros((rows, len(truth)))
+    X, acts, labels = np.zeros((rows, len(truth))), {}, []
     for j in causal_order(truth):
         noise = rng.standard_t(3, size=rows) if kind == "heavy-tailed" else rng.normal(size=rows)
         root = not truth[:, j].any()
-        X[:, j] = noise / noise.std() if root else effect(X[:, truth[:, j]], rng, noise)
+        causes = np.column_stack([acts[k] for k in np.flatnonzero(truth[:, j])]) if not root else None
+        X[:, j] = noise / noise.std() if root else effect(causes, rng, noise)
         if kind == "rounded" and rng.random() < 0.5:
             X[:, j] = on_grid(X[:, j], rng)
         elif kind == "binary-rooted" and root:
@@ -71,6 +89,11 @@ def draw(kind, variables, edges, rows, seed):
         elif kind == "mixed" and rng.random() < 0.4:
             levels = to_levels(X[:, j], rng, int(rng.choice([2, 2, 4])))
             X[:, j] = (levels - levels.mean()) / levels.std()
+        acts[j] = X[:, [j]]
+        if kind == "labelled" and rng.random() < 0.4:
+            X[:, j] = to_labels(X[:, j], rng)
+            acts[j] = 2.0 * (X[:, [j]] == np.unique(X[:, j]))
+            labels.append(j)
     X, truth = X[:, hidden:], truth[hidden:, hidden:]
     if kind == "recorded":  # what acts is not rounded, what is written down is
         X = np.column_stack([on_grid(x, rng) if rng.random() < 0.5 else x for x in X.T])
@@ -78,7 +101,9 @@ def draw(kind, variables, edges, rows, seed):
         X = np.exp(X)
     elif kind == "skewed":
         X = np.sinh(0.8 * X + rng.uniform(-0.8, 0.8, size=X.shape[1]))
-    return (X - X.mean(axis=0)) / X.std(axis=0), truth.astype(float)
+    if labels:
+        return X, truth.astype(float), labels
+    return (X - X.mean(axis=0)) / X.std(axis=0), truth.astype(float), labels
 
 
 def causal_order(truth):
@@ -98,20 +123,22 @@ KINDS = (
     "mixed",
     "heavy-tailed",
     "confounded",
+    "labelled",
 )
 
 
-def fit_one(X, truth, options):
+def fit_one(X, truth, labels, method):
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = HNMSearch(**options).fit(X)
+        model = LABELS[method](X, labels) if labels else HNMSearch(**METHODS[method]).fit(X)
     seconds = time.process_time() - start
     found = metrics.evaluate(model.adjacency_matrix_, truth)
     chosen = model.noise_distribution_
     return {name: found[name] for name in ("shd", "extra", "missing", "reversed")} | {
         "seconds": seconds,
         "chosen": chosen,
+        "transform": model.column_transform_,
     }
 
 
@@ -119,9 +146,10 @@ def line(kind, method, size, rows):
     mean = {name: np.mean([row[name] for row in rows]) for name in ("shd", "reversed", "extra", "missing")}
     error = np.std([row["shd"] for row in rows]) / np.sqrt(len(rows))
     chosen = [row["chosen"] for row in rows]
+    chosen += [row["transform"] for row in rows if "transform" in row]
     shares = ", ".join(f"{name} {chosen.count(name)}" for name in sorted(set(chosen)))
     return (
-        f"{kind:<14} {method:<9} {size:<14} SHD {mean['shd']:5.2f} +- {error:4.2f}  reversed {mean['reversed']:4.2f}  "
+        f"{kind:<14} {method:<11} {size:<14} SHD {mean['shd']:5.2f} +- {error:4.2f}  reversed {mean['reversed']:4.2f}  "
         f"extra {mean['extra']:4.2f}  missing {mean['missing']:4.2f}  "
         f"s {np.median([row['seconds'] for row in rows]):5.2f}  n={len(rows)}  {shares}"
     )
@@ -131,7 +159,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--methods", nargs="+", choices={**METHODS, **LABELS}, default=list(METHODS))
     parser.add_argument("--seeds", type=int, nargs=2, default=(1000, 1010), metavar=("FIRST", "END"))
     parser.add_argument("--variables", type=int, default=8)
     parser.add_argument("--edges", type=int, default=1, help="edges a variable")
@@ -141,13 +169,13 @@ def main():
     HNMSearch().fit(np.random.default_rng(0).normal(size=(50, 3)))  # compile before the clock runs
     size = f"N={args.variables} ER{args.edges} M={args.rows}"
     for kind in args.kinds:
-        for method in args.methods:
+        for method in LABELS if kind == "labelled" else args.methods:
             rows = []
             for seed in range(*args.seeds):
                 key = f"{kind}/{method}/{size}/{seed}"
                 if key not in kept:
-                    X, truth = draw(kind, args.variables, args.edges, args.rows, seed)
-                    kept[key] = fit_one(X, truth, METHODS[method])
+                    X, truth, labels = draw(kind, args.variables, args.edges, args.rows, seed)
+                    kept[key] = fit_one(X, truth, labels, method)
                     with replace_on_success(args.results) as temporary:
                         temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
                 rows.append(kept[key])

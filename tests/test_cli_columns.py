@@ -55,7 +55,7 @@ def test_fit_of_a_messy_table(messy, capsys, method, missing, line):
 def test_what_is_said_without_the_options(messy, capsys):
     code, _, err = run(capsys, "fit", messy, "--decimal", ",")
     assert (code, "'id'" in err) == (2, True)
-    assert "(--drop); no numbers either in 'when', 'remark'\n" in err
+    assert err.endswith("; no numbers either in 'when', 'remark'\n")
     code, _, err = run(capsys, "fit", messy, "--decimal", ",", "--drop", "id", "remark")
     assert (code, "--dates" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, *MESSY)
@@ -199,7 +199,6 @@ def test_columns_of_text_are_labels_for_a_search(tmp_path, capsys):
     code, _, err = run(capsys, "fit", data)
     assert code == 2
     assert "'town': 'ABC'".replace("ABC", "ABC"[town[0]]) in err
-    assert "--method search" in err
     code, out, err = run(capsys, "fit", data, "--method", "search", "--save", model)
     assert code == 0
     assert "columns of text are taken for variables of labels without an order ('town')" in err

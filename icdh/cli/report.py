@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from icdh.cli._experiments import target_lines, targets_file
 from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
 from icdh.cli._help import HelpFormatter
@@ -88,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _complete(table):
     """Return the rows without gaps: what is shown and checked."""
-    return LabelledTable(table.values[~np.isnan(table.values).any(axis=1)], table.columns)
+    return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
 
 
 def _usual_output(args):
