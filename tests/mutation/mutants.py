@@ -427,10 +427,10 @@ MUTANTS = {
     "search/orders.py": [
         ("pairs[:, :, 1] = combine(pairs[:, :, 1], pairs[:, :, 0])", "pairs[:, :, 0] = pairs[:, :, 1]"),
         ("_over_subsets(values[:, ::-1], np.logaddexp)[:, ::-1]", "_over_subsets(values, np.logaddexp)"),
-        ("place[own[b]] > place[node]", "place[own[b]] < place[node]"),
+        ("places[..., own] > places[..., [node]]", "places[..., own] < places[..., [node]]"),
         ("        variables ^= 1 << int(last[variables])\n", ""),
         ("sets >> b & 1 == 1", "sets >> b & 1 == 0"),
-        ("rng.random() * cumulated[-1]", "0.5 * cumulated[-1]"),
+        ("uniforms[same, node] * cumulated[-1]", "0.5 * cumulated[-1]"),
         ("cumulated[:-1]", "cumulated[1:]"),
         ("(graph.T @ (1", "(graph @ (1", "a graph has as many orders as its reverse"),
         ("near, 0] + 1, order.size - 1)", "near, 0], order.size - 1)"),
