@@ -100,7 +100,7 @@ def curve(rows):
     for row in rows:
         own = np.array([row["count"], row["probability"], row["true"]])
         place = np.minimum((own[1] / own[0] * BINS + 1e-6).astype(int), BINS - 1)
-        sums[:, place] += own
+        np.add.at(sums, (slice(None), place), own)
     count, probability, true = sums[:, sums[0] > 0]
     return probability / count, true / count, count
 
@@ -118,7 +118,7 @@ def print_scores(rows):
     print("  N  tables        method                   number  Brier   log     ECE    CPU s  posterior's Brier there")
     for variables, group in sorted({(row["variables"], group_of(row)) for row in rows}):
         own = [row for row in rows if (row["variables"], group_of(row)) == (variables, group)]
-        for method in sorted({row["method"] for row in own}, key=place):
+        for method in sorted({row["method"] for row in own}, key=rank):
             some = [row for row in own if row["method"] == method]
             same = [ours[table_of(row)] for row in some if table_of(row) in ours]
             values = "  ".join(f"{score:.4f}" for score in scores(some))
@@ -126,7 +126,7 @@ def print_scores(rows):
             print(f"{variables:3d}  {group:12s}  {method:24s} {len(some):6d}  {values}  {seconds:6.1f}  {beside}")
 
 
-def place(method):
+def rank(method):
     """Return where a method stands in a table: the posterior first, peers last."""
     learner = method.partition(",")[0]
     return [POSTERIOR, *LEARNERS.values(), learner].index(learner), method

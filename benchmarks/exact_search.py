@@ -5,7 +5,8 @@
 Tables of `icdh.simulate`, standardised, of 1000 rows and two edges a variable: for each the greedy graph, then the best
 of all graphs whose families have at most three causes among eight candidates, or are those of the greedy graph or one
 cause away from them, under the same fitted families. CPU seconds: the greedy search, the fits of the families that it
-did not ask for, the best graph of all, and 5000 graphs of the posterior.
+did not ask for, the best graph of all, and 5000 graphs of the posterior; the last column says how many independent
+draws these are worth.
 """
 
 import argparse
@@ -64,7 +65,7 @@ def measured(variables, kind, seed):
     )
     best, weight = timed(seconds, "exact", lambda: best_graph(families))
     names = model.model_.names
-    timed(
+    drawn = timed(
         seconds,
         "posterior",
         lambda: draw_posterior(families, found.graph, names, n_samples=GRAPHS, random_state=seed),
@@ -75,6 +76,7 @@ def measured(variables, kind, seed):
         "kind": kind,
         "seed": seed,
         "seconds": {step: round(own, 3) for step, own in seconds.items()},
+        "effective_samples": round(drawn.effective_samples),
         "missed_nats": round(weight + sum(found.scores(list(enumerate(found.graph)))), 6),
         "greedy_shd": metrics.shd(matrix(found.graph), truth),
         "exact_shd": metrics.shd(matrix(best), truth),
@@ -96,14 +98,15 @@ def matrix(graph):
 
 
 def print_rows(rows):
-    print("  N  tables  missed  nats, where missed      SHD greedy  exact   CPU s: " + "  ".join(STEPS))
+    print("  N  tables  missed  nats, where missed      SHD greedy  exact   CPU s: " + "  ".join(STEPS) + "  effective")
     for variables in sorted({row["variables"] for row in rows}):
         own = [row for row in rows if row["variables"] == variables]
         missed = [row["missed_nats"] for row in own if row["missed_nats"] > 1e-6]
         greedy, exact = (np.mean([row[f"{which}_shd"] for row in own]) for which in ("greedy", "exact"))
         medians = "  ".join(f"{np.median([row['seconds'][step] for row in own]):.2f}" for step in STEPS)
-        nats = summary(missed) if missed else "-"
-        print(f"{variables:3d}  {len(own):6d}  {len(missed):6d}  {nats:22s}  {greedy:10.2f}  {exact:5.2f}   {medians}")
+        effective = np.median([row["effective_samples"] for row in own])
+        counts = f"{variables:3d}  {len(own):6d}  {len(missed):6d}  {summary(missed) if missed else '-':22s}"
+        print(f"{counts}  {greedy:10.2f}  {exact:5.2f}   {medians}  {effective:9.0f}")
 
 
 if __name__ == "__main__":

@@ -136,6 +136,30 @@ def test_weights_are_scores_over_the_temperature_and_candidates_keep_the_graph(w
     assert np.isfinite(families.weights[3, -1])
 
 
+def test_candidates_are_those_worth_most_alone_or_beside_the_parents():
+    worth = {(0, (1,)): 1.0, (0, (2,)): 3.0, (0, (3,)): 2.0, (1, (0,)): 4.0, (1, (0, 3)): 9.0, (1, (2,)): 2.0}
+
+    def scores(batch):
+        return [-worth.get(family, 0.0) for family in batch]
+
+    graph, forbidden = ((), (0,), (), ()), np.eye(N, dtype=bool)
+    assert choose_candidates(scores, graph, forbidden, 2)[:2] == [[2, 3], [0, 3]]
+
+
+def test_families_without_a_required_parent_are_hopeless():
+    required = np.zeros((N, N), dtype=bool)
+    required[0, 1] = True
+    graph, forbidden = ((), (0,), (), ()), np.eye(N, dtype=bool)
+    families = weigh_families(
+        lambda batch: [0.0 for _ in batch], graph, forbidden, required=required, n_candidates=3, max_parents=2
+    )
+    weighed = np.flatnonzero(families.weights[1] > -1e6)
+    assert {families.parents(1, int(index)) for index in weighed} == {(0,), (0, 2), (0, 3)}
+    best, weight = best_graph(families)
+    assert 0 in best[1]
+    assert weight == 0.0
+
+
 @pytest.fixture
 def ensemble():
     """Two graphs of three variables: a -> b -> c with probability 3/4, a <- b with 1/4."""

@@ -57,10 +57,14 @@ class WeighedFamilies:
         own = self.candidates[node]
         return tuple(sorted(int(own[b]) for b in range(len(own)) if index >> b & 1))
 
-    def allowed(self, node: int, place: np.ndarray) -> np.ndarray:
-        """Return the sets of which every member comes before the node, given the place of every variable."""
+    def after(self, node: int, places: np.ndarray) -> np.ndarray:
+        """Return which candidates come after the node, as a set, given the places of the variables, shape (..., N)."""
         own = self.candidates[node]
-        after = sum(1 << b for b in range(len(own)) if own[b] >= 0 and place[own[b]] > place[node])
+        later = (own >= 0) & (places[..., own] > places[..., [node]])
+        return later @ (1 << np.arange(own.size))
+
+    def allowed(self, node: int, after: int) -> np.ndarray:
+        """Return the sets that have no member in a set of candidates."""
         return np.flatnonzero(np.isfinite(self.weights[node]) & (np.arange(self.weights.shape[1]) & after == 0))
 
 
@@ -95,7 +99,7 @@ def best_graph(families: WeighedFamilies) -> tuple[tuple[tuple[int, ...], ...], 
         variables ^= 1 << int(last[variables])
     parents = []
     for node in range(families.n_variables):
-        allowed = families.allowed(node, place)
+        allowed = families.allowed(node, families.after(node, place))
         parents.append(families.parents(node, int(allowed[np.argmax(families.weights[node, allowed])])))
     return tuple(parents), float(value[-1])
 
@@ -184,14 +188,17 @@ def walk(
 def draw_graphs(families: WeighedFamilies, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return a graph for every order, drawn from its posterior given the order, shape (orders, N, N) of bool."""
     graphs = np.zeros((len(orders), families.n_variables, families.n_variables), dtype=bool)
-    for graph, order in zip(graphs, orders, strict=True):
-        place = np.argsort(order)
-        for node in range(families.n_variables):
-            allowed = families.allowed(node, place)
+    places, uniforms = np.argsort(orders, axis=1), rng.random(orders.shape)
+    for node, own in enumerate(families.candidates):
+        after = families.after(node, places)
+        drawn = np.empty(len(orders), dtype=np.int64)
+        for one in np.unique(after):
+            same, allowed = after == one, families.allowed(node, one)
             weights = families.weights[node, allowed]
             cumulated = np.cumsum(np.exp(weights - weights.max()))
-            drawn = np.searchsorted(cumulated[:-1], rng.random() * cumulated[-1], side="right")
-            graph[list(families.parents(node, int(allowed[drawn]))), node] = True
+            drawn[same] = allowed[np.searchsorted(cumulated[:-1], uniforms[same, node] * cumulated[-1], side="right")]
+        for b in np.flatnonzero(own >= 0):
+            graphs[:, own[b], node] = drawn >> b & 1
     return graphs
 
 
