@@ -10,7 +10,9 @@ _SEPARATED_THOUSANDS = re.compile(
     r"[+-]?(\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d*)?|\d+(_\d+)+"
     r"|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(,\d{3}){2,}|\d{1,3}(\.\d{3}){2,})"
 )
-_ENCODE = "encode the column as numbers or leave it out (--drop); a search (--method search) takes few labels as they are"
+_ENCODE = (
+    "encode the column as numbers or leave it out (--drop); a search (--method search) takes few labels as they are"
+)
 # What a cell that is no number is likely to be, the more special first.
 _KINDS = [
     (re.compile(pattern), remedy)
