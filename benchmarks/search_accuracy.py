@@ -25,6 +25,7 @@ from icdh import ICDH, HNMSearch, metrics, simulate
 METHODS = {
     "search": lambda: HNMSearch(),
     "search-free": lambda: HNMSearch(noise_distribution="free"),
+    "search-five": lambda: HNMSearch(hidden_units=5),
     "search-gaussian": lambda: HNMSearch(noise_distribution="gaussian"),
     "icdh": lambda: ICDH(random_state=0),
     "icdh-equal": lambda: ICDH(noise="equal", random_state=0),
@@ -62,6 +63,12 @@ SUITES = {
         for setting in settings("icdh", table, [*SMALL, (5, 1), (5, 2)], source="files")
     ],
     "icdh": settings("icdh", "raw", SMALL) + settings("icdh", "standardised", SMALL),
+    "units": [
+        setting
+        for sizes, noise in ((SMALL, "softplus-shared"), (SMALL[:1], "exp"))
+        for method in ("search", "search-gaussian", "search-five")
+        for setting in settings(method, "standardised", sizes, noise=noise)
+    ],
     "variants": [
         setting
         for noise in ("homo-ev", "homo-nv", "exp", "exp-bounded", "piecewise")

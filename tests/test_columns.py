@@ -40,6 +40,8 @@ def advantage(x, y):
     )
     families = [(0, ()), (1, (0,)), (1, ()), (0, (1,))]
     scores.refine(families)
+    for graph in (families[:2], families[2:]):
+        scores.settle(graph)
     forward_root, forward, backward_root, backward = scores(families)
     return backward_root + backward - forward_root - forward
 

@@ -188,6 +188,12 @@ class Told:
     def refine(self, families):
         pass
 
+    def grow(self, families):
+        return False
+
+    def settle(self, families):
+        return False
+
 
 def random_scores(seed):
     rng = np.random.default_rng(seed)

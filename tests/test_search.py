@@ -28,6 +28,12 @@ class Table:
     def refine(self, families):
         self.scores.update({family: self.refined[family] for family in families if family in self.refined})
 
+    def grow(self, families):
+        return False
+
+    def settle(self, families):
+        return False
+
 
 def all_families(n=N):
     for node in range(n):
@@ -181,6 +187,43 @@ def test_refined_scores_count():
     assert graph[0] == (1, 2)
     graph, *_ = greedy_search(Table(scores, {(0, (1,)): -30.0}), np.eye(N, dtype=bool))
     assert graph[0] == (1,)
+
+
+class Changing(Table):
+    """Scores that another table replaces, once, when the search asks for it by one of its methods."""
+
+    def __init__(self, scores, other, method):
+        super().__init__(scores)
+        self.seen = []
+
+        def change(families):
+            self.seen.append(list(families))
+            changed, self.scores = self.scores is not other, other
+            return changed
+
+        setattr(self, method, change)
+
+
+@pytest.mark.parametrize("method", ["grow", "settle"])
+def test_the_search_goes_on_when_the_graph_it_found_changed_the_scores(method):
+    first, other = ({family: 5.0 * len(family[1]) for family in all_families()} for _ in range(2))
+    first[0, (1,)], other[2, (3,)] = -20.0, -20.0
+    scores = Changing(first, other, method)
+    graph, *_ = greedy_search(scores, np.eye(N, dtype=bool))
+    assert scores.seen[0] == list(enumerate(((1,), (), (), ())))
+    assert scores.seen[-1] == list(enumerate(graph))
+    assert graph == ((), (), (3,), ())
+
+
+def test_scores_settle_only_where_no_escape_is_left():
+    """The trap of the test above: what is settled is the graph beyond it."""
+    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
+    scores[0, (2,)] = scores[1, (2,)] = -2.0
+    scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
+    table = Changing(scores, scores, "settle")
+    table.hopes = lambda family: np.full(3, np.inf)
+    graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    assert table.seen[0] == list(enumerate(graph)) == list(enumerate(((), (), (0, 1))))
 
 
 def test_callback_sees_every_move():

@@ -82,7 +82,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         flag = "--" + name.replace("_", "-")
         group.add_argument(flag, *others, default=argparse.SUPPRESS, help=help + _note_on_defaults(name), **details)
 
-    add("hidden_units", type=int, metavar="N", help="hidden units of every variable's network")
+    add("hidden_units", type=_units, metavar="N", help="hidden units of every variable's network; auto for the search")
     add("l1", type=float, metavar="X", help="lasso penalty on the input weights")
     add("l2", type=float, metavar="X", help="ridge penalty on the weights")
     add("noise", choices=NOISE, help="what the standard deviation of the noise is")
@@ -115,6 +115,10 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("n_jobs", "how many workers share the fits, -1 for one a core", "--jobs", type=int, metavar="N")
     add("forbidden_edges", metavar="FILE", help="graph of edges that must not appear, in a format of --truth")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="draws the initial weights")
+
+
+def _units(text):
+    return text if text == "auto" else int(text)
 
 
 def _kind(text):

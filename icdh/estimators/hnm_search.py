@@ -25,6 +25,7 @@ from icdh.table import FEW_VALUES, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
+FEWEST_UNITS, MOST_UNITS = 5, 20  # of hidden_units="auto"
 NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
 TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
 
@@ -59,8 +60,9 @@ class HNMSearch(CausalGraphEstimator):
 
     Parameters
     ----------
-    hidden_units : int, default 5
-        Hidden units of every variable's network.
+    hidden_units : int or "auto", default "auto"
+        Hidden units of every variable's network; or five, doubled up to twenty for the variables whose evidence asks
+        for more given the causes found so far.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float, default 2.0
@@ -69,8 +71,8 @@ class HNMSearch(CausalGraphEstimator):
         The most causes of a variable.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, free (the
-        evidence rises by the negentropy of the residuals), or for every variable the one of the three that its
-        evidence prefers (`icdh.node_model.noise`).
+        evidence rises by the negentropy of the residuals), or Gaussian until a graph is found and then for every
+        variable the one of the three that its evidence prefers, given the causes found (`icdh.node_model.noise`).
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
@@ -127,7 +129,7 @@ class HNMSearch(CausalGraphEstimator):
         The variables, causes before effects.
     history_ : list of icdh.search.Move
         The moves from the graph of required edges, by default the empty one, to the learned one, with the nats each
-        gained. Conditions whose targets were not known are numbered from N on.
+        gained, by what units and noise were then. Conditions whose targets were not known are numbered from N on.
     evidence_ : float
         The log evidence of the graph in nats (without a constant that all graphs share), penalties included.
     noise_distribution_ : str
@@ -182,7 +184,7 @@ class HNMSearch(CausalGraphEstimator):
 
     def __init__(
         self,
-        hidden_units: int = 5,
+        hidden_units: int | str = "auto",
         prior_precision: float = 3.0,
         edge_penalty: float = 2.0,
         max_parents: int = 8,
@@ -355,7 +357,11 @@ class HNMSearch(CausalGraphEstimator):
         check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTION)
         check_choice("column_transform", self.column_transform, TRANSFORM_CHOICES)
         check_choice("search", self.search, SEARCHES)
-        for name in ("hidden_units", "max_parents", "n_restarts", "n_imputations"):
+        if isinstance(self.hidden_units, str):
+            check_choice("hidden_units, if not an integer,", self.hidden_units, ("auto",))
+        else:
+            check_number("hidden_units", self.hidden_units, low=1, integer=True)
+        for name in ("max_parents", "n_restarts", "n_imputations"):
             check_number(name, getattr(self, name), low=1, integer=True)
         check_choice("missing", self.missing, MISSING)
         check_number("min_worth", self.min_worth, low=0)
@@ -390,7 +396,7 @@ class HNMSearch(CausalGraphEstimator):
                     transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed)
                 except OutOfTime:
                     transform = "none"
-            columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1])
+            columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
             scores = self._scores(columns, rows, seed, self.n_restarts, clock)
             found = greedy_search(
                 scores, rules.forbidden, max_parents=self.max_parents, required=rules.required, callback=report
@@ -403,7 +409,8 @@ class HNMSearch(CausalGraphEstimator):
         return FamilyEvidence(
             columns.causes,
             columns.targets,
-            hidden_units=self.hidden_units,
+            hidden_units=FEWEST_UNITS if self.hidden_units == "auto" else self.hidden_units,
+            most_units=MOST_UNITS if self.hidden_units == "auto" else None,
             prior_precision=self.prior_precision,
             edge_penalty=self.edge_penalty,
             random_state=seed,
@@ -416,24 +423,26 @@ class HNMSearch(CausalGraphEstimator):
         )
 
     def _fits_as_they_are(self, values, kinds_and_labels, columns, rows, scores, graph, clock):
-        """Return the fit of every family on the columns as they are: that of the search where it saw the same."""
+        """Return weights and hidden units of every family on the columns as they are, of the search if it saw them."""
         from icdh.node_model.columns import columns_of
         from icdh.node_model.rough import FEW_ROWS
 
         unseen = [family for family in enumerate(graph) if not columns.as_they_are(family)]
-        if not unseen:
-            return [scores.fits[family] for family in enumerate(graph)]
-        kinds, n_labels = kinds_and_labels
-        as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in kinds]
-        plain = columns_of(values, as_numbers, n_labels=n_labels)
-        own = self._scores(plain, rows, scores.random_state, self.n_restarts, clock)
-        try:
-            own.refine(unseen)
-            own(unseen)
-        except OutOfTime:
-            own = own.on_few_rows(FEW_ROWS)
-            own(unseen)
-        return [(own if family in unseen else scores).fits[family] for family in enumerate(graph)]
+        own = scores
+        if unseen:
+            kinds, n_labels = kinds_and_labels
+            as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in kinds]
+            plain = columns_of(values, as_numbers, n_labels=n_labels)
+            own = self._scores(plain, rows, scores.random_state, self.n_restarts, clock)
+            try:
+                own.grow(unseen)
+                own.refine(unseen)
+                own(unseen)
+            except OutOfTime:
+                own = own.on_few_rows(FEW_ROWS)
+                own(unseen)
+        sources = [(family, own if family in unseen else scores) for family in enumerate(graph)]
+        return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
 
     def _fitted_parts(self, scores, fits, graph, order, signs, size, n_variables):
         """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""
@@ -445,8 +454,9 @@ class HNMSearch(CausalGraphEstimator):
             causes, widths = order[list(parents)], scores.widths[list(parents)]
             dag[causes, order[node]] = _worth_of_edges(scores, node, parents)
             of_inputs = np.repeat(signs[list(parents)], widths)
-            theta = in_original_signs(fits[node].theta, self.hidden_units, of_inputs, signs[node])
-            fitted = conditional_of(scores.targets[node], causes, widths, theta, self.hidden_units)
+            theta, units = fits[node]
+            theta = in_original_signs(theta, units, of_inputs, signs[node])
+            fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
             conditionals[order[node]] = fitted.at_zero(n_variables)
         return dag, conditionals
 

@@ -42,8 +42,10 @@ def choose_transform(
         values, rows = np.ascontiguousarray(values[:, part]), None if rows is None else rows[:, part]
     evidence = {}
     for transform in TRANSFORMS:
-        columns = columns_of(values, kinds, transform, seed, n_labels)
+        columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
         search = pilot(columns, rows)
         graph, _ = search.climb_once(search.least_graph(), search.forbidden)
+        search.scores.grow(list(enumerate(graph)))
+        search.scores.settle(list(enumerate(graph)))
         evidence[transform] = columns.log_jacobian - search.total(graph)
     return max(evidence, key=evidence.get)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from icdh.entropy import cells, places
 from icdh.node_model.fit import indicators
@@ -20,6 +21,7 @@ from icdh.transforms import fit_transform
 
 DRAWS = 3
 QUARTILES_OF_GAUSSIAN = 1.349
+HEAVY = 20.0  # fourth moment of a standardised column
 
 
 class Columns(NamedTuple):
@@ -50,6 +52,20 @@ class Columns(NamedTuple):
         """Return whether neither node nor parents are transformed, spread or in thresholds."""
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
+
+    def with_normal_scores(self) -> "Columns":
+        """Return the columns with causes of very heavy tails replaced by their normal scores.
+
+        As a cause any increasing function of a column is as good as the column, without a Jacobian. Of a column whose
+        tails are very heavy the units would see a few outliers and nothing else.
+        """
+        continuous = np.repeat([isinstance(target, Density) for target in self.targets], self.widths)
+        heavy = continuous & (np.mean(self.causes**4, axis=1) > HEAVY)
+        causes, exact = self.causes.copy(), self.exact.copy()
+        for row in np.flatnonzero(heavy):
+            causes[row] = _normal_scores(causes[row])
+        exact[np.repeat(np.arange(len(exact)), self.widths)[heavy]] = False
+        return self._replace(causes=causes, exact=exact)
 
 
 def columns_of(
@@ -92,6 +108,12 @@ def columns_of(
     exact = np.array([kind in plain for kind in kinds], dtype=bool)
     widths = np.array([len(rows) for rows in causes], dtype=np.int64)
     return Columns(np.vstack(causes), widths, targets, log_jacobian, exact)
+
+
+def _normal_scores(x):
+    """Return the Gaussian quantiles of the mid-ranks of a sample."""
+    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
+    return ndtri((np.cumsum(counts) - counts / 2) / x.size)[index]
 
 
 def _density(values, gridded, transform, rng):

@@ -7,19 +7,25 @@ from copy import copy
 import numpy as np
 
 from icdh._clock import Clock
+from icdh.node_model._kernels import VARIANCE_FLOOR
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.fit import node_outputs
-from icdh.node_model.noise import worth_of_noise
+from icdh.node_model.fit import node_outputs, with_twice_the_units
+from icdh.node_model.noise import free_cost, worth_of_noise
 from icdh.node_model.promise import functions_of, promises
 from icdh.node_model.targets import Density, Labels, Target
 
 Family = tuple[int, tuple[int, ...]]
 COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
 OPTIMISM = 2.0  # a parent gains hardly more than so many times what it promises
+LEAST_GAIN = 5.0  # nats that twice the hidden units must be worth
+AT_THE_FLOOR = 0.01  # share of the observations whose variance is not resolved, beyond which noise has no verdict
 
 
 class FamilyEvidence:
     """The negative log evidence of families (node, parents), plus a penalty for each edge: a score for a search.
+
+    All families of a node have as many hidden units and the same noise distribution, so that their evidences compare:
+    `grow` and `settle` choose them once a graph is known.
 
     Fits are cached. New families are fitted in parallel, each from the best fit with one parent fewer that was known
     before the call, so that results do not depend on the number of threads.
@@ -31,7 +37,9 @@ class FamilyEvidence:
     targets : sequence of Target, optional
         The variables as effects; by default continuous, without a grid.
     hidden_units : int
-        m of the node model.
+        m of the node models to start with.
+    most_units : int, optional
+        How far `grow` may double them; by default they stay.
     prior_precision : float
         The precision of its weights' prior to start from.
     random_state : int
@@ -40,6 +48,7 @@ class FamilyEvidence:
         Nats to pay for each parent.
     noise : {"auto", "gaussian", "student", "free"}
         The density of the standardised residuals: the score falls by what it is worth (`icdh.node_model.noise`).
+        "auto" is Gaussian until `settle` finds for a node that its residuals are not.
     n_restarts : int
         From how many initial weights `refine` fits a family in all.
     n_jobs : int
@@ -58,6 +67,7 @@ class FamilyEvidence:
         targets: Sequence[Target] | None = None,
         *,
         hidden_units: int,
+        most_units: int | None = None,
         prior_precision: float,
         edge_penalty: float,
         random_state: int,
@@ -73,10 +83,13 @@ class FamilyEvidence:
         self.inputs = np.split(np.arange(len(values)), np.cumsum(self.widths)[:-1])
         self.targets = [Density.exact(own) for own in values] if targets is None else targets
         self.rows = rows
-        self.options = {"hidden_units": hidden_units, "prior_precision": prior_precision}
+        self.prior_precision = prior_precision
+        self.units = [hidden_units] * len(self.targets)
+        self.most_units = most_units or hidden_units
         self.edge_penalty = edge_penalty
         self.random_state = random_state
         self.noise = noise
+        self.noises = ["gaussian" if noise == "auto" else noise] * len(self.targets)
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.clock = clock or Clock()
@@ -84,7 +97,7 @@ class FamilyEvidence:
         self._scores = {}
         self._hopes = {}
         self._functions = functions_of(values)
-        self._refined = set()
+        self._refined, self._large_enough = set(), set()
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
@@ -110,6 +123,81 @@ class FamilyEvidence:
         if not best.succeeded:
             return fits
         return [*fits, self._fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE)]
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Double the hidden units of the nodes of families, of a graph that was found, again and again while that pays.
+
+        Units are never taken back, so a search that lets them grow whenever it found a graph comes to an end.
+
+        Parameters
+        ----------
+        families : sequence
+            A node and its parents each.
+
+        Returns
+        -------
+        bool
+            Whether any node has more units now, so that its families have other scores.
+        """
+        self(families)
+        grown = False
+        while families := [family for family in families if self._may_grow(family)]:
+            self.clock.begin("families with more hidden units", len(families))
+            fits = self._map(self._fit_twice_the_units, families)
+            for family, fit in zip(families, fits, strict=True):
+                if fit.evidence < self.fits[family].evidence - LEAST_GAIN:
+                    grown = True
+                    self._take_twice_the_units(family, fit)
+                else:
+                    self._large_enough.add(family)
+        return grown
+
+    def _may_grow(self, family):
+        node, parents = family
+        few = 2 * self.units[node] <= self.most_units and not isinstance(self.targets[node], Labels)
+        return parents and few and family not in self._large_enough
+
+    def _fit_twice_the_units(self, family):
+        units, theta = self.units[family[0]], self.fits[family].theta
+        inputs = int(self.widths[list(family[1])].sum())
+        start = with_twice_the_units(theta, inputs, units, self.random_state)
+        return self._fit(family, start, hidden_units=2 * units)
+
+    def _take_twice_the_units(self, family, fit):
+        node = family[0]
+        self.units[node] *= 2
+        for known in [known for known in self.fits if known[0] == node]:
+            del self.fits[known], self._scores[known]
+            self._hopes.pop(known, None)
+            self._refined.discard(known)
+        self._keep([family], [fit])
+
+    def settle(self, families: Sequence[Family]) -> bool:
+        """Choose the noise of the nodes of families, of a graph that was found, where it is "auto" and still Gaussian.
+
+        What a wrong graph or too few units leave unexplained looks like heavy tails, so this comes last.
+        Parameters and result are like those of `grow`.
+        """
+        self(families)
+        chosen = False
+        for family in families:
+            node, noise = family[0], self._better_noise(family)
+            if noise != self.noises[node]:
+                self.noises[node], chosen = noise, True
+                for known, fit in self.fits.items():
+                    if known[0] == node:
+                        self._scores[known] = self._score(known, fit)
+                        self._refined.discard(known)  # another of its fits may be worth more now
+        return chosen
+
+    def _better_noise(self, family):
+        """Return the noise of the family's node, or the one that its residuals prefer."""
+        own = self.noises[family[0]]
+        if self.noise != "auto" or own != "gaussian" or not isinstance(self.targets[family[0]], Density):
+            return own
+        residuals, deviation = self._residuals(family, self.fits[family])
+        unresolved = np.mean(deviation**2 < 10.0 * VARIANCE_FLOOR) > AT_THE_FLOOR
+        return own if unresolved else worth_of_noise(residuals, "auto")[1]
 
     def on_few_rows(self, most: int) -> "FamilyEvidence":
         """Return the evidence on at most so many of the rows of every variable, evenly spread, in no time limit."""
@@ -148,7 +236,7 @@ class FamilyEvidence:
             return hopes
         others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
         x, target = self._data(family)
-        hidden, scores = target.scores(x, self.fits[family].theta, self.options["hidden_units"])
+        hidden, scores = target.scores(x, self.fits[family].theta, self.units[node])
         functions = self._functions[[self.inputs[i][0] for i in others]]
         if self.rows is not None:
             functions = functions[:, :, self.rows[node]]
@@ -157,18 +245,19 @@ class FamilyEvidence:
 
     def residuals(self, family: Family) -> np.ndarray:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
-        return self._residuals(family, self.fits[family])[0]
+        return self._residuals(family, self.fits[family])[0][0]
 
     def noise_of(self, family: Family) -> str:
         """Return the noise distribution of a family that was scored: "gaussian", "student", "free" or "levels"."""
         if not isinstance(self.targets[family[0]], Density):
             return "levels"
-        return worth_of_noise(self._residuals(family, self.fits[family]), self.noise)[1]
+        return self.noises[family[0]]
 
     def _residuals(self, family, fit):
+        """Return the standardised residuals, one array for each sample of the target, and the standard deviations."""
         x, target = self._data(family)
-        mean, deviation = node_outputs(fit.theta, x, self.options["hidden_units"])
-        return [(sample - mean) / deviation for sample in target.samples]
+        mean, deviation = node_outputs(fit.theta, x, self.units[family[0]])
+        return [(sample - mean) / deviation for sample in target.samples], deviation
 
     def _keep(self, families, fits):
         for family, fit in zip(families, fits, strict=True):
@@ -179,14 +268,26 @@ class FamilyEvidence:
 
     def _score(self, family, fit):
         score = fit.evidence + self.edge_penalty * len(family[1])
-        if self.noise != "gaussian" and isinstance(self.targets[family[0]], Density):
-            score -= worth_of_noise(self._residuals(family, fit), self.noise)[0]
+        noise = self.noises[family[0]]
+        if noise != "gaussian" and isinstance(self.targets[family[0]], Density):
+            residuals, _ = self._residuals(family, fit)
+            score -= worth_of_noise(residuals, noise)[0]
+            if self.noise == "auto" and noise == "free":  # as when it was chosen
+                score += free_cost(residuals[0].size)
         return score
 
     def _fit(self, family, start, *, seed=None, tol=COARSE, **options):
         self.clock.check()
+        options.setdefault("hidden_units", self.units[family[0]])
         seed = self.random_state if seed is None else seed
-        return fit_node(*self._data(family), start=start, random_state=seed, tol=tol, **options, **self.options)
+        return fit_node(
+            *self._data(family),
+            start=start,
+            random_state=seed,
+            prior_precision=self.prior_precision,
+            tol=tol,
+            **options,
+        )
 
     def _data(self, family):
         """Return the parents, one a row, and the node, at the observations that count for it."""
@@ -197,14 +298,35 @@ class FamilyEvidence:
         return np.ascontiguousarray(x[:, self.rows[node]]), target.take(self.rows[node])
 
     def _warm_start(self, node, parents):
-        """Return the weights of the best known fit with one parent fewer, the new parent's at zero."""
-        smaller = [(self.fits.get((node, parents[:k] + parents[k + 1 :])), k) for k in range(len(parents))]
-        known = [(fit, k) for fit, k in smaller if fit is not None and fit.succeeded]
-        if len(parents) < 2 or not known:
+        """Return the weights of the best known fit with one parent fewer, the new parent's at zero; or one parent more.
+
+        Fits with one parent more, of which the weights of that parent are left out, are all that is known of most
+        families of a node that has just got more units.
+        """
+        if not parents:
             return None
-        smaller, k = min(known, key=_evidence_first)
-        units, before = self.options["hidden_units"], int(self.widths[list(parents[:k])].sum())
-        return np.insert(smaller.theta, before * units, np.zeros(units * self.widths[parents[k]]))
+        units = self.units[node]
+        fewer = [((node, parents[:k] + parents[k + 1 :]), parents[k]) for k in range(len(parents))]
+        if best := self._best_known(fewer if len(parents) > 1 else []):
+            fit, new = best
+            weights = self._weights_of(new, parents, units)
+            return np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
+        others = [new for new in range(len(self.targets)) if new != node and new not in parents]
+        more = [((node, tuple(sorted((*parents, new)))), new) for new in others]
+        if best := self._best_known(more):
+            fit, new = best
+            return np.delete(fit.theta, self._weights_of(new, parents, units))
+        return None
+
+    def _weights_of(self, parent, others, units):
+        """Return the slice of the weights of a parent's inputs in a family with these other parents."""
+        before = int(self.widths[[k for k in others if k < parent]].sum())
+        return slice(before * units, (before + int(self.widths[parent])) * units)
+
+    def _best_known(self, families):
+        """Return the best known fit among families that are each named with a variable, and that variable."""
+        known = [(self.fits[family], variable) for family, variable in families if family in self.fits]
+        return min((own for own in known if own[0].succeeded), key=_evidence_first, default=None)
 
     def _map(self, function, *arguments):
         if self.n_jobs == 1:

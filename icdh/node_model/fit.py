@@ -22,6 +22,8 @@ import numpy as np
 
 from icdh.node_model._kernels import node_forward
 
+SPLIT = 0.3  # how far apart the two halves of a unit start
+
 
 def n_weights(n_parents: int, hidden_units: int) -> int:
     """Return the size of theta, m (p + 3) + 2."""
@@ -46,6 +48,21 @@ def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int |
     first_layer = (n_parents + 1) * hidden_units
     theta[:first_layer] = np.random.default_rng(random_state).normal(size=first_layer)
     return theta
+
+
+def with_twice_the_units(theta: np.ndarray, n_parents: int, hidden_units: int, random_state: int) -> np.ndarray:
+    """Return weights of twice the units that compute nearly what theta computes.
+
+    Every unit becomes two of half the output weights, moved apart: their input weights differ from its own by a random
+    step, forth and back, so that the outputs change in second order only, and what the two share can come apart.
+    """
+    b2, b3 = intercepts(n_parents, hidden_units)
+    first = theta[:b2].reshape(n_parents + 1, hidden_units)
+    step = SPLIT * np.random.default_rng(random_state).standard_normal(first.shape)
+    halves = [np.tile(theta[layer] / 2, 2) for layer in layers(n_parents, hidden_units)[1:]]
+    return np.concatenate(
+        [np.hstack([first + step, first - step]).ravel(), theta[[b2]], halves[0], theta[[b3]], halves[1]]
+    )
 
 
 def node_outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int = 5) -> tuple[np.ndarray, np.ndarray]:

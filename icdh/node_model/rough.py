@@ -26,6 +26,7 @@ class RoughEvidence:
         self.fits = ChainMap(known.fits, self.few.fits)
         every = np.full(len(known.targets), known.values.shape[1]) if known.rows is None else known.rows.sum(axis=1)
         self.random_state, self.targets, self.widths = known.random_state, known.targets, known.widths
+        self.units = known.units
         self.share = self.few.rows.sum(axis=1) / every
 
     def __call__(self, families: Sequence[Family]) -> list[float]:

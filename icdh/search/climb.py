@@ -40,6 +40,12 @@ class FamilyScores(Protocol):
     def refine(self, families: Sequence[Family]) -> None:
         """Spend more effort on these families: later calls may return lower scores for them."""
 
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Make room for what the families of a graph ask for; return whether scores changed, which ends once."""
+
+    def settle(self, families: Sequence[Family]) -> bool:
+        """Take what the families of the best graph found show for granted; return whether scores changed."""
+
 
 class Climber:
     """The moves allowed, and the climbs they make up.
@@ -74,14 +80,24 @@ class Climber:
         return math.fsum(self.scores(list(enumerate(graph))))
 
     def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
-        """Climb to a local optimum that stays one when its families are refined."""
+        """Climb to a local optimum that stays one when its families are refined, and have all the room they ask for."""
         graph, moves = self.climb_once(graph, self.forbidden, report)
         while True:
             self.scores.refine(families_with_fewer_parents(graph))
             graph, further = self.climb_once(graph, self.forbidden, report)
             moves += further
-            if not further:
+            if not further and not self._changed(self.scores.grow, graph):
                 return graph, moves
+
+    def settle(self, graph: Graph) -> bool:
+        """Let the scores settle on a graph; return whether that changed them."""
+        return self._changed(self.scores.settle, graph)
+
+    def _changed(self, adapt, graph):
+        changed = adapt(list(enumerate(graph)))
+        if changed:
+            self._scored.clear()  # what was scored once need not be worth it again
+        return changed
 
     def climb_once(
         self, graph: Graph, forbidden: np.ndarray, report: Callable[[Move, Graph], None] | None = None

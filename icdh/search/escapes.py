@@ -2,7 +2,8 @@
 
 The search climbs from the graph of the required edges, by default the empty one. It then tries to leave the local
 optimum: each node in turn loses all parents that are not required, the climb goes on while it gets no other, then
-freely, and the outcome stays if it is better.
+freely, and the outcome stays if it is better. Where there is no escape the scores settle on the graph, and the search
+goes on if that changed them.
 """
 
 from collections.abc import Callable
@@ -69,7 +70,7 @@ def greedy_search(
     search = _Search(Climber(scores, forbidden, max_parents, required), callback or (lambda move: None))
     try:
         search.climb(search.climber.least_graph())
-        while search.escape_from_every_node():
+        while search.escape_from_every_node() or search.settle():
             pass
     except KeyboardInterrupt:
         if not search.moves:
@@ -91,6 +92,13 @@ class _Search:
     def climb(self, graph):
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
+
+    def settle(self):
+        """Let the scores settle on the graph, and climb on; return whether they changed."""
+        changed = self.climber.settle(self.graph)
+        if changed:
+            self.climb(self.graph)
+        return changed
 
     def _keep(self, move, graph):
         self.graph = graph

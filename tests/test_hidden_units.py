@@ -1,0 +1,227 @@
+"""Hidden units and noise of a node, chosen by evidence once its causes are known; the same for all its families."""
+
+import numpy as np
+import pytest
+
+from icdh import HNMSearch, bootstrap, load, posterior
+from icdh.node_model import families as families_module
+from icdh.node_model import fit as fit_module
+from icdh.node_model.columns import columns_of
+from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.fit import cold_start, n_weights, node_outputs, with_twice_the_units
+from icdh.node_model.noise import worth_of_noise
+
+
+def standardised(*columns):
+    values = np.array(columns)
+    return (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
+
+
+def bent(n=400, noise=0.03, seed=0):
+    """x0 is a wave of x1, which two units cannot follow; x2 is a smooth function of x3."""
+    rng = np.random.default_rng(seed)
+    x1, x3 = rng.uniform(-3, 3, size=(2, n))
+    return standardised(np.sin(2 * x1) + noise * rng.normal(size=n), x1, np.tanh(x3) + rng.normal(size=n), x3)
+
+
+GRAPH = [(0, (1,)), (1, ()), (2, (3,)), (3, ())]
+
+
+def evidence(values, **options):
+    settings = {"hidden_units": 2, "prior_precision": 3.0, "edge_penalty": 1.0, "random_state": 0, "noise": "gaussian"}
+    return FamilyEvidence(values, **{**settings, "n_restarts": 2, "n_jobs": 1, "most_units": 8, **options})
+
+
+def any_weights(n_parents, units, seed=1):
+    theta = cold_start(n_parents, units, seed)
+    return theta + 0.5 * np.random.default_rng(seed).normal(size=theta.size)
+
+
+@pytest.mark.parametrize("n_parents", [1, 3])
+def test_twice_the_units_compute_nearly_the_same(monkeypatch, n_parents):
+    x = np.random.default_rng(2).normal(size=(n_parents, 50))
+    theta, errors = any_weights(n_parents, 4), []
+    expected = np.array(node_outputs(theta, x, 4))
+    for step in (0.0, 1e-3, 2e-3):
+        monkeypatch.setattr(fit_module, "SPLIT", step)
+        twice = with_twice_the_units(theta, n_parents, 4, 0)
+        assert twice.size == n_weights(n_parents, 8)
+        errors.append(np.abs(np.array(node_outputs(twice, x, 8)) - expected).max())
+    assert errors[0] < 1e-12
+    assert 1e-9 < errors[1] < 1e-4
+    assert errors[2] == pytest.approx(4 * errors[1], rel=0.05)  # of second order
+
+
+def test_units_grow_where_the_evidence_asks_for_them_and_nowhere_else():
+    scores = evidence(bent())
+    before = scores(GRAPH)
+    assert scores.grow(GRAPH)
+    after = scores(GRAPH)
+    assert scores.units == [8, 2, 2, 2]
+    assert after[0] < before[0] - 50
+    assert after[1:] == before[1:]
+    assert scores.fits[0, (1,)].theta.size == n_weights(1, 8)
+
+
+def test_what_was_enough_is_not_tried_again(monkeypatch):
+    scores, seen = evidence(bent()), []
+    scores.grow(GRAPH)
+    honest = families_module.fit_node
+    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["hidden_units"]) or honest(*a, **k))
+    assert not scores.grow(GRAPH)
+    assert seen == []
+    scores([(0, (1, 2)), (0, (2,)), (2, (1,))])
+    assert seen == [8, 8, 2]
+
+
+def test_units_stay_where_no_more_are_allowed():
+    for most in (None, 2, 3):
+        scores = evidence(bent(), most_units=most)
+        assert not scores.grow(GRAPH)
+        assert scores.units == [2] * 4
+
+
+def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
+    """With one parent more, at its outputs; with one fewer, at the same weights without that parent's."""
+    values = bent()
+    scores, starts = evidence(values), {}
+    family = (0, (1, 3))
+    assert scores.grow([family])
+    units, theta = scores.units[0], scores.fits[family].theta
+    honest = families_module.fit_node
+
+    def recorded(x, y, *, start, **options):
+        starts[x.tobytes()] = start
+        return honest(x, y, start=start, **options)
+
+    monkeypatch.setattr(families_module, "fit_node", recorded)
+    scores([(0, (1, 2, 3)), (0, (1,)), (0, (3,))])
+    more = starts[values[[1, 2, 3]].tobytes()]
+    for ours, known in zip(
+        node_outputs(more, values[[1, 2, 3]], units), node_outputs(theta, values[[1, 3]], units), strict=True
+    ):
+        np.testing.assert_allclose(ours, known, rtol=1e-12, atol=1e-14)
+    for parent, weights in ((1, slice(units, 2 * units)), (3, slice(units))):
+        np.testing.assert_array_equal(starts[values[[parent]].tobytes()], np.delete(theta, weights))
+
+
+def test_neither_threads_nor_the_order_of_families_change_what_grows():
+    one, two = evidence(bent()), evidence(bent(), n_jobs=2)
+    assert one.grow(GRAPH) == two.grow(GRAPH[::-1])
+    assert one.units == two.units
+    assert one(GRAPH) == two(GRAPH)
+
+
+def heavy_tails(n=600):
+    rng = np.random.default_rng(5)
+    x1 = rng.normal(size=n)
+    return standardised(np.sin(x1) + 0.4 * rng.standard_t(3, size=n), x1, rng.normal(size=n))
+
+
+def test_noise_is_gaussian_until_the_residuals_of_a_node_show_that_it_is_not():
+    scores = evidence(heavy_tails(), noise="auto", most_units=None)
+    families = [(0, (1,)), (0, ()), (0, (1, 2)), (1, ()), (2, ())]
+    plain = dict(zip(families, scores(families), strict=True))
+    assert {scores.noise_of(family) for family in families} == {"gaussian"}
+    graph = [(0, (1,)), (1, ()), (2, ())]
+    assert scores.settle(graph)
+    assert scores.noises == ["student", "gaussian", "gaussian"]
+    for family in families:
+        worth = worth_of_noise([scores.residuals(family)], scores.noise_of(family))[0]
+        assert scores([family])[0] == pytest.approx(plain[family] - worth, abs=1e-9)
+    assert not scores.settle(graph)
+    assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "student", "free"])
+def test_a_noise_that_was_chosen_stays(noise):
+    scores = evidence(heavy_tails(), noise=noise)
+    graph = [(0, (1,)), (1, ()), (2, ())]
+    scores(graph)
+    assert not scores.settle(graph)
+    assert scores.noises == [noise] * 3
+
+
+def test_noise_below_the_resolution_of_variances_has_no_verdict():
+    """Student's t, on deviations of which many are not resolved."""
+    rng = np.random.default_rng(6)
+    x1 = rng.normal(size=500)
+    values = standardised(np.sin(x1) + 1e-3 * rng.standard_t(2, size=500), x1)
+    scores = evidence(values, noise="auto")
+    scores([(0, (1,))])
+    assert worth_of_noise([scores.residuals((0, (1,)))], "auto")[1] != "gaussian"
+    assert not scores.settle([(0, (1,))])
+
+
+def test_heavy_tailed_columns_are_normal_scores_as_causes_alone():
+    rng = np.random.default_rng(7)
+    values = standardised(rng.standard_cauchy(500), rng.normal(size=500))
+    columns = columns_of(values, ["continuous"] * 2).with_normal_scores()
+    order = np.argsort(values[0])
+    assert (np.diff(columns.causes[0][order]) > 0).all()
+    assert columns.causes[0].std() == pytest.approx(1.0, abs=0.02)
+    np.testing.assert_array_equal(columns.causes[1], values[1])
+    np.testing.assert_array_equal(columns.targets[0].centre, values[0])
+    assert columns.exact.tolist() == [False, True]
+
+
+def test_rows_of_equal_values_have_equal_scores():
+    x = np.array([0.0] * 98 + [30.0, 40.0])
+    causes = columns_of(standardised(x, np.arange(100.0)), ["continuous"] * 2).with_normal_scores().causes[0]
+    assert np.unique(causes).size == 3
+    assert np.unique(causes[:98]).size == 1
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """x0 has ridges in two directions of x1 and x2, more than five units can follow."""
+    x1, x2 = np.random.default_rng(8).uniform(-3, 3, size=(2, 300))
+    noise = np.random.default_rng(9).normal(size=(2, 300))
+    ridges = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + x1 + x2
+    values = standardised(ridges + 0.03 * noise[0], x1, x2, noise[1])
+    forbidden = np.zeros((4, 4), dtype=bool)
+    forbidden[0] = True
+    model = HNMSearch(column_transform="none", forbidden_edges=forbidden, n_restarts=1)
+    return values.T, model.fit(values.T)
+
+
+def units_of(model):
+    return [part.hidden_units for part in model.model_.conditionals]
+
+
+def test_models_keep_the_units_of_every_variable(fitted, tmp_path):
+    X, model = fitted
+    assert model.adjacency_matrix_[1, 0] > 0
+    assert units_of(model)[0] > 5
+    assert units_of(model)[3] == 5
+    model.save(tmp_path / "model.icdh")
+    again = load(tmp_path / "model.icdh")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    mean = model.predict(X)[:, 0]
+    assert np.mean((X[:, 0] - mean) ** 2) < 0.05
+
+
+def test_the_order_and_the_signs_of_columns_do_not_change_units(fitted):
+    X, model = fitted
+    order, signs = [2, 0, 3, 1], np.array([1.0, -1.0, -1.0, 1.0])
+    forbidden = model.forbidden_edges[np.ix_(order, order)]
+    other = HNMSearch(**{**model.get_params(), "forbidden_edges": forbidden}).fit(X[:, order] * signs)
+    assert units_of(other) == [units_of(model)[k] for k in order]
+    np.testing.assert_allclose(other.adjacency_matrix_, model.adjacency_matrix_[np.ix_(order, order)], rtol=1e-6)
+
+
+def test_exact_search_posterior_and_resamples_cope_with_those_units(fitted):
+    X, model = fitted
+    exact = HNMSearch(**{**model.get_params(), "search": "exact"}).fit(X)
+    assert exact.evidence_ >= model.evidence_ - 1e-6
+    assert units_of(exact) == units_of(model)
+    assert (posterior(model, n_samples=100).edge_probability[[1, 2], 0] > 0.9).all()
+    resampled = bootstrap(model, X, n_resamples=2, random_state=0)
+    assert (resampled.edge_probability[[1, 2], 0] == 1.0).all()
+
+
+def test_a_number_of_units_is_that_of_all_variables():
+    model = HNMSearch(hidden_units=3, n_restarts=1, column_transform="none").fit(bent(n=200).T)
+    assert {part.hidden_units for part in model.model_.conditionals} == {3}
+    with pytest.raises(ValueError, match="hidden_units, if not an integer, must be one of 'auto'; got 'many'"):
+        HNMSearch(hidden_units="many").fit(bent(n=50).T)
