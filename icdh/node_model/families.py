@@ -15,7 +15,7 @@ from icdh.node_model.targets import Density, Labels, Target
 
 Family = tuple[int, tuple[int, ...]]
 COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
-OPTIMISM = 2.0  # a change gains hardly more than so many times what it promises
+OPTIMISM = 1.5  # a change gains hardly more than so many times what it promises
 LEAST_COST = 0.25  # and a parent's loss costs hardly less than this share of what the second order says
 
 

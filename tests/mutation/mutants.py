@@ -358,7 +358,7 @@ MUTANTS = {
         ("for row in self.inputs[parent]", "for row in self.inputs[parent][:1]"),
         ("smaller, k = min(known", "smaller, k = max(known"),
         ("            self._keep([family] * len(fits), fits)\n", ""),
-        ("OPTIMISM = 2.0", "OPTIMISM = 0.0"),
+        ("OPTIMISM = 1.5", "OPTIMISM = 0.0"),
         ("functions = functions[:, :, self.rows[node]]", "functions = functions[:, :, : x.shape[1]]"),
         ("score < self._scores[family]", "score > self._scores[family]"),
         ("fit.evidence + self.edge_penalty", "fit.evidence - self.edge_penalty"),
@@ -399,7 +399,7 @@ MUTANTS = {
     ],
     "search/climb.py": [
         ("best = hopes.argmax()", "best = hopes.argmin()"),
-        ("            self.scores.refine(families_with_fewer_parents(graph))\n", ""),
+        ("            self.scores.refine(self._contenders(graph))\n", ""),
         ("gain = before - after", "gain = before + after"),
         ("            moves += further\n", ""),
         ("certain = _of_moves(scored, np.logical_and)", "certain = _of_moves(scored, np.logical_or)"),
