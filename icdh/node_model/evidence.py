@@ -94,6 +94,8 @@ def fit_node(
     start : ndarray, optional
         Weights to start from. The default is a cold start: a random first layer, then the mean
         fitted under constant variance, then both together.
+    precision : ndarray, optional
+        The precisions of the layers' prior to start from; by default ``prior_precision``.
     max_steps : int
         The most steps of each fit.
     tol : float
@@ -162,7 +164,7 @@ def odds_without_parents(
         Nats. Where the fit has no Fisher matrix: nothing is known, and parents cost nothing.
     """
     p, m = len(x), hidden_units
-    parts = layers(p, m)[: target.n_layers]
+    parts = target.layers(p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
     penalty = _penalties(parts, fit.precision, theta.size)
     _, log_determinant, *_ = target.minimise(x, theta, penalty, m, theta.size, 0, 1.0, factor)

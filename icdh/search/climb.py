@@ -105,7 +105,9 @@ class Climber:
             if i in parents
         ]
         scores = self.scores([family for pair in fewer for family in pair])
-        close = [new for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True) if after < old + CLOSE]
+        close = [
+            new for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True) if after < old + CLOSE
+        ]
         return sorted({*own, *close})
 
     def _best_move(self, graph, forbidden):
