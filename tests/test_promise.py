@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
-from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.evidence import fit_node, odds_without_parents
+from icdh.node_model.families import OPTIMISM, FamilyEvidence
 from icdh.node_model.levels import LevelsSystem, thresholds
 from icdh.node_model.promise import functions_of, promises
 from icdh.node_model.targets import Density
@@ -59,7 +61,7 @@ def test_a_promise_is_about_what_a_fit_gains(effect):
     values = standardised(y, x, rng.normal(size=N))
     scores = family_evidence(values)
     empty, full = scores([(0, ()), (0, (1,))])
-    promised = (scores.hopes((0, ()))[1] + 2.0) / 2.0
+    promised = (scores.hopes((0, ()))[1] + 2.0) / OPTIMISM
     assert 0.5 * (empty - full + 2.0) < promised < 2.0 * (empty - full + 2.0)
 
 
@@ -165,6 +167,35 @@ def derivative_by_mean(x, levels, cuts, theta):
         one_row(x, level, cuts, theta - step, r) - one_row(x, level, cuts, theta + step, r)
         for r, level in enumerate(levels)
     ]
+
+
+def test_odds_without_a_parent_are_those_of_savage_and_dickey():
+    """The covariance of a parent's weights is a block of the inverse Fisher matrix, their prior one of precision a."""
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(2, 200))
+    target = Density.exact(np.tanh(x[0]) + 0.1 * x[1] + 0.5 * rng.normal(size=200))
+    fit = fit_node(x, target, hidden_units=3)
+    saving, cost = odds_without_parents(x, target, fit, 3)
+    size = fit.theta.size
+    penalty, factor = np.full(size, 1e-8), np.zeros((size, size))
+    for layer, precision in zip(target.layers(2, 3), fit.precision, strict=True):
+        penalty[layer] = precision
+    target.minimise(x, fit.theta.copy(), penalty, 3, size, 0, 1.0, factor)
+    covariance = np.linalg.inv(np.triu(factor).T @ np.triu(factor))
+    for k in range(2):
+        own = slice(3 * k, 3 * k + 3)
+        prior = multivariate_normal(np.zeros(3), np.eye(3) / fit.precision[0]).logpdf(np.zeros(3))
+        posterior = multivariate_normal(fit.theta[own], covariance[own, own]).logpdf(np.zeros(3))
+        assert saving[k] - cost[k] == pytest.approx(posterior - prior, rel=1e-6)
+    assert cost[0] > 3.0 * cost[1] > 0.0
+
+
+def test_a_parent_that_is_worth_nothing_hopes_to_go_and_one_that_matters_does_not():
+    rng = np.random.default_rng(11)
+    x, z, e = rng.normal(size=(3, N))
+    scores = family_evidence(standardised(3.0 * np.tanh(x) + 0.1 * e, x, z))
+    hopes = scores.hopes((0, (1, 2)))
+    assert hopes[1] < 0.0 < hopes[2]
 
 
 class Told:

@@ -8,7 +8,7 @@ import numpy as np
 
 from icdh._clock import Clock
 from icdh.node_model._kernels import VARIANCE_FLOOR
-from icdh.node_model.evidence import fit_node
+from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.fit import node_outputs, with_twice_the_units
 from icdh.node_model.noise import free_cost, worth_of_noise
 from icdh.node_model.promise import functions_of, promises
@@ -16,7 +16,8 @@ from icdh.node_model.targets import Density, Labels, Target
 
 Family = tuple[int, tuple[int, ...]]
 COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
-OPTIMISM = 2.0  # a parent gains hardly more than so many times what it promises
+OPTIMISM = 1.5  # a change gains hardly more than so many times what it promises
+LEAST_COST = 0.25  # and a parent's loss costs hardly less than this share of what the second order says
 LEAST_GAIN = 5.0  # nats that twice the hidden units must be worth
 AT_THE_FLOOR = 0.01  # share of the observations whose variance is not resolved, beyond which noise has no verdict
 
@@ -221,7 +222,8 @@ class FamilyEvidence:
         -------
         ndarray, shape (N,)
             Nats: for a variable that is no parent, if it were one; for a parent, if it were none. Not bounds that
-            cannot fail, but `OPTIMISM` times what a score test promises; infinite where labels are cause or effect.
+            cannot fail, but well above what a score test, or the second order at the fit, promises; infinite where
+            labels are cause or effect.
         """
         if family not in self._hopes:
             self([family])
@@ -235,12 +237,15 @@ class FamilyEvidence:
         if isinstance(self.targets[node], Labels):
             return hopes
         others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
-        x, target = self._data(family)
-        hidden, scores = target.scores(x, self.fits[family].theta, self.units[node])
+        (x, target), fit, units = self._data(family), self.fits[family], self.units[node]
+        hidden, scores = target.scores(x, fit.theta, units)
         functions = self._functions[[self.inputs[i][0] for i in others]]
         if self.rows is not None:
             functions = functions[:, :, self.rows[node]]
         hopes[others] = OPTIMISM * promises(functions, x, hidden, scores) - self.edge_penalty
+        if parents and len(x) == len(parents):
+            saving, cost = odds_without_parents(x, target, fit, units)
+            hopes[list(parents)] = OPTIMISM * (saving + self.edge_penalty) - LEAST_COST * cost
         return hopes
 
     def residuals(self, family: Family) -> np.ndarray:

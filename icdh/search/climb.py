@@ -19,13 +19,13 @@ from icdh.search.moves import (
     Graph,
     Move,
     changed_families,
-    families_with_fewer_parents,
     legal_moves,
     toggled,
 )
 
 MIN_GAIN = 1e-6
 BATCH = 4  # moves scored at once
+CLOSE = 30.0  # nats: what scores of further effort may make up for
 
 
 class FamilyScores(Protocol):
@@ -83,7 +83,7 @@ class Climber:
         """Climb to a local optimum that stays one when its families are refined, and have all the room they ask for."""
         graph, moves = self.climb_once(graph, self.forbidden, report)
         while True:
-            self.scores.refine(families_with_fewer_parents(graph))
+            self.scores.refine(self._contenders(graph))
             graph, further = self.climb_once(graph, self.forbidden, report)
             moves += further
             if not further and not self._changed(self.scores.grow, graph):
@@ -110,6 +110,21 @@ class Climber:
             if report is not None:
                 report(move, graph)
         return graph, moves
+
+    def _contenders(self, graph):
+        """Return the families of a graph, and those with a parent fewer that were scored nearly as well."""
+        own = list(enumerate(graph))
+        fewer = [
+            ((node, parents), (node, toggled(parents, i)))
+            for node, parents in own
+            for i in self._scored.get((node, parents), ())
+            if i in parents
+        ]
+        scores = self.scores([family for pair in fewer for family in pair])
+        close = [
+            new for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True) if after < old + CLOSE
+        ]
+        return sorted({*own, *close})
 
     def _best_move(self, graph, forbidden):
         gains, scored = self._gains(graph)

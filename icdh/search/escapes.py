@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._clock import OutOfTime
-from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
+from icdh.search.climb import CLOSE, MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
 
@@ -70,8 +70,9 @@ def greedy_search(
     search = _Search(Climber(scores, forbidden, max_parents, required), callback or (lambda move: None))
     try:
         search.climb(search.climber.least_graph())
-        while search.escape_from_every_node() or search.settle():
-            pass
+        search.escape_from_every_node()
+        while search.settle():
+            search.escape_from_every_node()
     except KeyboardInterrupt:
         if not search.moves:
             raise
@@ -109,27 +110,39 @@ class _Search:
         self.callback(move._replace(kept=False))
 
     def escape_from_every_node(self):
-        """Detach each node that has more parents than required; return whether any escape led to a better graph."""
-        improved, least = False, self.climber.least_graph()
-        for node in range(len(self.graph)):
-            if self.graph[node] != least[node]:
-                graph, detour = self._escape(node)
-                if self.climber.total(graph) < self.climber.total(self.graph) - MIN_GAIN:
-                    self.graph, improved = graph, True
-                    self.moves += detour
-                    for move in detour:
-                        self.callback(move)
-        return improved
+        """Detach one node after the other, round and round, until no escape from any leads to a better graph."""
+        node, failed = 0, 0
+        while failed < len(self.graph):
+            failed = 0 if self._escape(node) else failed + 1
+            node = (node + 1) % len(self.graph)
 
     def _escape(self, node):
-        """Take all parents that are not required from a node, climb while it gets no other, then climb freely."""
+        """Detach a node from all parents that are not required; return whether that leads to a better graph."""
+        least = self.climber.least_graph()[node]
+        if self.graph[node] == least:
+            return False
+        graph, detour = self._detour(node, least)
+        if not self.climber.total(graph) < self.climber.total(self.graph) - MIN_GAIN:
+            return False
+        self.graph = graph
+        self.moves += detour
+        for move in detour:
+            self.callback(move)
+        return True
+
+    def _detour(self, node, least):
+        """Climb while the detached node gets no parent, then freely; refine what comes close to the graph at hand."""
         climber = self.climber
-        least = climber.least_graph()[node]
-        detached = tuple(least if j == node else parents for j, parents in enumerate(self.graph))
         before, after = climber.scores([(node, self.graph[node]), (node, least)])
         moves = [Move("detach", node, node, before - after)]
         source = climber.forbidden.copy()
         source[:, node] = True
-        detached, first = climber.climb_once(detached, source, self._try)
-        detached, second = climber.climb(detached, self._try)
-        return detached, moves + first + second
+        graph = tuple(least if j == node else parents for j, parents in enumerate(self.graph))
+        graph, first = climber.climb_once(graph, source, self._try)
+        if not first:  # nothing wants the node for a parent: all would come back as it was
+            return self.graph, []
+        graph, second = climber.climb_once(graph, climber.forbidden, self._try)
+        third = []
+        if climber.total(graph) < climber.total(self.graph) + CLOSE:
+            graph, third = climber.climb(graph, self._try)
+        return graph, moves + first + second + third

@@ -84,12 +84,6 @@ def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[F
     return changed if kind != "reverse" else [*changed, (cause, toggled(graph[cause], effect))]
 
 
-def families_with_fewer_parents(graph: Graph) -> list[Family]:
-    """Return the families of the graph and those with one parent taken away."""
-    fewer = [(node, toggled(parents, k)) for node, parents in enumerate(graph) for k in parents]
-    return sorted(set(enumerate(graph)) | set(fewer))
-
-
 def toggled(parents: tuple[int, ...], variable: int) -> tuple[int, ...]:
     """Return parents with a variable more, or without it if it was one of them."""
     return tuple(sorted({*parents} ^ {variable}))
