@@ -1,12 +1,14 @@
 """Accuracy of causal_direction on pairs whose direction is known, beside HECI and published figures.
 
     python benchmarks/cause_effect_pairs.py results.json [--tuebingen FOLDER] [--bivariate FOLDER] [--unidentifiable]
-        [--seeds 10] [--heci] [--plot accuracy.svg]
+        [--multiplicative] [--seeds 10] [--heci] [--plot accuracy.svg]
 
 ``--tuebingen`` names the folder of the files pair0001.txt ...; both subsets of 99 pairs are run. ``--bivariate`` names
 a folder of files ``AN.npz`` ... with arrays ``first``, ``second`` (pairs, rows) and ``first_causes_second`` (pairs,).
 ``--unidentifiable`` draws 200 pairs without an identifiable direction (half independent, half linear Gaussian) and
-prints how often the confidence exceeds a level. Sides are swapped at random. Every run is kept in the JSON file and
+prints how often the confidence exceeds a level. ``--multiplicative`` draws 100 pairs y = f(x) e, e Gaussian or uniform.
+Accuracies are also given for the pairs of which neither, one or both variables are tied (more than a twentieth of the
+values repeat), and by confidence. Sides are swapped at random. Every run is kept in the JSON file and
 not repeated. ``--heci`` needs the package bicausal. Weighted accuracy and area under the accuracy over the decision
 rate (AUDRC, pairs in the order of falling confidence) are means over seeds, with their standard deviation.
 """
@@ -15,6 +17,7 @@ import argparse
 import json
 import time
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,9 +25,11 @@ import numpy as np
 
 from icdh import causal_direction
 from icdh.datasets import fetch_tuebingen
+from icdh.table import Table
 
 SUBSETS = ("loci-99", "cdt-99")
 CONFIDENCES = (1, 2, 3, 4, 5, 6)
+BINS = (1.0, 2.0, 4.0, 8.0)
 PUBLISHED = {
     "loci-99": "GRCI .816/.727, ROCHE .773/.749, QCCD .771/.844, CAREFL .73, HEC .705/.784, LOCI-H .628/.538, "
     "LOCI-M .564/.660, ICDH .58",
@@ -67,6 +72,19 @@ def unidentifiable(seed, count=200, rows=1000):
             correlation = rng.uniform(-0.95, 0.95)
             pairs.append(tuple(rng.multivariate_normal(np.zeros(2), [[1, correlation], [correlation, 1]], rows).T))
     return Pairs(pairs, np.ones(count), None)
+
+
+def multiplicative(seed, count=100, rows=1000):
+    """Return pairs of an effect that is a positive function of its cause times noise, sides swapped at random."""
+    rng = np.random.default_rng([seed, 1])
+    pairs, truth = [], rng.random(count) < 0.5
+    for forward in truth:
+        x = rng.normal(size=rows) if rng.random() < 0.5 else rng.uniform(-2, 2, size=rows)
+        hidden = np.tanh(np.outer(x, rng.normal(scale=1.5, size=6)) + rng.normal(size=6))
+        noise = rng.normal(size=rows) if rng.random() < 0.5 else rng.random(rows)
+        y = np.exp(0.5 * hidden @ rng.normal(size=6)) * noise
+        pairs.append((x, y) if forward else (y, x))
+    return Pairs(pairs, np.ones(count), truth)
 
 
 def heci():
@@ -126,6 +144,27 @@ def summary(data, found):
     }
 
 
+def shares_right(data, found, groups):
+    """Return in words how many pairs of each group are right, given masks of groups by their names."""
+    score = np.array(found["score"])
+    right = np.where(score == 0, 0.5, (score > 0) == data.first_causes_second)
+    parts = [f"{name} {np.mean(right[own]):.2f} (n={own.sum()})" for name, own in groups.items() if own.any()]
+    return "  ".join(parts)
+
+
+def by_ties(data):
+    """Return the pairs of which no variable, one or both are tied."""
+    tied = np.array([[kind != "continuous" for kind in Table.of(np.column_stack(pair)).kinds] for pair in data.pairs])
+    return {name: tied.sum(axis=1) == count for count, name in enumerate(("no ties", "one tied", "both tied"))}
+
+
+def by_confidence(found):
+    """Return the pairs in bins of confidence."""
+    confidence = np.array(found["confidence"])
+    edges = [0.0, *BINS, np.inf]
+    return {f"{low:g} to {high:g}": (confidence > low) & (confidence <= high) for low, high in pairwise(edges)}
+
+
 def line(name, method, summaries, results):
     figures = []
     for key in ("weighted accuracy", "weighted AUDRC", "accuracy", "AUDRC"):
@@ -165,6 +204,7 @@ def main():
     parser.add_argument("results", type=Path)
     parser.add_argument("--tuebingen", type=Path, metavar="FOLDER")
     parser.add_argument("--bivariate", type=Path, metavar="FOLDER")
+    parser.add_argument("--multiplicative", action="store_true")
     parser.add_argument("--unidentifiable", action="store_true")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--heci", action="store_true")
@@ -178,6 +218,8 @@ def main():
     if args.bivariate:
         for path in sorted(args.bivariate.glob("*.npz")):
             readers[path.stem] = lambda seed, path=path: read_bivariate(path, seed)
+    if args.multiplicative:
+        readers["multiplicative"] = multiplicative
     if args.unidentifiable:
         readers["unidentifiable"] = unidentifiable
     methods = {"causal_direction": ours} | ({"HECI": heci()} if args.heci else {})
@@ -200,6 +242,11 @@ def main():
             if summaries:
                 curves[name, method_name] = summaries[0]
                 print(line(name, method_name, summaries, results), flush=True)
+                first = read(0)
+                print("  by ties (seed 0):", shares_right(first, results[0], by_ties(first)))
+                print(
+                    "  by confidence (seed 0):", shares_right(first, results[0], by_confidence(results[0])), flush=True
+                )
             elif method is ours:
                 print(confidences_line(results), flush=True)
     if args.plot:

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import naive
@@ -375,3 +376,28 @@ def test_a_point_mass_leaves_little_confidence():
     assert result.confidence <= 1.0
     with pytest.warns(DataWarning, match="'y' has a point mass"):
         assert causal_direction(x, censored, n_bags=2, abstain_below=1.5).direction == "undecided"
+
+
+@pytest.mark.parametrize("side", ["cause", "effect", "both"])
+def test_ever_coarser_rounding_fades_and_never_turns_an_arrow_with_confidence(side):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=500)
+    y = np.tanh(1.5 * x) + 0.5 * x**2 + (0.2 + 0.3 * np.abs(x)) * rng.normal(size=500)
+    exact = causal_direction(x, y, n_bags=2)
+    assert exact.direction == "x->y"
+    assert exact.confidence > 2.0
+    for levels in (40, 12, 5, 3, 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            rounded = causal_direction(
+                to_grid(x, levels) if side != "effect" else x, to_grid(y, levels) if side != "cause" else y, n_bags=2
+            )
+        if levels >= 10:
+            assert rounded.direction == "x->y"
+        else:
+            assert rounded.confidence <= 1.0
+
+
+def to_grid(x, levels):
+    low, high = np.quantile(x, (0.01, 0.99))
+    return np.clip(np.round((x - low) / (high - low) * (levels - 1)), 0, levels - 1)
