@@ -22,6 +22,7 @@ from harness import Results
 
 from icdh import ICDH, HNMSearch, Interventions
 from icdh.datasets import load_sachs
+from icdh.files import LabelledTable
 from icdh.metrics import edge_differences, shd
 
 RESULTS = Path(__file__).parent / "results" / "sachs.json"
@@ -48,13 +49,13 @@ def fitted(setting, method, rows):
     sachs = load_sachs(experiments=True, log=log)
     conditions = np.array(sachs.interventions.conditions)
     kept = conditions == conditions[0] if setting == SETTINGS[0] else first_of_each(conditions, rows)
-    known = Interventions(conditions[kept], sachs.interventions.targets)
+    known = Interventions(conditions[kept].tolist(), sachs.interventions.targets)
     interventions = {
         SETTINGS[2]: known,
         SETTINGS[3]: Interventions(known.conditions, dict.fromkeys(known.targets)),
     }.get(setting)
     begin = time.process_time()
-    model = estimator.fit(sachs.data[kept], interventions=interventions)
+    model = estimator.fit(LabelledTable(sachs.data[kept], sachs.feature_names), interventions=interventions)
     seconds = time.process_time() - begin
     differences = edge_differences(model.adjacency_matrix_, sachs.adjacency)
     edges = int(np.count_nonzero(model.adjacency_matrix_))

@@ -331,3 +331,13 @@ def test_a_failing_picture_leaves_nothing_half_written(table, capsys, monkeypatc
     assert fit(table, "--scaling", "standardize", "--plot", table.parent / "graph.png") == 2
     assert_one_line(capsys.readouterr().err, "disk full")
     assert os.listdir(table.parent) == ["data.csv"]
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_shows_defaults_that_say_something(command, capsys):
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    shown = capsys.readouterr().out
+    assert "default: []" not in shown
+    assert "default: None" not in shown
+    assert "--seed" not in shown or "(default: 0)" in shown

@@ -122,6 +122,10 @@ def test_design(experiment):
     assert design.conditions == ["set b"]
     assert design.rows is None
     assert_allclose(np.mean(design.contexts**2, axis=1), 1.0)
+    assert_array_equal(design.baseline, np.outer(np.ones(3), ~mask[:, 1]))  # what an unknown condition does is no noise
+    assert Design.of(None, Table.of(table)).baseline is None
+    few = Design.of(None, Table.of(table.values[:10]))
+    assert not few.always_set.any()
     rules = design.rules(EdgeRules.of(np.eye(3, dtype=bool)))
     assert rules.forbidden[:, 3].all()
     assert not rules.forbidden[3, :3].any()

@@ -7,4 +7,5 @@ class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
     """Show defaults, but for options that have none."""
 
     def _get_help_string(self, action):
-        return action.help if action.default in (None, False) else super()._get_help_string(action)
+        silent = action.default is None or action.default is False or action.default == []
+        return action.help if silent else super()._get_help_string(action)
