@@ -36,12 +36,12 @@ def main():
     from matplotlib import pyplot
 
     with matplotlib.rc_context(STYLE):
-        figure, panels = pyplot.subplots(1, 2, figsize=(8, 6), layout="constrained", sharey=True)
+        figure, panels = pyplot.subplots(1, 2, figsize=(8, 5.2), layout="constrained", sharey=True)
         for panel, (group, title) in zip(panels, TITLES.items(), strict=True):
             draw(panel, [row for row in rows if group_of(row) == group], title)
         panels[0].set_ylabel("share of them that are true")
         with replace_on_success(arguments.figure) as temporary:
-            figure.savefig(temporary, format=arguments.figure.suffix[1:], metadata={"Date": None})
+            figure.savefig(temporary, format=arguments.figure.suffix[1:], metadata={"Date": None}, bbox_inches="tight")
 
 
 def draw(panel, rows, title):
