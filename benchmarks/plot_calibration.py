@@ -6,6 +6,7 @@ python benchmarks/plot_calibration.py benchmarks/results/calibration.json benchm
 import argparse
 from pathlib import Path
 
+import numpy as np
 from calibration_report import curve, group_of, read, scores
 from plot import GRID, INK, STYLE, finish
 
@@ -21,7 +22,7 @@ MARKS = {  # colours told apart without red and green, and marks told apart with
     "NOTEARS-MLP, bootstrap": ("#cc79a7", "P"),
 }
 TITLES = {"own": "The model's own kinds of table", "misspecified": "Confounded, rounded, Laplace noise"}
-FEWEST = 30  # possible edges in a bin that is drawn
+FEWEST = 50  # possible edges that a mark stands for
 
 
 def main():
@@ -35,12 +36,12 @@ def main():
     from matplotlib import pyplot
 
     with matplotlib.rc_context(STYLE):
-        figure, panels = pyplot.subplots(1, 2, figsize=(9, 4.2), layout="constrained", sharey=True)
+        figure, panels = pyplot.subplots(1, 2, figsize=(8, 5.2), layout="constrained", sharey=True)
         for panel, (group, title) in zip(panels, TITLES.items(), strict=True):
             draw(panel, [row for row in rows if group_of(row) == group], title)
         panels[0].set_ylabel("share of them that are true")
         with replace_on_success(arguments.figure) as temporary:
-            figure.savefig(temporary, format=arguments.figure.suffix[1:], metadata={"Date": None})
+            figure.savefig(temporary, format=arguments.figure.suffix[1:], metadata={"Date": None}, bbox_inches="tight")
 
 
 def draw(panel, rows, title):
@@ -50,16 +51,28 @@ def draw(panel, rows, title):
         own = [row for row in rows if row["method"] == method]
         if not own:
             continue
-        probability, frequency, count = curve(own)
-        drawn = count >= FEWEST
-        label = f"{method} ({scores(own)[2]:.3f})"
+        label = f"{method}: {scores(own)[2]:.3f} ({len(own)})"
         style = {"color": colour, "marker": mark, "markersize": 5, "linewidth": 1.4, "label": label}
-        panel.plot(probability[drawn], frequency[drawn], **style)
+        panel.plot(*pooled(*curve(own)), **style)
     panel.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     panel.grid(axis="x", color=GRID, linewidth=0.6)
-    panel.legend(edgecolor="white", framealpha=1.0, loc="upper left", fontsize=7, title="calibration error")
-    panel.get_legend().get_title().set_fontsize(7)
+    place = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.15), "frameon": False}
+    panel.legend(fontsize=8, title="calibration error (tables)", title_fontsize=8, **place)
     finish(panel, "probability of an edge", title)
+
+
+def pooled(probability, frequency, count):
+    """Return the curve after bins of few edges were pooled with the next ones, the last with the one before."""
+    points = [[0.0, 0.0, 0.0]]
+    for sums in zip(count * probability, count * frequency, count, strict=True):
+        if points[-1][2] >= FEWEST:
+            points.append([0.0, 0.0, 0.0])
+        points[-1] = [a + b for a, b in zip(points[-1], sums, strict=True)]
+    if points[-1][2] < FEWEST and len(points) > 1:
+        last = points.pop()
+        points[-1] = [a + b for a, b in zip(points[-1], last, strict=True)]
+    probabilities, true, counts = np.array(points).T
+    return probabilities / counts, true / counts
 
 
 if __name__ == "__main__":
