@@ -324,8 +324,8 @@ class FamilyEvidence:
     def _warm_start(self, node, parents):
         """Return the weights of the best known fit with one parent fewer, the new parent's at zero; or one parent more.
 
-        Where there is a fit on few rows, it is that. Fits with one parent more, of which the weights of that parent are left out, are all that is known of most
-        families of a node that has just got more units.
+        Where there is a fit on few rows, it is that. Fits with one parent more, of which the weights of that parent
+        are left out, are all that is known of most families of a node that has just got more units.
         """
         if self.starts is not None and self.starts.fits[node, parents].succeeded:
             return self.starts.fits[node, parents].theta
