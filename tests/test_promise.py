@@ -11,7 +11,7 @@ from icdh import HNMSearch
 from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.families import OPTIMISM, FamilyEvidence
 from icdh.node_model.levels import LevelsSystem, thresholds
-from icdh.node_model.promise import functions_of, promises
+from icdh.node_model.promise import promises
 from icdh.node_model.targets import Density
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
@@ -30,7 +30,7 @@ def scores_of(y):
 
 
 def of_candidates(candidates, y, x=NO_UNITS, hidden=NO_UNITS):
-    return promises(functions_of(candidates), x, hidden, scores_of(y))
+    return promises(candidates, x, hidden, scores_of(y))
 
 
 def family_evidence(values, targets=None, **options):

@@ -24,6 +24,7 @@ from icdh.search.escapes import greedy_search
 from icdh.table import FEW_VALUES, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
+SEARCH_ROWS = 10_000  # of larger tables, so many rows decide the graph that a climb on all rows begins from
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 FEWEST_UNITS, MOST_UNITS = 5, 20  # of hidden_units="auto"
 NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
@@ -398,15 +399,16 @@ class HNMSearch(CausalGraphEstimator):
                     transform = "none"
             columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
             scores = self._scores(columns, rows, seed, self.n_restarts, clock)
-            found = greedy_search(
-                scores, rules.forbidden, max_parents=self.max_parents, required=rules.required, callback=report
-            )
+            options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
+            found = greedy_search(scores.starts or scores, rules.forbidden, **options)
+            if scores.starts is not None and not (found.interrupted or found.timed_out):
+                found = greedy_search(scores, rules.forbidden, **options, start=found)
         return transform, columns, scores, found
 
     def _scores(self, columns, rows, seed, n_restarts, clock):
         from icdh.node_model.families import FamilyEvidence
 
-        return FamilyEvidence(
+        scores = FamilyEvidence(
             columns.causes,
             columns.targets,
             hidden_units=FEWEST_UNITS if self.hidden_units == "auto" else self.hidden_units,
@@ -421,6 +423,9 @@ class HNMSearch(CausalGraphEstimator):
             clock=clock,
             widths=columns.widths,
         )
+        if columns.causes.shape[1] > 2 * SEARCH_ROWS:
+            scores.start_on_few_rows(SEARCH_ROWS)
+        return scores
 
     def _fits_as_they_are(self, values, kinds_and_labels, columns, rows, scores, graph, clock):
         """Return weights and hidden units of every family on the columns as they are, of the search if it saw them."""
@@ -484,7 +489,8 @@ def _without_limit(scores, found):
     """Return scores of the families of a graph and their like, quickly had if time is over."""
     from icdh.node_model.rough import FEW_ROWS, RoughEvidence
 
-    scores.clock = Clock()
+    for part in filter(None, (scores, scores.starts)):
+        part.clock = Clock()
     quick = RoughEvidence(scores) if found.timed_out and scores.values.shape[1] > FEW_ROWS else scores
     quick(list(enumerate(found.graph)))
     return quick

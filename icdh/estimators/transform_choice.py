@@ -19,10 +19,7 @@ def choose_transform(
     pilot: Callable[[Columns, np.ndarray | None], Climber],
     seed: int,
 ) -> str:
-    """Return the transform under which a climb ends at the highest evidence.
-
-    The first climb begins at the least graph, the others where it ended: most of what depends under one transform
-    depends under the others.
+    """Return the transform under which a climb from the least graph ends at the highest evidence.
 
     Parameters
     ----------
@@ -43,13 +40,12 @@ def choose_transform(
     if n > PILOT_ROWS:
         part = np.sort(np.random.default_rng(seed).choice(n, PILOT_ROWS, replace=False))
         values, rows = np.ascontiguousarray(values[:, part]), None if rows is None else rows[:, part]
-    evidence, graph = {}, None
+    evidence = {}
     for transform in TRANSFORMS:
         columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
         search = pilot(columns, rows)
-        found, _ = search.climb_once(graph or search.least_graph(), search.forbidden)
-        graph = graph or found
-        search.scores.grow(list(enumerate(found)))
-        search.scores.settle(list(enumerate(found)))
-        evidence[transform] = columns.log_jacobian - search.total(found)
+        graph, _ = search.climb_once(search.least_graph(), search.forbidden)
+        search.scores.grow(list(enumerate(graph)))
+        search.scores.settle(list(enumerate(graph)))
+        evidence[transform] = columns.log_jacobian - search.total(graph)
     return max(evidence, key=evidence.get)

@@ -11,7 +11,7 @@ from icdh.node_model._kernels import VARIANCE_FLOOR
 from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.fit import node_outputs, with_twice_the_units
 from icdh.node_model.noise import free_cost, worth_of_noise
-from icdh.node_model.promise import functions_of, promises
+from icdh.node_model.promise import promises
 from icdh.node_model.targets import Density, Labels, Target
 
 Family = tuple[int, tuple[int, ...]]
@@ -97,12 +97,14 @@ class FamilyEvidence:
         self.fits = {}
         self._scores = {}
         self._hopes = {}
-        self._functions = functions_of(values)
+        self.starts = None
         self._refined, self._large_enough = set(), set()
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
         new = [family for family in dict.fromkeys(families) if family not in self.fits]
+        if self.starts is not None:
+            self.starts(new)
         self.clock.begin("families", len(new))
         self._keep(new, self._map(self._fit, new, [self._warm_start(*family) for family in new]))
         return [self._scores[family] for family in families]
@@ -112,12 +114,16 @@ class FamilyEvidence:
         new = [family for family in families if family[1] and family not in self._refined]
         self._refined.update(new)
         self(new)
+        if self.starts is not None:
+            self.starts.refine(new)
         self.clock.begin("families from further weights", len(new))
         for family, fits in zip(new, self._map(self._refined_fits, new), strict=True):
             self._keep([family] * len(fits), fits)
 
     def _refined_fits(self, family):
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
+        if self.starts is not None:
+            return [self._fit(family, self._warm_start(*family), tol=FINE)]
         seeds = range(self.random_state + 1, self.random_state + self.n_restarts)
         fits = [self._fit(family, None, seed=seed) for seed in seeds]
         best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
@@ -140,6 +146,8 @@ class FamilyEvidence:
         bool
             Whether any node has more units now, so that its families have other scores.
         """
+        if self.starts is not None:
+            return False
         self(families)
         grown = False
         while families := [family for family in families if self._may_grow(family)]:
@@ -179,6 +187,8 @@ class FamilyEvidence:
         What a wrong graph or too few units leave unexplained looks like heavy tails, so this comes last.
         Parameters and result are like those of `grow`.
         """
+        if self.starts is not None:
+            return False
         self(families)
         chosen = False
         for family in families:
@@ -207,8 +217,17 @@ class FamilyEvidence:
         for node in range(len(self.targets)):
             own = np.arange(self.values.shape[1]) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
-        part.fits, part._scores, part._hopes, part._refined, part.clock = {}, {}, {}, set(), Clock()
+        part.fits, part._scores, part._hopes, part._refined = {}, {}, {}, set()
+        part.starts, part.clock = None, Clock()
         return part
+
+    def start_on_few_rows(self, most: int) -> None:
+        """Begin every fit where one to few rows ends, `starts`.
+
+        Further cold starts are tried there alone, and numbers of units and noise distributions are decided there.
+        """
+        self.starts = self.on_few_rows(most)
+        self.starts.clock = self.clock
 
     def hopes(self, family: Family) -> np.ndarray:
         """Return by how much the score of a family may fall, at best, with one parent more or fewer.
@@ -239,10 +258,10 @@ class FamilyEvidence:
         others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
         (x, target), fit, units = self._data(family), self.fits[family], self.units[node]
         hidden, scores = target.scores(x, fit.theta, units)
-        functions = self._functions[[self.inputs[i][0] for i in others]]
+        candidates = self.values[[self.inputs[i][0] for i in others]]
         if self.rows is not None:
-            functions = functions[:, :, self.rows[node]]
-        hopes[others] = OPTIMISM * promises(functions, x, hidden, scores) - self.edge_penalty
+            candidates = candidates[:, self.rows[node]]
+        hopes[others] = OPTIMISM * promises(candidates, x, hidden, scores) - self.edge_penalty
         if parents and len(x) == len(parents):
             saving, cost = odds_without_parents(x, target, fit, units)
             hopes[list(parents)] = OPTIMISM * (saving + self.edge_penalty) - LEAST_COST * cost
@@ -305,9 +324,11 @@ class FamilyEvidence:
     def _warm_start(self, node, parents):
         """Return the weights of the best known fit with one parent fewer, the new parent's at zero; or one parent more.
 
-        Fits with one parent more, of which the weights of that parent are left out, are all that is known of most
-        families of a node that has just got more units.
+        Where there is a fit on few rows, it is that. Fits with one parent more, of which the weights of that parent
+        are left out, are all that is known of most families of a node that has just got more units.
         """
+        if self.starts is not None and self.starts.fits[node, parents].succeeded:
+            return self.starts.fits[node, parents].theta
         if not parents:
             return None
         units = self.units[node]

@@ -2,7 +2,7 @@
 
 Where a family lacks a parent, its standardised residuals e = (y - mu) / sd depend on that parent in their mean, or
 their squares do. For every candidate x both e and (e^2 - 1) / sqrt(2), which are white under the fitted model, are
-regressed on a few functions of it: `N_FUNCTIONS` smooth ones, and x times each hidden unit, along which a new input of
+regressed on a few functions of it: three smooth ones, and x times each hidden unit, along which a new input of
 these units would act. What the current fit can explain already is taken out of both sides first. The promise is the
 evidence of these regressions over none, in nats, at the best of a few precisions of their prior: about what a fit of
 the larger family would gain, at the cost of a matrix product. Most candidates promise nothing and need no fit.
@@ -10,27 +10,21 @@ the larger family would gain, at the cost of a matrix product. Most candidates p
 
 import numpy as np
 
-N_FUNCTIONS = 3
 PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
 ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
 ROUGH_PRODUCT = 0.25
 RESOLVED = 1e-3  # of a function's deviation, what must be left once what is explained is taken out
+BLOCK = 2**20  # numbers that are worked on at once
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
 
-def functions_of(x: np.ndarray) -> np.ndarray:
-    """Return smooth functions of every variable, shape (N, N_FUNCTIONS, n), given the variables, shape (N, n)."""
-    bounded = np.tanh(0.8 * x)
-    return np.stack([bounded, np.square(bounded), x], axis=1)
-
-
-def promises(functions: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def promises(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return what every candidate promises as a further parent.
 
     Parameters
     ----------
-    functions : ndarray, shape (c, N_FUNCTIONS, n)
-        `functions_of` the candidates. The last one is the candidate itself.
+    candidates : ndarray, shape (c, n)
+        The candidates, standardised, one a row.
     x : ndarray, shape (p, n)
         The parents that the family has.
     hidden : ndarray, shape (m, n)
@@ -46,11 +40,20 @@ def promises(functions: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: n
     n = scores.shape[1]
     explained = _orthonormal(_orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
-    products = functions[:, -1:] * hidden if len(x) else functions[:, :0]
-    features = np.concatenate([functions, products], axis=1)
-    relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * products.shape[1]])
-    by_mean, by_scale = _squared_projections(features, explained, rest)
-    return _evidence(_with_large_effects(by_mean, rest[0] @ rest[0], n), relative, n) + _evidence(by_scale, relative, n)
+    products_with = hidden if len(x) else hidden[:0]
+    relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
+    squares, total = np.empty((2, len(candidates), relative.size)), rest[0] @ rest[0]
+    step = max(1, BLOCK // (n * relative.size))
+    for first in range(0, len(candidates), step):
+        features = _features(candidates[first : first + step], products_with)
+        squares[:, first : first + step] = _squared_projections(features, explained, rest)
+    return _evidence(_with_large_effects(squares[0], total, n), relative, n) + _evidence(squares[1], relative, n)
+
+
+def _features(candidates, hidden):
+    """Return smooth functions of every candidate, and its products with the hidden units, shape (c, k, n)."""
+    x, bounded = candidates[:, np.newaxis], np.tanh(0.8 * candidates)[:, np.newaxis]
+    return np.concatenate([bounded, np.square(bounded), x, x * hidden], axis=1)
 
 
 def _orthonormal(rows):

@@ -44,6 +44,7 @@ def greedy_search(
     max_parents: int = 8,
     required: np.ndarray | None = None,
     callback: Callable[[Move], None] | None = None,
+    start: SearchResult | None = None,
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
 
@@ -60,6 +61,8 @@ def greedy_search(
     callback : callable, optional
         Called with every move of the first climb, with every move of an escape as it is tried (its ``kept`` is False),
         and with the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
+    start : SearchResult, optional
+        What a search by other scores found: the climb goes on from there, and there are no escapes.
 
     Returns
     -------
@@ -67,11 +70,13 @@ def greedy_search(
         The graph and the moves that led to it. After a KeyboardInterrupt, the best graph so far; the interrupt is
         raised again if there is no move yet. After an OutOfTime of the scores too, whether there is a move or not.
     """
-    search = _Search(Climber(scores, forbidden, max_parents, required), callback or (lambda move: None))
+    climber = Climber(scores, forbidden, max_parents, required)
+    search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
     try:
-        search.climb(search.climber.least_graph())
-        search.escape_from_every_node()
-        while search.settle():
+        search.climb(climber.least_graph() if start is None else start.graph)
+        if start is None:
+            search.escape_from_every_node()
+        while start is None and search.settle():
             search.escape_from_every_node()
     except KeyboardInterrupt:
         if not search.moves:
@@ -85,10 +90,10 @@ def greedy_search(
 class _Search:
     """The best graph so far, and the moves that led to it."""
 
-    def __init__(self, climber, callback):
+    def __init__(self, climber, callback, moves):
         self.climber = climber
         self.callback = callback
-        self.graph, self.moves = (), []
+        self.graph, self.moves = (), moves
 
     def climb(self, graph):
         self.graph = graph
