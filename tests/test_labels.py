@@ -12,6 +12,7 @@ from icdh.files import read_table
 from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.fit import NodeConditional, n_weights
 from icdh.node_model.labels import LabelsSystem, log_shares, n_label_weights
 from icdh.node_model.targets import Labels
 from icdh.table import Table
@@ -300,3 +301,12 @@ def test_parquet_files_with_columns_of_text(tmp_path):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(arrow.table({"a": [1.0, 2.0], "b": ["x", None]}), tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet", categorical=()).values.tolist() == [[1.0, "x"], [2.0, None]]
+
+
+def test_inputs_held_at_zero_leave_the_rows_of_labels_beside_them():
+    rng = np.random.default_rng(7)
+    conditional = NodeConditional(np.array([1, 3, 0]), np.array([3, 1, 1]), rng.normal(size=n_weights(5, UNITS)), UNITS)
+    values = np.vstack([rng.normal(size=6), np.arange(6) % 3, rng.normal(size=6)])
+    context = np.zeros((1, 6))
+    expected = conditional.mean_and_scale(np.vstack([values, context]))
+    assert_allclose(conditional.at_zero(3).mean_and_scale(values), expected)
