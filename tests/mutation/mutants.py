@@ -372,6 +372,7 @@ MUTANTS = {
         ("            self._refined.discard(known)\n", ""),
         ("        self._scores = {family: self._score(family, fit) for family, fit in self.fits.items()}\n", ""),
         ("return not unresolved and", "return"),
+        ("np.mean(denials) < NOT_GAUSSIAN", "False"),
         ("            self._keep([family] * len(fits), fits)\n", ""),
         ("OPTIMISM = 1.5", "OPTIMISM = 0.0"),
         ("functions = functions[:, :, self.rows[node]]", "functions = functions[:, :, : x.shape[1]]"),
