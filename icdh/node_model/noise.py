@@ -4,7 +4,7 @@
 - "student": the log-likelihood of Student's t, degrees of freedom and scale fitted, less that of the Gaussian, and
   less (1/2) log n for the parameter. Below zero it is worth nothing: the Gaussian is its limit.
 - "free": n times the negentropy, by which a density that nothing constrains beats the Gaussian.
-- "auto": what is worth most for these residuals, where a free density costs three standard deviations of what it earns
+- "auto": what is worth most for this family, where a free density costs three standard deviations of what it earns
   on Gaussian samples: many variables are asked, and the errors of the estimate alone would make one choose "free".
 """
 

@@ -2,8 +2,8 @@
 
 The search climbs from the graph of the required edges, by default the empty one. It then tries to leave the local
 optimum: each node in turn loses all parents that are not required, the climb goes on while it gets no other, then
-freely, and the outcome stays if it is better. Where there is no escape the scores settle on the graph, and the search
-goes on if that changed them.
+freely, and the outcome stays if it is better. Where there is no escape the scores settle on the graph; if that changed
+them the search goes on from there, or from where a climb from the beginning leads now.
 """
 
 from collections.abc import Callable
@@ -100,11 +100,18 @@ class _Search:
         self.graph, _ = self.climber.climb(graph, self._keep)
 
     def settle(self):
-        """Let the scores settle on the graph, and climb on; return whether they changed."""
-        changed = self.climber.settle(self.graph)
-        if changed:
-            self.climb(self.graph)
-        return changed
+        """Let the scores settle on the graph; return whether they changed.
+
+        Then another graph may be the best by far: the climb goes on from this one, and another one begins anew.
+        """
+        if not self.climber.settle(self.graph):
+            return False
+        self.climb(self.graph)
+        least = self.climber.least_graph()
+        moves = [self._detach(node, own) for node, own in enumerate(least) if self.graph[node] != own]
+        graph, further = self.climber.climb(least, self._try)
+        self._take_if_better(graph, moves + further)
+        return True
 
     def _keep(self, move, graph):
         self.graph = graph
@@ -126,7 +133,9 @@ class _Search:
         least = self.climber.least_graph()[node]
         if self.graph[node] == least:
             return False
-        graph, detour = self._detour(node, least)
+        return self._take_if_better(*self._detour(node, least))
+
+    def _take_if_better(self, graph, detour):
         if not self.climber.total(graph) < self.climber.total(self.graph) - MIN_GAIN:
             return False
         self.graph = graph
@@ -135,11 +144,15 @@ class _Search:
             self.callback(move)
         return True
 
+    def _detach(self, node, least):
+        """Return the move that leaves a node the least parents."""
+        before, after = self.climber.scores([(node, self.graph[node]), (node, least)])
+        return Move("detach", node, node, before - after)
+
     def _detour(self, node, least):
         """Climb while the detached node gets no parent, then freely; refine what comes close to the graph at hand."""
         climber = self.climber
-        before, after = climber.scores([(node, self.graph[node]), (node, least)])
-        moves = [Move("detach", node, node, before - after)]
+        moves = [self._detach(node, least)]
         source = climber.forbidden.copy()
         source[:, node] = True
         graph = tuple(least if j == node else parents for j, parents in enumerate(self.graph))
