@@ -233,3 +233,13 @@ def test_a_number_of_units_is_that_of_all_variables():
     assert {part.hidden_units for part in model.model_.conditionals} == {3}
     with pytest.raises(ValueError, match="hidden_units, if not an integer, must be one of 'auto'; got 'many'"):
         HNMSearch(hidden_units="many").fit(bent(n=50).T)
+
+
+def test_nodes_that_have_grown_try_no_further_cold_starts(monkeypatch):
+    scores, seen, honest = evidence(bent()), [], families_module.fit_node
+    scores.grow(GRAPH)
+    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["start"] is None) or honest(*a, **k))
+    scores.refine([(0, (1,))])
+    assert seen == [False]
+    scores.refine([(2, (3,))])
+    assert seen == [False, True, False]

@@ -87,7 +87,7 @@ class FamilyEvidence:
         self.rows = rows
         self.prior_precision = prior_precision
         self.units = [hidden_units] * len(self.targets)
-        self.most_units = most_units or hidden_units
+        self.fewest_units, self.most_units = hidden_units, most_units or hidden_units
         self.edge_penalty = edge_penalty
         self.random_state = random_state
         self.noise = noise
@@ -125,7 +125,8 @@ class FamilyEvidence:
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
         if self.starts is not None:
             return [self._fit(family, self._warm_start(*family), tol=FINE)]
-        seeds = range(self.random_state + 1, self.random_state + self.n_restarts)
+        grown = self.units[family[0]] > self.fewest_units  # large fits are dear, and their new units began at random
+        seeds = range(self.random_state + 1, self.random_state + (1 if grown else self.n_restarts))
         fits = [self._fit(family, None, seed=seed) for seed in seeds]
         best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
         if not best.succeeded:

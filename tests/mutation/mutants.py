@@ -380,6 +380,7 @@ MUTANTS = {
         ("fit.evidence + self.edge_penalty", "fit.evidence - self.edge_penalty"),
         ("if self.rows is None:", "if True:"),
         ("self._fit(family, None, seed=seed)", "self._fit(family, None)"),
+        ("(1 if grown else self.n_restarts)", "self.n_restarts"),
         ("self._warm_start(*family) for family in new", "None for family in new"),
         ("for own in known if own[0].succeeded)", "for own in known)"),
         ("pool.shutdown(cancel_futures=True)", "pool.shutdown()"),
