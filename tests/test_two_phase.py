@@ -159,9 +159,9 @@ def test_every_round_goes_on_from_the_last_and_explores_from_other_weights(table
     assert all(len(explore) == len(calls[0][2]) for *_, explore in calls)
 
 
-@pytest.mark.parametrize(("gains", "decided"), [((3.0, 0.08, 1.0), 3), ((0.08, 3.0, 1.0), 2)])
+@pytest.mark.parametrize(("gains", "decided"), [((3.0, 0.05, 1.0), 3), ((0.05, 3.0, 1.0), 2)])
 def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, gains, decided):
-    """Little is 0.03 nats for each of three variables; from then on edges may go but not come, unless they must."""
+    """Little is 0.02 nats for each of three variables; from then on edges may go but not come, unless they must."""
     weights = random_weights(np.random.default_rng(0), 3, 4, bias=False)
     weights.w1[2] = 0.0
     required, calls, values = np.zeros((3, 3), dtype=bool), [], iter(10.0 - np.cumsum([0.0, *gains]))

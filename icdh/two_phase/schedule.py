@@ -62,7 +62,7 @@ FAST_ALONE = Schedule(
 FAST = Schedule(
     tolerance=1e-4,
     finish=DagFinish(decided_h=1.0, reaches=(1.0,), turns=False),
-    deciding_gain=0.03,
+    deciding_gain=0.02,
 )
 
 
