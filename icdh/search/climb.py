@@ -86,8 +86,12 @@ class Climber:
             self.scores.refine(self._contenders(graph))
             graph, further = self.climb_once(graph, self.forbidden, report)
             moves += further
-            if not further and not self._changed(self.scores.grow, graph):
+            if not further and not self.grow(graph):
                 return graph, moves
+
+    def grow(self, graph: Graph) -> bool:
+        """Make room for what the families of a graph ask for; return whether that changed scores."""
+        return self._changed(self.scores.grow, graph)
 
     def settle(self, graph: Graph) -> bool:
         """Let the scores settle on a graph; return whether that changed them."""

@@ -160,6 +160,7 @@ class _Search:
         if not first:  # nothing wants the node for a parent: all would come back as it was
             return self.graph, []
         graph, second = climber.climb_once(graph, climber.forbidden, self._try)
+        climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
         third = []
         if climber.total(graph) < climber.total(self.graph) + CLOSE:
             graph, third = climber.climb(graph, self._try)
