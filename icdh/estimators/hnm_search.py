@@ -63,9 +63,9 @@ class HNMSearch(CausalGraphEstimator):
     ----------
     hidden_units : int or "auto", default "auto"
         Hidden units of every variable's network; or five, doubled up to twenty for the variables whose evidence asks
-        for more given the causes found so far, one to three of ten as a rule: those that are nearly determined. That
-        costs a search three to five times as long as five units everywhere, and saves an error in ten on graphs of
-        20 variables (3.6 errors beside 3.7 and 4.1 beside 4.6 in the mean of ten simulated graphs).
+        for more given the causes found so far, one to three of ten as a rule: those that are nearly determined. In
+        the mean of ten simulated graphs that made 3.1 errors where five units everywhere made 3.8 (10 variables, 20
+        edges), and 3.8 beside 5.4 (20 variables, 20 edges), in three to five times the time.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float, default 2.0
