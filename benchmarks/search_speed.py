@@ -1,11 +1,12 @@
 """Seconds, memory, evidence and errors of HNMSearch, for one state of the code or several side by side.
 
     python benchmarks/search_speed.py results.json [--tables 10-2-1000 wine-like rounded ...] [--seeds FIRST END]
-        [--trees before=FOLDER after=FOLDER] [--repeats 3] [--jobs 1]
+        [--trees before=FOLDER after=FOLDER] [--repeats 3] [--jobs 1] [--folder FOLDER]
 
 A table is N-k-M (M observations of an Erdos-Renyi graph of N variables with k edges a variable, noise whose spread
 depends on the causes), one of the kinds of `simulated_tables.py`, or one that is as dense as real ones are:
-"wine-like", 12 columns of 1600 rows, and "abalone-like", 8 of 4177, all dependent. Every fit runs in a process of its
+"wine-like", 12 columns of 1600 rows, and "abalone-like", 8 of 4177, all dependent; or the name of a CSV file of numbers
+in the folder that ``--folder`` names. Every fit runs in a process of its
 own that imports icdh from the tree under test; the trees take turns. Seconds are CPU time after the kernels are
 loaded, by default of one fit; memory is the peak of the fit beyond what the process held when it began, the table
 included (Linux). Rows that are in the file are not run again. Prints, for each table, medians over seeds and repeats,
@@ -43,7 +44,7 @@ def main():
                 for tree, folder in trees.items():
                     key = dict(zip(KEY, (name, seed, tree, arguments.jobs, repeat), strict=True))
                     if not results.has(**key):
-                        results.add({**key, **run(name, seed, folder, arguments.jobs)})
+                        results.add({**key, **run(*table(name, seed, arguments.folder), folder, arguments.jobs)})
         print_table(name, results.rows, list(trees), arguments)
 
 
@@ -55,13 +56,13 @@ def parse():
     parser.add_argument("--trees", nargs="+", default=[f"after={HERE.parent}"], metavar="NAME=FOLDER")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folder", type=Path)
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def run(name, seed, folder, jobs):
+def run(X, truth, folder, jobs):
     """Return what one fit of one table needs and finds, in a new process."""
-    X, truth = table(name, seed)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "table.npy"
         np.save(path, X)
@@ -116,8 +117,10 @@ def megabytes(entry):
     raise ValueError(f"no entry {entry}")
 
 
-def table(name, seed):
+def table(name, seed, folder=None):
     """Return a table, shape (M, N), and its true graph or None."""
+    if name.endswith(".csv"):
+        return np.loadtxt(folder / name, delimiter=",", skiprows=1), None
     if name == "wine-like":
         return dense(12, 1600, 4, seed), None
     if name == "abalone-like":
