@@ -1,13 +1,14 @@
 """Seconds, memory, evidence and errors of HNMSearch, for one state of the code or several side by side.
 
     python benchmarks/search_speed.py results.json [--tables 10-2-1000 wine-like rounded ...] [--seeds FIRST END]
-        [--trees before=FOLDER after=FOLDER] [--repeats 3] [--jobs 1]
+        [--trees before=FOLDER after=FOLDER five=FOLDER@hidden_units=5] [--repeats 3] [--jobs 1] [--folder FOLDER]
 
 A table is N-k-M (M observations of an Erdos-Renyi graph of N variables with k edges a variable, noise whose spread
 depends on the causes), one of the kinds of `simulated_tables.py`, or one that is as dense as real ones are:
-"wine-like", 12 columns of 1600 rows, and "abalone-like", 8 of 4177, all dependent. Every fit runs in a process of its
-own that imports icdh from the tree under test; the trees take turns. Seconds are CPU time after the kernels are
-loaded, by default of one fit; memory is the peak of the fit beyond what the process held when it began, the table
+"wine-like", 12 columns of 1600 rows, and "abalone-like", 8 of 4177, all dependent; or the name of a CSV file of numbers
+in the folder that ``--folder`` names. Every fit runs in a process of its own that imports icdh from the tree under
+test; the trees take turns, and what follows @ is an option of HNMSearch there. Seconds are CPU time after the kernels
+are loaded, by default of one fit; memory is the peak of the fit beyond what the process held when it began, the table
 included (Linux). Rows that are in the file are not run again. Prints, for each table, medians over seeds and repeats,
 and beside the first tree: the ratio of seconds, the share of tables whose evidence is not lower, and mean SHD.
 """
@@ -31,7 +32,7 @@ SAME_EVIDENCE = 0.01  # nats
 def main():
     arguments = parse()
     if arguments.one:
-        print(json.dumps(measure(arguments.one, arguments.jobs)))
+        print(json.dumps(measure(arguments.one, arguments.jobs, arguments.option)))
         return
     from harness import Results
 
@@ -43,7 +44,7 @@ def main():
                 for tree, folder in trees.items():
                     key = dict(zip(KEY, (name, seed, tree, arguments.jobs, repeat), strict=True))
                     if not results.has(**key):
-                        results.add({**key, **run(name, seed, folder, arguments.jobs)})
+                        results.add({**key, **run(*table(name, seed, arguments.folder), folder, arguments.jobs)})
         print_table(name, results.rows, list(trees), arguments)
 
 
@@ -55,17 +56,19 @@ def parse():
     parser.add_argument("--trees", nargs="+", default=[f"after={HERE.parent}"], metavar="NAME=FOLDER")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--option", default="", help=argparse.SUPPRESS)
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def run(name, seed, folder, jobs):
+def run(X, truth, folder, jobs):
     """Return what one fit of one table needs and finds, in a new process."""
-    X, truth = table(name, seed)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "table.npy"
         np.save(path, X)
-        command = [sys.executable, __file__, "none", "--one", str(path), "--jobs", str(jobs)]
+        folder, _, option = folder.partition("@")
+        command = [sys.executable, __file__, "none", "--one", str(path), "--jobs", str(jobs), "--option", option]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment(folder))
     found = json.loads(done.stdout)
     graph = found.pop("graph")
@@ -85,7 +88,7 @@ def environment(folder):
     return {**os.environ, "PYTHONPATH": str(Path(folder).resolve()), "OPENBLAS_NUM_THREADS": "1"}
 
 
-def measure(path, jobs):
+def measure(path, jobs, option):
     """Fit one table in this process."""
     from icdh import HNMSearch
 
@@ -95,7 +98,8 @@ def measure(path, jobs):
     X = np.load(path)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak of memory
     held, wall, cpu = megabytes("VmRSS"), time.perf_counter(), time.process_time()
-    model = HNMSearch(n_jobs=jobs).fit(X)
+    name, _, value = option.partition("=")
+    model = HNMSearch(n_jobs=jobs, **({name: json.loads(value)} if option else {})).fit(X)
     return {
         "seconds": time.process_time() - cpu,
         "wall_seconds": time.perf_counter() - wall,
@@ -116,8 +120,10 @@ def megabytes(entry):
     raise ValueError(f"no entry {entry}")
 
 
-def table(name, seed):
+def table(name, seed, folder=None):
     """Return a table, shape (M, N), and its true graph or None."""
+    if name.endswith(".csv"):
+        return np.loadtxt(folder / name, delimiter=",", skiprows=1), None
     if name == "wine-like":
         return dense(12, 1600, 4, seed), None
     if name == "abalone-like":
