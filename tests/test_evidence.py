@@ -224,7 +224,7 @@ def test_the_precisions_have_one_fixed_point_wherever_a_fit_comes_from():
     settings, objectives = {"hidden_units": UNITS, "prior_precision": 3.0}, []
     for precision in (0.3, 30.0):
         start = fit_node(x, y, precision=np.full(3, precision), precision_updates=0, **settings)
-        fit = evidence.at_fixed_point(np.ascontiguousarray(x.T), Density.exact(y), start, tol=1e-6, **settings)
+        fit = evidence.at_fixed_point(np.ascontiguousarray(x.T), Density.exact(y), start, **settings)
         objectives.append(fit.objective)
         value, _, fisher = system(x, y, fit.theta, penalties(fit.precision, 1))
         assert value == pytest.approx(fit.objective)

@@ -126,7 +126,7 @@ def fit_node(
 
 
 def at_fixed_point(
-    x: np.ndarray, target: Target, fit: NodeFit, *, hidden_units: int, prior_precision: float, tol: float = 1e-2
+    x: np.ndarray, target: Target, fit: NodeFit, *, hidden_units: int, prior_precision: float
 ) -> NodeFit:
     """Go on from a fit until updates of the precisions no longer change what it says of the data.
 
@@ -145,23 +145,22 @@ def at_fixed_point(
         m.
     prior_precision : float
         The precision that the hyperprior favours.
-    tol : float
-        As of `fit_node`.
 
     Returns
     -------
     NodeFit
         The first whose objective differs from the one before by less than 1e-4 nats an observation.
     """
-    if not (fit.steps > 0 and len(x)):
+    if not (fit.succeeded and len(x)):
         return fit
+    enough = AT_REST * x.shape[1]
     sequence = _fits_of_updated_precisions(
-        x, target, fit.theta.copy(), fit.precision, hidden_units, prior_precision, 100, tol
+        x, target, fit.theta.copy(), fit.precision, hidden_units, prior_precision, 100, 0.1 * enough
     )
     latest = next(sequence, fit)
     for updated in islice(sequence, MOST_UPDATES):
         before, latest = latest, updated
-        if abs(latest.objective - before.objective) < AT_REST * x.shape[1]:
+        if abs(latest.objective - before.objective) < enough:
             break
     return latest
 

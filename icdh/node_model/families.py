@@ -274,7 +274,6 @@ class FamilyEvidence:
             self.fits[family],
             hidden_units=self.units[node],
             prior_precision=self.prior_precision,
-            tol=FINE,
         ).theta
 
     def residuals(self, family: Family) -> np.ndarray:
