@@ -76,38 +76,52 @@ def exp(x):
 
 @kernel()
 def padded(size):
-    """Return the next multiple of four: as many rows `add_gram` takes."""
+    """Return the next multiple of four: as many rows `add_gram` and `add_product` take."""
     return (size + 3) // 4 * 4
+
+
+@kernel(fastmath=REASSOCIATE, inline="always")
+def _add_tile(a, i, b, j, rows, product):
+    """Add two by four entries of a @ b.T, of the first ``rows`` columns, to ``product``: they share their loads."""
+    a0, a1 = a[i, :rows], a[i + 1, :rows]
+    b0, b1, b2, b3 = b[j, :rows], b[j + 1, :rows], b[j + 2, :rows], b[j + 3, :rows]
+    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
+    for r in range(rows):
+        s0 += a0[r] * b0[r]
+        s1 += a0[r] * b1[r]
+        s2 += a0[r] * b2[r]
+        s3 += a0[r] * b3[r]
+        t0 += a1[r] * b0[r]
+        t1 += a1[r] * b1[r]
+        t2 += a1[r] * b2[r]
+        t3 += a1[r] * b3[r]
+    product[i, j] += s0
+    product[i, j + 1] += s1
+    product[i, j + 2] += s2
+    product[i, j + 3] += s3
+    product[i + 1, j] += t0
+    product[i + 1, j + 1] += t1
+    product[i + 1, j + 2] += t2
+    product[i + 1, j + 3] += t3
 
 
 @kernel(fastmath=REASSOCIATE)
 def add_gram(a, rows, gram):
     """Add a @ a.T, of the first ``rows`` columns of ``a``, to ``gram``, on and above the diagonal and some below.
 
-    Two by four entries at a time share their loads; the number of rows of ``a`` is a multiple of four.
+    The number of rows of ``a`` is a multiple of four.
     """
     for i in range(0, a.shape[0], 2):
-        a0, a1 = a[i, :rows], a[i + 1, :rows]
         for j in range(i - i % 4, a.shape[0], 4):
-            b0, b1, b2, b3 = a[j, :rows], a[j + 1, :rows], a[j + 2, :rows], a[j + 3, :rows]
-            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
-            for r in range(rows):
-                s0 += a0[r] * b0[r]
-                s1 += a0[r] * b1[r]
-                s2 += a0[r] * b2[r]
-                s3 += a0[r] * b3[r]
-                t0 += a1[r] * b0[r]
-                t1 += a1[r] * b1[r]
-                t2 += a1[r] * b2[r]
-                t3 += a1[r] * b3[r]
-            gram[i, j] += s0
-            gram[i, j + 1] += s1
-            gram[i, j + 2] += s2
-            gram[i, j + 3] += s3
-            gram[i + 1, j] += t0
-            gram[i + 1, j + 1] += t1
-            gram[i + 1, j + 2] += t2
-            gram[i + 1, j + 3] += t3
+            _add_tile(a, i, a, j, rows, gram)
+
+
+@kernel(fastmath=REASSOCIATE)
+def add_product(a, b, rows, product):
+    """Add a @ b.T, of the first ``rows`` columns of both, whose numbers of rows are multiples of four."""
+    for j in range(0, b.shape[0], 4):
+        for i in range(0, a.shape[0], 2):
+            _add_tile(a, i, b, j, rows, product)
 
 
 @kernel(fastmath=CONTRACT)

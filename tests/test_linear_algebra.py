@@ -32,6 +32,15 @@ def test_the_gram_matrix_is_added_to_what_is_there(size):
     np.testing.assert_allclose(np.triu(gram - before), np.triu(a[:, :7] @ a[:, :7].T), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (8, 12), (12, 4)])
+def test_a_product_is_added_to_what_is_there(shape):
+    rng = np.random.default_rng(shape)
+    a, b, before = rng.normal(size=(shape[0], 9)), rng.normal(size=(shape[1], 9)), rng.normal(size=shape)
+    product = before.copy()
+    _jit.add_product(a, b, 7, product)
+    np.testing.assert_allclose(product - before, a[:, :7] @ b[:, :7].T, rtol=1e-12, atol=1e-14)
+
+
 def test_rows_are_padded_to_the_next_multiple_of_four():
     assert [_jit.padded(size) for size in range(10)] == [0, 4, 4, 4, 4, 8, 8, 8, 8, 12]
 

@@ -13,6 +13,7 @@ from icdh._jit import (
     REASSOCIATE,
     ROWS,
     add_gram,
+    add_product,
     cholesky_in_place,
     cholesky_solve,
     exp,
@@ -90,49 +91,117 @@ def _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_jacobian(x, hidden, first, rows, theta, out, weight, pull, jacobian):
-    """Fill weight * d(output)/d(w1, b1, its intercept at theta[out], its weights after), one weight a row, and pull."""
-    p, m = x.shape[0], hidden.shape[0]
-    shared = (p + 1) * m
-    intercept, last = jacobian[shared], jacobian[shared + m + 1]
+def _fill_outputs(hidden, first, rows, theta, out, weight, pull, outer, slopes):
+    """Fill weight * d(output)/d(its intercept at theta[out], its weights after), then pull; and the slopes of units."""
+    m = hidden.shape[0]
+    intercept, last = outer[0], outer[m + 1]
     for r in range(rows):
         intercept[r], last[r] = weight[r], pull[r]
     for h in range(m):
-        factor, unit = theta[out + 1 + h], hidden[h, first : first + rows]
-        bias, output = jacobian[p * m + h], jacobian[shared + 1 + h]
+        factor, unit, output, slope = theta[out + 1 + h], hidden[h, first : first + rows], outer[1 + h], slopes[h]
         for r in range(rows):
             output[r] = weight[r] * unit[r]
-            bias[r] = factor * (weight[r] - output[r] * unit[r])
+            slope[r] = factor * (weight[r] - output[r] * unit[r])
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_inputs(x, first, rows, slopes, inner):
+    """Fill weight * d(output)/d(w1, b1), one weight a row: an input times the slope of a unit."""
+    p, m = x.shape[0], slopes.shape[0]
+    for h in range(m):
+        slope, bias = slopes[h], inner[p * m + h]
+        for r in range(rows):
+            bias[r] = slope[r]
         for j in range(p):
-            cause, slope = x[j, first : first + rows], jacobian[j * m + h]
+            cause, weight = x[j, first : first + rows], inner[j * m + h]
             for r in range(rows):
-                slope[r] = cause[r] * bias[r]
+                weight[r] = cause[r] * slope[r]
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_pairs(x, first, rows, slopes, of_inputs, of_units):
+    """Fill the products of every two inputs, the last of which is one, and those of every two units' slopes."""
+    p, m = x.shape[0], slopes.shape[1]
+    k = 0
+    for i in range(p):
+        for j in range(i, p):
+            a, b, product = x[i, first : first + rows], x[j, first : first + rows], of_inputs[k]
+            for r in range(rows):
+                product[r] = a[r] * b[r]
+            k += 1
+        a, product = x[i, first : first + rows], of_inputs[k]
+        for r in range(rows):
+            product[r] = a[r]
+        k += 1
+    product = of_inputs[k]
+    for r in range(rows):
+        product[r] = 1.0
+    k = 0
+    for i in range(m):
+        for j in range(i, m):
+            a, b, c, d, product = slopes[0, i], slopes[0, j], slopes[1, i], slopes[1, j], of_units[k]
+            for r in range(rows):
+                product[r] = a[r] * b[r] + c[r] * d[r]
+            k += 1
 
 
 @kernel(fastmath=CONTRACT)
 def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher):
-    """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty)."""
+    """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty).
+
+    For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times the slopes of h and l: the
+    same for (j, l) and (k, h), so that pairs of inputs times pairs of units are half of it, and all of it is there.
+    """
     p, m = x.shape[0], hidden.shape[0]
-    shared, own = (p + 1) * m, m + 1  # the weights of both outputs, and those of each alone
-    last, size = shared + own, padded(shared + own + 1)
-    weight, pull, jacobian = np.empty((2, ROWS)), np.empty((2, ROWS)), np.zeros((size, ROWS))
-    gram = np.zeros((2 * size, size))
+    inputs, own = p + 1, m + 1  # rows of the first layer; weights of one output
+    shared = inputs * m
+    weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
+    inner, outer = np.zeros((padded(shared), ROWS)), np.zeros((padded(own + 1), ROWS))
+    of_inputs, of_units = np.zeros((padded(_pairs(inputs)), ROWS)), np.zeros((padded(_pairs(m)), ROWS))
+    pairs = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
     for first in range(0, y.size, ROWS):
         rows = min(ROWS, y.size - first)
         _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull)
         for output in range(2):
-            _fill_jacobian(x, hidden, first, rows, theta, shared + output * own, weight[output], pull[output], jacobian)
-            add_gram(jacobian, rows, gram[output * size :])
+            out = shared + output * own
+            _fill_outputs(hidden, first, rows, theta, out, weight[output], pull[output], outer, slopes[output])
+            _fill_inputs(x, first, rows, slopes[output], inner)
+            add_product(inner, outer, rows, cross[output])
+            add_gram(outer, rows, gram[output])
+        _fill_pairs(x, first, rows, slopes, of_inputs, of_units)
+        add_product(of_inputs, of_units, rows, pairs)
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
         for j in range(theta.size):
             fisher[i, j] = penalty[i] if i == j else 0.0
     for output in range(2):
-        for i in range(last):
-            row = i if i < shared else i + output * own
-            gradient[row] += gram[output * size + i, last]
-            for j in range(i, last):
-                fisher[row, j if j < shared else j + output * own] += gram[output * size + i, j]
+        out = shared + output * own
+        for i in range(shared):
+            gradient[i] += cross[output, i, own]
+            for j in range(own):
+                fisher[i, out + j] += cross[output, i, j]
+        for i in range(own):
+            gradient[out + i] += gram[output, i, own]
+            for j in range(i, own):
+                fisher[out + i, out + j] += gram[output, i, j]
+    for i in range(shared):
+        for j in range(i, shared):
+            h, k = i % m, j % m
+            row, column = _pair(i // m, j // m, inputs), _pair(min(h, k), max(h, k), m)
+            fisher[i, j] += pairs[row, column]
+
+
+@kernel(inline="always")
+def _pairs(n):
+    """Return the number of pairs i <= j of n things."""
+    return n * (n + 1) // 2
+
+
+@kernel(inline="always")
+def _pair(i, j, n):
+    """Return the place of the pair i <= j in the order (0, 0), (0, 1), ..., (1, 1), ..."""
+    return i * n - i * (i - 1) // 2 + j - i
 
 
 @kernel(fastmath=CONTRACT)
@@ -146,7 +215,7 @@ def node_fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor
     n, size = y.size, theta.size
     hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
     gradient, fisher, damped = np.empty(size), np.empty((size, size)), np.empty((size, size))
-    step, trial = np.zeros(size), np.empty(size)
+    step, trial, scale = np.zeros(size), np.empty(size), np.empty(size)
     for i in range(size):
         trial[i] = theta[i]
         fisher[i, i] = math.nan  # should there be no system at all
@@ -175,14 +244,15 @@ def node_fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor
             step[i] = -gradient[i]
             for j in range(i, freeze):
                 damped[i, j] = fisher[i, j]
-            damped[i, i] += damping
+            scale[i] = math.sqrt(fisher[i, i] / n)
+            damped[i, i] += damping * scale[i]
         if math.isnan(cholesky_in_place(damped, freeze)):
             break
         cholesky_solve(damped, step[:freeze])
         predicted = 0.0
         for i in range(freeze):
             trial[i] = theta[i] + step[i]
-            predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
+            predicted += 0.5 * step[i] * (damping * scale[i] * step[i] - gradient[i])
     for i in range(size):
         for j in range(i, size):
             factor[i, j] = fisher[i, j]

@@ -107,7 +107,7 @@ class FamilyEvidence:
         if self.starts is not None:
             self.starts(new)
         self.clock.begin("families", len(new))
-        self._keep(new, self._map(self._fit, new, [self._warm_start(*family) for family in new]))
+        self._keep(new, self._map(self._fit_from, new, [self._warm_start(*family) for family in new]))
         return [self._scores[family] for family in families]
 
     def refine(self, families: Sequence[Family]) -> None:
@@ -124,7 +124,7 @@ class FamilyEvidence:
     def _refined_fits(self, family):
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
         if self.starts is not None:
-            return [self._fit(family, self._warm_start(*family), tol=FINE)]
+            return [self._fit_from(family, self._warm_start(*family), tol=FINE)]
         grown = self.units[family[0]] > self.fewest_units  # large fits are dear, and their new units began at random
         seeds = range(self.random_state + 1, self.random_state + (1 if grown else self.n_restarts))
         fits = [self._fit(family, None, seed=seed) for seed in seeds]
@@ -305,6 +305,13 @@ class FamilyEvidence:
             score -= worth_of_noise(self._residuals(family, fit)[0], self.settled_noise)[0]
         return score
 
+    def _fit_from(self, family, start, **options):
+        """Return the fit that begins with the weights and precisions of ``start``, cold if that is None."""
+        theta, precision = (None, None) if start is None else start
+        if precision is not None:
+            precision = np.sqrt(precision * self.prior_precision)
+        return self._fit(family, theta, precision=precision, **options)
+
     def _fit(self, family, start, *, seed=None, tol=COARSE, **options):
         self.clock.check()
         options.setdefault("hidden_units", self.units[family[0]])
@@ -327,13 +334,14 @@ class FamilyEvidence:
         return np.ascontiguousarray(x[:, self.rows[node]]), target.take(self.rows[node])
 
     def _warm_start(self, node, parents):
-        """Return the weights of the best known fit with one parent fewer, the new parent's at zero; or one parent more.
+        """Return weights and precisions of the best known fit with one parent fewer, the new one's weights at zero.
 
         Where there is a fit on few rows, it is that. Fits with one parent more, of which the weights of that parent
         are left out, are all that is known of most families of a node that has just got more units.
         """
         if self.starts is not None and self.starts.fits[node, parents].succeeded:
-            return self.starts.fits[node, parents].theta
+            known = self.starts.fits[node, parents]
+            return known.theta, known.precision
         if not parents:
             return None
         units = self.units[node]
@@ -341,12 +349,12 @@ class FamilyEvidence:
         if best := self._best_known(fewer if len(parents) > 1 else []):
             fit, new = best
             weights = self._weights_of(new, parents, units)
-            return np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
+            return np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start)), fit.precision
         others = [new for new in range(len(self.targets)) if new != node and new not in parents]
         more = [((node, tuple(sorted((*parents, new)))), new) for new in others]
         if best := self._best_known(more):
             fit, new = best
-            return np.delete(fit.theta, self._weights_of(new, parents, units))
+            return np.delete(fit.theta, self._weights_of(new, parents, units)), fit.precision
         return None
 
     def _weights_of(self, parent, others, units):

@@ -15,6 +15,8 @@ from icdh._clock import OutOfTime
 from icdh.search.climb import CLOSE, MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
+FAR = 100.0  # nats: more than what further hidden units make up for
+
 
 class SearchResult(NamedTuple):
     """What a search found.
@@ -160,8 +162,12 @@ class _Search:
         if not first:  # nothing wants the node for a parent: all would come back as it was
             return self.graph, []
         graph, second = climber.climb_once(graph, climber.forbidden, self._try)
-        climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
         third = []
-        if climber.total(graph) < climber.total(self.graph) + CLOSE:
+        if self._is_within(FAR, graph):
+            climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
+        if self._is_within(CLOSE, graph):
             graph, third = climber.climb(graph, self._try)
         return graph, moves + first + second + third
+
+    def _is_within(self, nats, graph):
+        return self.climber.total(graph) < self.climber.total(self.graph) + nats
