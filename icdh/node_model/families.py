@@ -51,6 +51,8 @@ class FamilyEvidence:
     noise : {"auto", "gaussian", "student", "free"}
         The density of the standardised residuals: the score falls by what it is worth (`icdh.node_model.noise`).
         "auto" is Gaussian until `settle` finds residuals that are not; then every family chooses.
+    gaussian_first : bool
+        Whether "auto" is; or every family chooses from the beginning.
     n_restarts : int
         From how many initial weights `refine` fits a family in all.
     n_jobs : int
@@ -74,6 +76,7 @@ class FamilyEvidence:
         edge_penalty: float,
         random_state: int,
         noise: str,
+        gaussian_first: bool = True,
         n_restarts: int,
         n_jobs: int,
         rows: np.ndarray | None = None,
@@ -91,7 +94,7 @@ class FamilyEvidence:
         self.edge_penalty = edge_penalty
         self.random_state = random_state
         self.noise = noise
-        self.settled_noise = "gaussian" if noise == "auto" else noise
+        self._settled_noise = "gaussian" if noise == "auto" and gaussian_first else noise
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.clock = clock or Clock()
@@ -100,6 +103,11 @@ class FamilyEvidence:
         self._hopes = {}
         self.starts = None
         self._refined, self._large_enough = set(), set()
+
+    @property
+    def settled_noise(self) -> str:
+        """The noise of scores as they are: that of few rows, if fits begin there, and "gaussian" before "auto"."""
+        return (self.starts or self)._settled_noise
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
@@ -199,7 +207,7 @@ class FamilyEvidence:
         denials = [self._denies_gaussian_noise(own) for own in families if isinstance(self.targets[own[0]], Density)]
         if not any(denials) or np.mean(denials) <= NOT_GAUSSIAN:
             return False
-        self.settled_noise = "auto"
+        self._settled_noise = "auto"
         self._scores = {family: self._score(family, fit) for family, fit in self.fits.items()}
         self._refined.clear()  # another of a family's fits may be worth more now
         return True
