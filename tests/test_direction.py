@@ -13,6 +13,7 @@ import icdh
 from icdh import causal_direction
 from icdh.entropy import GAUSSIAN_ENTROPY, vasicek_entropy
 from icdh.exceptions import DataWarning
+from icdh.pairs import comparison
 from icdh.pairs.criteria import dependence
 from icdh.pairs.picture import plot_direction
 
@@ -181,6 +182,16 @@ def test_abstains_below_the_confidence_asked_for(pair, verdict):
     assert above.direction == above.swapped().direction == "undecided"
     assert above.score == verdict.score
     assert causal_direction(*pair, abstain_below=verdict.confidence * 0.99).direction == "x->y"
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("levels", [None, 4])
+def test_a_score_that_is_not_a_number_decides_nothing(pair, monkeypatch, levels):
+    """It is neither above nor below what is asked for, with few values of a variable and with many."""
+    monkeypatch.setattr(comparison, "mean_entropy", lambda sample: np.nan)
+    x, y = pair if levels is None else (to_grid(pair[0], levels), pair[1])
+    for limit in (0.0, 0.5, 100.0):
+        assert causal_direction(x, y, n_bags=2, abstain_below=limit).direction == "undecided"
 
 
 @pytest.mark.parametrize("slope", [1.0, -3.0])
