@@ -230,23 +230,6 @@ def explained_variance(X):
     return shares
 
 
-def legendre_dependence(a, b):
-    """D of `icdh.pairs.comparison`, from the polynomials written out."""
-    polynomials = (
-        lambda t: np.sqrt(3) * t,
-        lambda t: np.sqrt(5) * (3 * t**2 - 1) / 2,
-        lambda t: np.sqrt(7) * (5 * t**3 - 3 * t) / 2,
-        lambda t: 3 * (35 * t**4 - 30 * t**2 + 3) / 8,
-    )
-    n = len(a)
-
-    def position(sample, value):
-        return 2 * (sum(other < value for other in sample) + 0.5) / n - 1
-
-    pairs = [(position(a, u), position(b, v)) for u, v in zip(a, b, strict=True)]
-    return sum((sum(p(s) * q(t) for s, t in pairs) / n) ** 2 for p in polynomials for q in polynomials) / 2
-
-
 def all_dags(n):
     """Every directed acyclic graph of n variables, as boolean matrices."""
     pairs = [(i, j) for i in range(n) for j in range(n) if i != j]

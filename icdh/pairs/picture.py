@@ -53,8 +53,8 @@ def _draw_direction(axes, cause, effect, fit: DirectionFit, names):
     for deviations in (1, 2):
         band = fit.mean - deviations * fit.scale, fit.mean + deviations * fit.scale
         data.fill_between(fit.cause_values, *band, color=LINE_COLOR, alpha=0.2, linewidth=0)
-    criteria = f"description length {fit.description_length:.3f}, dependence {fit.dependence:.3f}"
-    data.set_title(f"{names[0]} -> {names[1]}\n{criteria}", fontsize="medium", parse_math=False)
+    length = f"description length {fit.description_length:.3f}"
+    data.set_title(f"{names[0]} -> {names[1]}\n{length}", fontsize="medium", parse_math=False)
     data.set_ylabel(names[1], parse_math=False)
     mean, scale = (np.interp(cause, fit.cause_values, curve) for curve in (fit.mean, fit.scale))
     noise.scatter(cause, (effect - mean) / scale, **POINT)

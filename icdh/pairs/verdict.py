@@ -15,18 +15,15 @@ class DirectionFit:
         Evenly spaced values of the cause, from its least to its greatest, in its units.
     mean, scale : ndarray, shape (200,)
         Mean and standard deviation of the effect at these values, in its units: those of the mixture of all fits.
-        Beyond the 1st and 99th percentile of the cause they are constant.
+        Beyond the 0.05th and 99.95th percentile of the cause they are constant.
     description_length : float
         L of the standardised variables, in nats per observation.
-    dependence : float
-        D of cause and noise, in nats.
     """
 
     cause_values: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
     description_length: float
-    dependence: float
 
 
 @dataclass(frozen=True)
