@@ -421,12 +421,13 @@ MUTANTS = {
     ],
     "search/climb.py": [
         ("and not self.grow(graph)", ""),
-        ("best = hopes.argmax()", "best = hopes.argmin()"),
+        ("best = int(hopes.argmax())", "best = int(hopes.argmin())"),
         ("            self.scores.refine(self._contenders(graph))\n", ""),
         ("gain = before - after", "gain = before + after"),
         ("            moves += further\n", ""),
-        ("certain = _of_moves(scored, np.logical_and)", "certain = _of_moves(scored, np.logical_or)"),
-        ("if open_moves[k] > least", "if False"),
+        ("(scored[effects, causes] | ~turns)", "~turns"),
+        ("+ np.where(turns, gains[effects, causes], 0.0)", ""),
+        ("if hopes[k] > least and", "if hopes[k] <= least and"),
     ],
     "search/escapes.py": [
         ("self.climber.settle(self.graph)", "False"),
