@@ -133,22 +133,22 @@ class Climber:
     def _best_move(self, graph, forbidden):
         gains, scored = self._gains(graph)
         legal = legal_moves(graph, forbidden, self.max_parents, self.required)
+        legal[KINDS.index("insert")] &= gains > MIN_GAIN  # few of the N^2: sorting all would take longer than the fits
+        kinds, causes, effects = np.nonzero(legal)
+        turns = kinds == KINDS.index("reverse")
         while True:
-            hopes = np.where(legal, _of_moves(gains, np.add), -np.inf)
-            best = hopes.argmax()
-            kind, cause, effect = np.unravel_index(best, hopes.shape)
-            gain = float(hopes.flat[best])
-            if not gain > MIN_GAIN:
+            hopes = gains[causes, effects] + np.where(turns, gains[effects, causes], 0.0)
+            if not hopes.max(initial=-np.inf) > MIN_GAIN:
                 return None
-            certain = _of_moves(scored, np.logical_and)
-            if certain.flat[best]:
+            certain = scored[causes, effects] & (scored[effects, causes] | ~turns)
+            best = int(hopes.argmax())
+            if certain[best]:
                 break
-            open_moves = np.where(certain, -np.inf, hopes).ravel()
             least = max(MIN_GAIN, hopes[certain].max(initial=-np.inf))
-            ranked = np.argsort(-open_moves, kind="stable")[:BATCH]
-            self._score(
-                graph, [np.unravel_index(k, hopes.shape) for k in ranked if open_moves[k] > least], gains, scored
-            )
+            ranked = np.argsort(np.where(certain, np.inf, -hopes), kind="stable")[:BATCH]
+            chosen = [k for k in ranked if hopes[k] > least and not certain[k]]
+            self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)), gains, scored)
+        kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(hopes[best])
         move = KINDS[kind], int(cause), int(effect)
         changed = dict(changed_families(graph, *move))
         better = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
@@ -158,16 +158,15 @@ class Climber:
 
     def _gains(self, graph):
         """Return what toggling each edge gains its effect, [i, j] of the edge i -> j: as scored, or as hoped for."""
-        gains, scored = np.empty(self.forbidden.shape), np.zeros(self.forbidden.shape, dtype=bool)
-        for node, parents in enumerate(graph):
-            gains[:, node] = self.scores.hopes((node, parents))
+        gains = np.array([self.scores.hopes(family) for family in enumerate(graph)]).reshape(self.forbidden.shape).T
+        scored = np.zeros(self.forbidden.shape, dtype=bool)
         edges = [(i, node) for node, parents in enumerate(graph) for i in self._scored.get((node, parents), ())]
         self._fill(graph, edges, gains, scored)
         return gains, scored
 
     def _score(self, graph, moves, gains, scored):
-        """Score what these moves (kind, cause, effect) change."""
-        edges = [(i, j) for _, i, j in moves] + [(j, i) for kind, i, j in moves if KINDS[kind] == "reverse"]
+        """Score what these moves (whether it is a reversal, cause, effect) change."""
+        edges = [(i, j) for _, i, j in moves] + [(j, i) for turns, i, j in moves if turns]
         edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not scored[i, j]]
         for i, j in edges:
             self._scored.setdefault((j, graph[j]), []).append(i)
@@ -180,8 +179,3 @@ class Climber:
             gain = before - after
             gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
             scored[i, j] = True
-
-
-def _of_moves(by_edge, both):
-    """Return, for insertions, deletions and reversals, what holds of their edges, shape (3, N, N)."""
-    return np.stack([by_edge, by_edge, both(by_edge, by_edge.T)])

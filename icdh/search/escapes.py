@@ -165,6 +165,7 @@ class _Search:
     def _is_within(self, nats, graph):
         return self.climber.total(graph) < self.climber.total(self.graph) + nats
 
+
 def detach(scores: FamilyScores, node: int, parents: tuple, least: tuple) -> Move:
     """Return the move that leaves a node the least parents."""
     before, after = scores([(node, parents), (node, least)])

@@ -36,11 +36,11 @@ def parents_matrix(graph: Graph) -> np.ndarray:
 
 def reachability(graph: Graph) -> np.ndarray:
     """Return the matrix whose [i, j] is True where a directed path leads from i to j, or i = j."""
-    reaches = np.eye(len(graph), dtype=bool)
+    leads_to = np.eye(len(graph), dtype=bool)
     for node in _causes_first(graph):
         for cause in graph[node]:
-            reaches[:, node] |= reaches[:, cause]
-    return reaches
+            leads_to[node] |= leads_to[cause]
+    return leads_to.T
 
 
 def _causes_first(graph):
