@@ -101,7 +101,8 @@ def fit_node(
     tol : float
         Stop when two steps in a row lower F by less than this many nats.
     precision_updates : int
-        How often the prior's precisions are updated; zero keeps them at ``prior_precision``.
+        How often the prior's precisions are updated at most, until that changes the evidence by less than ``tol``;
+        zero keeps them as they are.
 
     Returns
     -------
@@ -131,6 +132,8 @@ def fit_node(
             break
         evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
         fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision))
+        if len(fits) > 1 and abs(fits[-2].evidence - evidence) < tol:
+            break
         variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
         precision = _updated_precision(theta, variances, parts, precision, prior_precision)
     return (
