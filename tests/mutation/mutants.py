@@ -386,7 +386,7 @@ MUTANTS = {
         ("pool.shutdown(cancel_futures=True)", "pool.shutdown()"),
         ("own[:: max(", "own[: max("),
         ("part.fits, part._scores, part._hopes, part._refined = {}, {}, {}, set()", "part.fits = {}"),
-        ("known.precision, \"precision_updates\": 0}", "known.precision}"),
+        ('known.precision, "precision_updates": 0}', "known.precision}"),
     ],
     "node_model/columns.py": [
         ("np.mean(self.causes**4, axis=1) > HEAVY", "False"),
