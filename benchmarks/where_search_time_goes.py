@@ -6,8 +6,8 @@
 Tables are those of `search_speed.py`. Clocks around the compiled fits, by what asked for them (comparing changes,
 further starts, more hidden units) and by the stage of the search (the choice of a transform, the climb, escapes, what
 follows when the noise has settled, the climb on all rows of a long table, what comes after); around the promises of
-changes and the worth of the noise; the rest is Python. Then fits, steps and seconds by hidden units and inputs, and
-how many of the families that were fitted were ever part of a graph.
+changes and the worth of the noise; the rest is Python. Then fits, steps and seconds by hidden units and inputs, and how
+many of the families that were fitted were ever part of a graph.
 """
 
 import argparse

@@ -45,7 +45,6 @@ def choose_transform(
         columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
         search = pilot(columns, rows)
         graph, _ = search.climb_once(search.least_graph(), search.forbidden)
-        search.scores.grow(list(enumerate(graph)))
         search.scores.settle(list(enumerate(graph)))
         evidence[transform] = columns.log_jacobian - search.total(graph)
     return max(evidence, key=evidence.get)

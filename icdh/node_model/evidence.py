@@ -104,7 +104,8 @@ def fit_node(
     tol : float
         Stop when two steps in a row lower F by less than this many nats.
     precision_updates : int
-        How often the prior's precisions are updated; zero keeps them at ``prior_precision``.
+        How often the prior's precisions are updated at most, until that changes the evidence by less than ``tol``;
+        zero keeps them as they are.
 
     Returns
     -------
@@ -120,7 +121,11 @@ def fit_node(
     sequence = _fits_of_updated_precisions(
         x, target, theta, precision, hidden_units, prior_precision, max_steps, tol, cold=start is None
     )
-    fits = islice(sequence, precision_updates + 1)
+    fits = []
+    for fit in islice(sequence, precision_updates + 1):
+        fits.append(fit)
+        if len(fits) > 1 and abs(fits[-2].evidence - fit.evidence) < tol:
+            break
     constant = _constant_in_place_of_fit(target, n_parents, hidden_units)
     return min(fits, key=lambda fit: fit.evidence, default=constant)
 

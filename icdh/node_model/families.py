@@ -124,18 +124,20 @@ class FamilyEvidence:
         self._refined.update(new)
         self(new)
         if self.starts is not None:
+            known = {family: self.starts.fits[family] for family in new}
             self.starts.refine(new)
+            better = [family for family in new if self.starts.fits[family] is not known[family]]
+            self._keep(better, self._map(self._fit_from, better, [self._warm_start(*family) for family in better]))
         self.clock.begin("families from further weights", len(new))
         for family, fits in zip(new, self._map(self._refined_fits, new), strict=True):
             self._keep([family] * len(fits), fits)
 
     def _refined_fits(self, family):
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
-        if self.starts is not None:
-            return [self._fit_from(family, self._warm_start(*family), tol=FINE)]
         grown = self.units[family[0]] > self.fewest_units  # large fits are dear, and their new units began at random
-        seeds = range(self.random_state + 1, self.random_state + (1 if grown else self.n_restarts))
-        fits = [self._fit(family, None, seed=seed) for seed in seeds]
+        once = grown or self.starts is not None
+        seeds = range(self.random_state + 1, self.random_state + (1 if once else self.n_restarts))
+        fits = [self._fit(family, seed=seed) for seed in seeds]
         best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
         if not best.succeeded:
             return fits
@@ -177,10 +179,14 @@ class FamilyEvidence:
         return parents and few and family not in self._large_enough
 
     def _fit_twice_the_units(self, family):
-        units, theta = self.units[family[0]], self.fits[family].theta
+        units, fit = self.units[family[0]], self.fits[family]
         inputs = int(self.widths[list(family[1])].sum())
-        start = with_twice_the_units(theta, inputs, units, self.random_state)
-        return self._fit(family, start, hidden_units=2 * units)
+        theta = with_twice_the_units(fit.theta, inputs, units, self.random_state)
+        return self._fit(family, theta, precision=self._half_known(fit.precision), hidden_units=2 * units)
+
+    def _half_known(self, precision):
+        """Return precisions half-way to those of a fit: those of a family that is but similar are only a hint."""
+        return np.sqrt(precision * self.prior_precision)
 
     def _take_twice_the_units(self, family, fit):
         node = family[0]
@@ -313,14 +319,10 @@ class FamilyEvidence:
             score -= worth_of_noise(self._residuals(family, fit)[0], self.settled_noise)[0]
         return score
 
-    def _fit_from(self, family, start, **options):
-        """Return the fit that begins with the weights and precisions of ``start``, cold if that is None."""
-        theta, precision = (None, None) if start is None else start
-        if precision is not None:
-            precision = np.sqrt(precision * self.prior_precision)
-        return self._fit(family, theta, precision=precision, **options)
+    def _fit_from(self, family, options):
+        return self._fit(family, **options)
 
-    def _fit(self, family, start, *, seed=None, tol=COARSE, **options):
+    def _fit(self, family, start=None, *, seed=None, tol=COARSE, **options):
         self.clock.check()
         options.setdefault("hidden_units", self.units[family[0]])
         seed = self.random_state if seed is None else seed
@@ -342,28 +344,31 @@ class FamilyEvidence:
         return np.ascontiguousarray(x[:, self.rows[node]]), target.take(self.rows[node])
 
     def _warm_start(self, node, parents):
-        """Return weights and precisions of the best known fit with one parent fewer, the new one's weights at zero.
+        """Return how to begin: with the best known fit with one parent fewer, or more, the weights of that one at zero.
 
-        Where there is a fit on few rows, it is that. Fits with one parent more, of which the weights of that parent
-        are left out, are all that is known of most families of a node that has just got more units.
+        Where there is a fit on few rows, it is that, with its precisions. Fits with one parent more, of which the
+        weights of that parent are left out, are all that is known of most families of a node that has just got more
+        units.
         """
         if self.starts is not None and self.starts.fits[node, parents].succeeded:
             known = self.starts.fits[node, parents]
-            return known.theta, known.precision
+            return {"start": known.theta, "precision": known.precision, "precision_updates": 0}
         if not parents:
-            return None
+            return {}
         units = self.units[node]
         fewer = [((node, parents[:k] + parents[k + 1 :]), parents[k]) for k in range(len(parents))]
         if best := self._best_known(fewer if len(parents) > 1 else []):
             fit, new = best
             weights = self._weights_of(new, parents, units)
-            return np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start)), fit.precision
+            theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
+            return {"start": theta, "precision": self._half_known(fit.precision)}
         others = [new for new in range(len(self.targets)) if new != node and new not in parents]
         more = [((node, tuple(sorted((*parents, new)))), new) for new in others]
         if best := self._best_known(more):
             fit, new = best
-            return np.delete(fit.theta, self._weights_of(new, parents, units)), fit.precision
-        return None
+            theta = np.delete(fit.theta, self._weights_of(new, parents, units))
+            return {"start": theta, "precision": self._half_known(fit.precision)}
+        return {}
 
     def _weights_of(self, parent, others, units):
         """Return the slice of the weights of a parent's inputs in a family with these other parents."""

@@ -104,7 +104,17 @@ class Density(_MeanAndVariance):
 class _Counted:
     """A variable of few values, whose ``system`` gives F, gradient and Fisher matrix."""
 
-    def minimise(self, x, theta, penalty, hidden_units, freeze, max_steps, tol, factor):
+    def minimise(
+        self,
+        x: np.ndarray,
+        theta: np.ndarray,
+        penalty: np.ndarray,
+        hidden_units: int,
+        freeze: int,
+        max_steps: int,
+        tol: float,
+        factor: np.ndarray,
+    ) -> tuple[float, float, int, bool]:
         """Minimise F over theta, in place; see `scoring.minimise`."""
         return minimise(self.system(x, hidden_units), theta, penalty, max_steps, tol, factor)
 

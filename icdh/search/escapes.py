@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._clock import OutOfTime
-from icdh.search.climb import CLOSE, MIN_GAIN, Climber, FamilyScores
+from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
 FAR = 100.0  # nats: more than what further hidden units make up for
+CLOSE = 10.0  # nats: what further effort may make up for
+LEAST_GAIN = 1.0  # nats that another round of escapes is worth
 
 
 class SearchResult(NamedTuple):
@@ -122,27 +124,28 @@ class _Search:
         self.callback(move._replace(kept=False))
 
     def escape_from_every_node(self):
-        """Detach one node after the other, round and round, until no escape from any leads to a better graph."""
+        """Detach one node after the other, round and round, until no escape from any leads to a much better graph."""
         node, failed = 0, 0
         while failed < len(self.graph):
-            failed = 0 if self._escape(node) else failed + 1
+            failed = 0 if self._escape(node) > LEAST_GAIN else failed + 1
             node = (node + 1) % len(self.graph)
 
     def _escape(self, node):
-        """Detach a node from all parents that are not required; return whether that leads to a better graph."""
+        """Detach a node from all parents that are not required; return what that gains."""
         least = self.climber.least_graph()[node]
         if self.graph[node] == least:
-            return False
+            return 0.0
         return self._take_if_better(*self._detour(node, least))
 
     def _take_if_better(self, graph, detour):
-        if not self.climber.total(graph) < self.climber.total(self.graph) - MIN_GAIN:
-            return False
+        gain = self.climber.total(self.graph) - self.climber.total(graph)
+        if not gain > MIN_GAIN:
+            return 0.0
         self.graph = graph
         self.moves += detour
         for move in detour:
             self.callback(move)
-        return True
+        return gain
 
     def _detour(self, node, least):
         """Climb while the detached node gets no parent, then freely; refine what comes close to the graph at hand."""
