@@ -429,7 +429,7 @@ MUTANTS = {
         ("if open_moves[k] > least", "if False"),
     ],
     "search/escapes.py": [
-        ("self.climber.settle(self.graph)", "False"),
+        ("climber.settle(search.graph)", "False"),
         ("        source[:, node] = True\n", ""),
         ("< self.climber.total(self.graph) - MIN_GAIN", "< -np.inf"),
         ("                    self.moves += detour\n", ""),
