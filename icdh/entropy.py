@@ -95,29 +95,27 @@ def _uniform_bias(n, window):
 def negentropy(sample: np.ndarray, window: int | None = None) -> float:
     """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
 
-    The estimator's bias on Gaussian samples of this size is taken off: its mean over them is 0. Its windows are three
-    times as wide as those of `entropy`: values that people round to favoured numbers come in heaps, which windows of a
-    few observations take for a density of many sharp peaks.
+    The estimator's bias on Gaussian samples of this size is taken off: its mean over them is 0.
 
     Parameters
     ----------
     sample : ndarray, shape (n,)
         The observations, n >= 3.
     window : int, optional
-        k of `entropy`. The default is the square root of n, rounded.
+        k of `entropy`.
 
     Returns
     -------
     float
         The negentropy: 0 for Gaussian samples up to noise, always finite.
     """
-    k = default_spacing(sample.size) if window is None else window
+    k = default_window(sample.size) if window is None else window
     return _excess(sample, k) - _gaussian_moments(sample.size, k)[0]
 
 
-def negentropy_deviation(n: int) -> float:
+def negentropy_deviation(n: int, window: int | None = None) -> float:
     """Return the standard deviation of the `negentropy` of Gaussian samples of size n."""
-    return _gaussian_moments(n, default_spacing(n))[1]
+    return _gaussian_moments(n, default_window(n) if window is None else window)[1]
 
 
 def default_spacing(n: int) -> int:

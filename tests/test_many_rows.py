@@ -102,3 +102,12 @@ def test_a_search_goes_on_from_what_another_found(data):
     more = greedy_search(scores, forbidden, start=found)
     assert more.graph == found.graph
     assert more.moves == found.moves
+
+
+@pytest.mark.usefixtures("_few")
+def test_the_noise_that_few_rows_show_is_that_of_all():
+    graph = simulate.erdos_renyi(5, 1, random_state=0)
+    X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=0).X
+    model = HNMSearch().fit(X)
+    assert model.found_graph().scores.starts is not None
+    assert model.noise_distribution_ in ("student", "mixed")

@@ -110,7 +110,8 @@ class HNMSearch(CausalGraphEstimator):
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, free (the
         evidence rises by the negentropy of the residuals), or Gaussian unless the residuals of more than one
         variable in ten deny it, given the causes found, and then for every variable the one of the three that its
-        evidence prefers (`icdh.node_model.noise`).
+        evidence prefers (`icdh.node_model.noise`). A second search then begins anew with that choice, and the graph
+        of the higher evidence is kept.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in

@@ -85,8 +85,8 @@ def greedy_search(
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None:
             search.escape_from_every_node()
-        while start is None and search.settle():
-            search.escape_from_every_node()
+        while start is None and climber.settle(search.graph):
+            search.climb(search.graph)
     except KeyboardInterrupt:
         if not search.moves:
             raise
@@ -107,13 +107,6 @@ class _Search:
     def climb(self, graph):
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
-
-    def settle(self):
-        """Let the scores settle on the graph; return whether they changed, after climbing on by what they are now."""
-        if not self.climber.settle(self.graph):
-            return False
-        self.climb(self.graph)
-        return True
 
     def _keep(self, move, graph):
         self.graph = graph

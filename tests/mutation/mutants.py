@@ -562,7 +562,7 @@ MUTANTS = {
         ("if hopes[k] > least and", "if hopes[k] <= least and"),
     ],
     "search/escapes.py": [
-        ("self.climber.settle(self.graph)", "False"),
+        ("climber.settle(search.graph)", "False"),
         ("        source[:, node] = True\n", ""),
         ("if not gain > MIN_GAIN:", "if True:"),
         ("        self.moves += detour\n", ""),
