@@ -384,7 +384,7 @@ def test_ever_coarser_rounding_fades_and_never_turns_an_arrow_with_confidence(si
     exact = causal_direction(x, y, n_bags=2)
     assert exact.direction == "x->y"
     assert exact.confidence > 2.0
-    for levels in (40, 12, 5, 3, 2):
+    for levels in (40, 20, 16, 12, 10, 8, 5, 3, 2):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             rounded = causal_direction(
@@ -394,6 +394,32 @@ def test_ever_coarser_rounding_fades_and_never_turns_an_arrow_with_confidence(si
             assert rounded.direction == "x->y"
         else:
             assert rounded.confidence <= 1.0
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("side", ["cause", "effect"])
+def test_no_arrow_of_several_mechanisms_turns_with_confidence_when_one_side_is_rounded(side):
+    rng = np.random.default_rng(8)
+    x, e = rng.gamma(2.0, size=400), rng.normal(size=400)
+    bend = np.tanh(x - 1.5)
+    for y in (bend + 0.3 * e, x * rng.normal(size=400), np.sin(x) + (0.1 + 0.2 * x) * e, np.exp(bend + 0.3 * e)):
+        for levels in range(2, 21, 3):
+            rounded = (to_grid(x, levels), y) if side == "cause" else (x, to_grid(y, levels))
+            result = causal_direction(*rounded)
+            assert result.direction == "x->y" or result.confidence < 2.0
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_where_nothing_can_be_known_the_rounded_side_is_neither_cause_nor_effect():
+    rng, toward = np.random.default_rng(9), 0
+    for k in range(24):
+        x, e = rng.normal(size=(2, 800))
+        y = 0.6 * x + 0.8 * e
+        result = (
+            causal_direction(np.round(2 * x), y, n_bags=4) if k % 2 else causal_direction(x, np.round(2 * y), n_bags=4)
+        )
+        toward += (result.score > 0) != bool(k % 2)
+    assert 6 <= toward <= 18
 
 
 def to_grid(x, levels):

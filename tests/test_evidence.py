@@ -137,6 +137,22 @@ def test_fit_is_stationary_and_at_least_as_good_as_lbfgs():
     assert fit.evidence == pytest.approx(expected)
 
 
+def test_a_cold_start_fits_the_mean_under_constant_variance_before_both(monkeypatch):
+    x, y = heteroscedastic()
+    honest, scale_weights = Density.minimise, []
+
+    def recorded(self, x, theta, *arguments):
+        result = honest(self, x, theta, *arguments)
+        scale_weights.append(theta[-UNITS:].copy())
+        return result
+
+    monkeypatch.setattr(Density, "minimise", recorded)
+    fit_node(x, y, hidden_units=UNITS, precision_updates=0)
+    first, second = scale_weights
+    np.testing.assert_array_equal(first, 0.0)
+    assert np.abs(second).min() > 0.0
+
+
 def test_evidence_of_linear_gaussian_model_is_the_closed_form():
     """With the first layer and the variance fixed, F is quadratic and Laplace's approximation exact."""
     rng = np.random.default_rng(2)
