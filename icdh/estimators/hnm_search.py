@@ -80,8 +80,8 @@ class HNMSearch(CausalGraphEstimator):
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
-        short searches on at most 400 rows. The distributions that the model then holds are those of the columns as
-        they are.
+        short searches on at most 400 rows, unless the graph that it leads to is worth more without. The
+        distributions that the model then holds are those of the columns as they are.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
         values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
@@ -406,6 +406,12 @@ class HNMSearch(CausalGraphEstimator):
             found = greedy_search(scores.starts or scores, rules.forbidden, **options)
             if scores.starts is not None and not (found.interrupted or found.timed_out):
                 found = greedy_search(scores, rules.forbidden, **options, start=found)
+            if self.column_transform == "auto" and transform != "none" and not (found.interrupted or found.timed_out):
+                plain = columns_of(values, kinds_and_labels[0], "none", seed, kinds_and_labels[1]).with_normal_scores()
+                own = self._scores(plain, rows, seed, self.n_restarts, clock)
+                found, better = _is_worth_more(own, plain, scores, columns, found)
+                if better:
+                    return "none", plain, own, greedy_search(own, rules.forbidden, **options, start=found)
         return transform, columns, scores, found
 
     def _scores(self, columns, rows, seed, n_restarts, clock):
@@ -528,6 +534,25 @@ def _in_users_columns(move, order):
 def _total(scores, found):
     """Return the score of the graph that a search found."""
     return float(sum(scores(list(enumerate(found.graph)))))
+
+
+def _is_worth_more(scores, columns, other, other_columns, found):
+    """Return what a search by other scores found, and whether the graph is worth more by these, of these columns.
+
+    Both have all the room that the graph asks for. Where time is over, or somebody had enough, the first says so.
+    """
+    families = list(enumerate(found.graph))
+    try:
+        for part in filter(None, (scores.starts, scores)):
+            part.grow(families)
+            part.refine(families)
+            part.settle(families)
+        evidence = columns.log_jacobian - _total(scores, found)
+    except OutOfTime:
+        return found._replace(timed_out=True), False
+    except KeyboardInterrupt:
+        return found._replace(interrupted=True), False
+    return found, evidence > other_columns.log_jacobian - _total(other, found)
 
 
 def _worth_of_edges(scores, node, parents):
