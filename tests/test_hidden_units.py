@@ -74,6 +74,26 @@ def test_what_was_enough_is_not_tried_again(monkeypatch):
     assert seen == [8, 8, 2]
 
 
+def test_large_families_get_their_further_starts_where_the_search_ends(monkeypatch):
+    scores, cold = evidence(bent(), n_restarts=3), []
+    scores.grow(GRAPH)
+    scores.refine(GRAPH)
+    before, honest = scores(GRAPH), families_module.fit_node
+
+    def recorded(x, y, *, start, random_state, hidden_units, **options):
+        if start is None:
+            cold.append((hidden_units, random_state))
+        return honest(x, y, start=start, random_state=random_state, hidden_units=hidden_units, **options)
+
+    monkeypatch.setattr(families_module, "fit_node", recorded)
+    assert not scores.settle(GRAPH)
+    assert cold == [(8, 1), (8, 2)]
+    assert scores(GRAPH)[0] <= before[0]
+    assert scores(GRAPH)[1:] == before[1:]
+    scores.settle(GRAPH)
+    assert len(cold) == 2
+
+
 def test_units_stay_where_no_more_are_allowed():
     for most in (None, 2, 3):
         scores = evidence(bent(), most_units=most)

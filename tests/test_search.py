@@ -5,7 +5,7 @@ import pytest
 
 from icdh import graphs
 from icdh.search.climb import Climber
-from icdh.search.escapes import greedy_search
+from icdh.search.escapes import FAR, greedy_search
 from icdh.search.moves import KINDS, changed_families, reachability
 from icdh.search.moves import legal_moves as masks_of_legal_moves
 
@@ -224,6 +224,17 @@ def test_scores_settle_only_where_no_escape_is_left():
     table.hopes = lambda family: np.full(3, np.inf)
     graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
     assert table.seen[0] == list(enumerate(graph)) == list(enumerate(((), (), (0, 1))))
+
+
+def test_no_room_is_made_for_graphs_far_behind():
+    """The first climb and every escape that comes close make room; the others are given up before."""
+    for seed in range(20):
+        rng, asked = np.random.default_rng(seed), []
+        table = Table({family: 1000.0 * rng.random() for family in all_families()})
+        table.grow = lambda families, table=table, asked=asked: asked.append(sum(table(families)))
+        greedy_search(table, np.eye(N, dtype=bool), max_parents=3)
+        assert asked
+        assert all(asked[k] < min(asked[:k]) + FAR for k in range(1, len(asked)))
 
 
 def test_callback_sees_every_move():

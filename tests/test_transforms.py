@@ -2,6 +2,11 @@ import numpy as np
 import pytest
 from scipy.stats import yeojohnson, yeojohnson_llf
 
+from icdh import HNMSearch
+from icdh._clock import OutOfTime
+from icdh.estimators import transform_choice
+from icdh.exceptions import ConvergenceWarning
+from icdh.node_model.families import FamilyEvidence
 from icdh.transforms import TRANSFORMS, Transform, fit_transform
 
 CASES = [
@@ -44,3 +49,42 @@ def test_a_gaussian_gains_nothing():
     x = (x - x.mean()) / x.std()
     gains = [fit_transform(kind, x).log_density_gain(x) for kind in TRANSFORMS]
     assert max(gains) < 2.0 / 1000
+
+
+@pytest.mark.parametrize("exponentiated", [False, True])
+def test_a_transform_stays_only_if_the_graph_found_under_it_is_worth_more_with_it(monkeypatch, exponentiated):
+    """Whatever a short search on few rows says."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 3))
+    x[:, 1] += np.sin(2.0 * x[:, 0])
+    x[:, 2] += x[:, 1] ** 2 / 2
+    X = np.exp(x / 2) if exponentiated else x
+    monkeypatch.setattr(transform_choice, "choose_transform", lambda *arguments: "log")
+    chosen, logarithms, plain = (HNMSearch(column_transform=t).fit(X) for t in ("auto", "log", "none"))
+    assert chosen.column_transform_ == ("log" if exponentiated else "none")
+    better, worse = (logarithms, plain) if exponentiated else (plain, logarithms)
+    assert chosen.evidence_ > worse.evidence_ + 10.0
+    assert chosen.evidence_ == pytest.approx(better.evidence_, abs=1.0)
+
+
+@pytest.mark.parametrize(("error", "reason"), [(OutOfTime, "timed_out_"), (KeyboardInterrupt, "interrupted_")])
+def test_an_end_while_a_transform_is_doubted_keeps_the_graph_found_under_it(monkeypatch, error, reason):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 2))
+    X[:, 1] += X[:, 0]
+    whole, honest = HNMSearch(column_transform="log").fit(X), FamilyEvidence.settle
+    seen = []
+
+    def settle(scores, families):
+        seen.append(scores)
+        if scores is not seen[0]:
+            raise error
+        return honest(scores, families)
+
+    monkeypatch.setattr(transform_choice, "choose_transform", lambda *arguments: "log")
+    monkeypatch.setattr(FamilyEvidence, "settle", settle)
+    with pytest.warns(ConvergenceWarning):
+        found = HNMSearch().fit(X)
+    assert getattr(found, reason)
+    assert found.column_transform_ == "log"
+    np.testing.assert_array_equal(found.adjacency_matrix_ != 0, whole.adjacency_matrix_ != 0)

@@ -115,8 +115,8 @@ class HNMSearch(CausalGraphEstimator):
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
-        short searches on at most 400 rows. The distributions that the model then holds are those of the columns as
-        they are.
+        short searches on at most 400 rows, unless the graph that it leads to is worth more without. The
+        distributions that the model then holds are those of the columns as they are.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
         values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
@@ -460,11 +460,24 @@ class HNMSearch(CausalGraphEstimator):
                     transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed)
                 except OutOfTime:
                     transform = "none"
-            columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
-            scores = self._scores(columns, rows, seed, self.n_restarts, clock, gaussian_first)
-            options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
-            found = greedy_search(scores.starts or scores, rules.forbidden, **options)
-        return Searched(transform, columns, scores, found)
+
+            def on_columns_under(transform, found=None):
+                columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1])
+                columns = columns.with_normal_scores()
+                scores = self._scores(columns, rows, seed, self.n_restarts, clock, gaussian_first)
+                return Searched(transform, columns, scores, found)
+
+            def search(own):
+                options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
+                scores = own.scores.starts or own.scores
+                return own._replace(found=greedy_search(scores, rules.forbidden, **options, start=own.found))
+
+            own = search(on_columns_under(transform))
+            if self.column_transform == "auto" and transform != "none" and not own.found.ended_early:
+                own = _if_worth_more(on_columns_under("none", own.found), own)
+                if own.transform == "none":
+                    own = search(own)
+        return own
 
     def _scores(self, columns, rows, seed, n_restarts, clock, gaussian_first=True):
         from icdh.node_model.families import FamilyEvidence
@@ -617,6 +630,23 @@ def _in_users_columns(move, order):
 def _total(scores, found):
     """Return the score of the graph that a search found."""
     return float(sum(scores(list(enumerate(found.graph)))))
+
+
+def _if_worth_more(other, own):
+    """Return the other of two searches if the same graph is worth more there, else the own.
+
+    Both have all the room that the graph asks for. Where time is over, or somebody had enough, the own says so.
+    """
+    scores, families = other.scores.starts or other.scores, list(enumerate(own.found.graph))
+    try:
+        scores.grow(families)
+        scores.refine(families)
+        scores.settle(families)
+        return other if other.evidence > own.evidence else own
+    except OutOfTime:
+        return own._replace(found=own.found._replace(timed_out=True))
+    except KeyboardInterrupt:
+        return own._replace(found=own.found._replace(interrupted=True))
 
 
 def _worth_of_edges(scores, node, parents):

@@ -102,7 +102,7 @@ class FamilyEvidence:
         self._scores = {}
         self._hopes = {}
         self.starts = None
-        self._refined, self._large_enough = set(), set()
+        self._refined, self._large_enough, self._settled = set(), set(), set()
 
     @property
     def settled_noise(self) -> str:
@@ -128,16 +128,21 @@ class FamilyEvidence:
             self.starts.refine(new)
             better = [family for family in new if self.starts.fits[family] is not known[family]]
             self._keep(better, self._map(self._fit_from, better, [self._warm_start(*family) for family in better]))
-        self.clock.begin("families from further weights", len(new))
-        for family, fits in zip(new, self._map(self._refined_fits, new), strict=True):
+        large = [self.starts is not None or self._is_large(family) for family in new]
+        self._fit_from_further_weights(new, [1 if once else self.n_restarts for once in large])
+
+    def _is_large(self, family):
+        """Return whether a family has more units than at first: its fits are dear, and new units began at random."""
+        return self.units[family[0]] > self.fewest_units
+
+    def _fit_from_further_weights(self, families, n_starts):
+        self.clock.begin("families from further weights", len(families))
+        for family, fits in zip(families, self._map(self._refined_fits, families, n_starts), strict=True):
             self._keep([family] * len(fits), fits)
 
-    def _refined_fits(self, family):
+    def _refined_fits(self, family, n_starts):
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
-        grown = self.units[family[0]] > self.fewest_units  # large fits are dear, and their new units began at random
-        once = grown or self.starts is not None
-        seeds = range(self.random_state + 1, self.random_state + (1 if once else self.n_restarts))
-        fits = [self._fit(family, seed=seed) for seed in seeds]
+        fits = [self._fit(family, seed=self.random_state + k) for k in range(1, n_starts)]
         best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
         if not best.succeeded:
             return fits
@@ -179,10 +184,10 @@ class FamilyEvidence:
         return parents and few and family not in self._large_enough
 
     def _fit_twice_the_units(self, family):
-        units, fit = self.units[family[0]], self.fits[family]
+        units, theta = self.units[family[0]], self.fits[family].theta
         inputs = int(self.widths[list(family[1])].sum())
-        theta = with_twice_the_units(fit.theta, inputs, units, self.random_state)
-        return self._fit(family, theta, precision=self._half_known(fit.precision), hidden_units=2 * units)
+        start = with_twice_the_units(theta, inputs, units, self.random_state)
+        return self._fit(family, start, hidden_units=2 * units)
 
     def _half_known(self, precision):
         """Return precisions half-way to those of a fit: those of a family that is but similar are only a hint."""
@@ -195,11 +200,14 @@ class FamilyEvidence:
             del self.fits[known], self._scores[known]
             self._hopes.pop(known, None)
             self._refined.discard(known)
+            self._settled.discard(known)
         self._keep([family], [fit])
 
     def settle(self, families: Sequence[Family]) -> bool:
-        """Let every family choose its noise, if it is "auto", once those of a graph that was found show it is needed.
+        """Fit families with further units from all initial weights, too, and let every family choose its noise.
 
+        The former concerns the families of a graph that was found alone: while graphs are compared such fits begin
+        with those of fewer units. The latter happens if the noise is "auto" and those families show it is needed.
         What a wrong graph or too few units leave unexplained looks like heavy tails, so this comes last, and a few
         residuals that are not Gaussian do not show it: on tables of Gaussian noise one of ten or none is not, nearly
         always, on those of Laplace noise eight or nine.
@@ -208,6 +216,9 @@ class FamilyEvidence:
         if self.starts is not None:
             return False
         self(families)
+        large = [family for family in families if family[1] and self._is_large(family) and family not in self._settled]
+        self._settled.update(large)
+        self._fit_from_further_weights(large, [self.n_restarts] * len(large))
         if self.noise == self.settled_noise:
             return False
         denials = [self._denies_gaussian_noise(own) for own in families if isinstance(self.targets[own[0]], Density)]
@@ -230,7 +241,7 @@ class FamilyEvidence:
         for node in range(len(self.targets)):
             own = np.arange(self.values.shape[1]) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
-        part.fits, part._scores, part._hopes, part._refined = {}, {}, {}, set()
+        part.fits, part._scores, part._hopes, part._refined, part._settled = {}, {}, {}, set(), set()
         part.starts, part.clock = None, Clock()
         return part
 
