@@ -4,7 +4,8 @@
         [--multiplicative] [--seeds 10] [--heci] [--plot accuracy.svg]
 
 ``--tuebingen`` names the folder of the files pair0001.txt ...; both subsets of 99 pairs are run. ``--bivariate`` names
-a folder of files ``AN.npz`` ... with arrays ``first``, ``second`` (pairs, rows) and ``first_causes_second`` (pairs,).
+the folder ``data`` of a clone of https://github.com/aleximmer/loci, which has the sets AN to MN-U of Tagasovska et al.
+(2020) and SIM to SIM-c of Mooij et al. (2016), a hundred pairs each; their mean is printed, too.
 ``--unidentifiable`` draws 200 pairs without an identifiable direction (half independent, half linear Gaussian) and
 prints how often the confidence exceeds a level. ``--multiplicative`` draws 100 pairs y = f(x) e, e Gaussian or uniform.
 Accuracies are also given for the pairs of which neither, one or both variables are tied (more than a twentieth of the
@@ -28,6 +29,7 @@ from icdh.datasets import fetch_tuebingen
 from icdh.table import Table
 
 SUBSETS = ("loci-99", "cdt-99")
+NINE_SETS = ("AN", "AN-s", "LS", "LS-s", "MN-U", "SIM", "SIM-G", "SIM-ln", "SIM-c")
 CONFIDENCES = (1, 2, 3, 4, 5, 6)
 BINS = (1.0, 2.0, 4.0, 8.0)
 PUBLISHED = {
@@ -53,11 +55,20 @@ def read_tuebingen(folder, subset, seed):
     return Pairs([(pair.first, pair.second) for pair in found], np.array([pair.weight for pair in found]), truth)
 
 
-def read_bivariate(path, seed):
-    stored = np.load(path)
-    swapped = np.random.default_rng(seed).random(len(stored["first"])) < 0.5
-    pairs = [(b, a) if swap else (a, b) for a, b, swap in zip(stored["first"], stored["second"], swapped, strict=True)]
-    return Pairs(pairs, np.ones(len(pairs)), stored["first_causes_second"].astype(bool) != swapped)
+def read_bivariate(folder, name, seed):
+    """Return the pairs of one set, sides swapped at random."""
+    if name.startswith("SIM"):
+        files = sorted((folder / "Benchmark_simulated" / name).glob("pair0*.txt"))
+        stored = [np.loadtxt(path) for path in files]
+        first_causes_second = np.loadtxt(files[0].with_name("pairmeta.txt"))[:, 1] == 1
+    else:
+        own = folder / "ANLSMN_pairs" / name
+        files = [own / f"pair_{k}.txt" for k in range(1, 101)]
+        stored = [np.genfromtxt(path, delimiter=",", skip_header=1, usecols=(1, 2)) for path in files]
+        first_causes_second = np.loadtxt(own / "pairs_gt.txt") == 1
+    swapped = np.random.default_rng(seed).random(len(stored)) < 0.5
+    pairs = [tuple(pair.T[::-1] if swap else pair.T) for pair, swap in zip(stored, swapped, strict=True)]
+    return Pairs(pairs, np.ones(len(pairs)), first_causes_second != swapped)
 
 
 def unidentifiable(seed, count=200, rows=1000):
@@ -216,8 +227,7 @@ def main():
             subset: lambda seed, subset=subset: read_tuebingen(args.tuebingen, subset, seed) for subset in SUBSETS
         }
     if args.bivariate:
-        for path in sorted(args.bivariate.glob("*.npz")):
-            readers[path.stem] = lambda seed, path=path: read_bivariate(path, seed)
+        readers |= {name: lambda seed, name=name: read_bivariate(args.bivariate, name, seed) for name in NINE_SETS}
     if args.multiplicative:
         readers["multiplicative"] = multiplicative
     if args.unidentifiable:

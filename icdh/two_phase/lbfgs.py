@@ -69,6 +69,7 @@ def minimise_by_lbfgs(
         )
     except _NotANumber:
         return w, OptimizeResult(status=2, message="NOT A NUMBER", fun=np.inf)
+    result.fun = objective.value(result.x)  # SciPy's may be that of the last point that was tried, the barrier even
     return split.weights(result.x), result
 
 
