@@ -166,7 +166,7 @@ class Design:
 
     def with_contexts(self, values: np.ndarray) -> np.ndarray:
         """Return scaled values with those of the contexts below, shape (N + K, M)."""
-        return np.vstack([values, self.contexts])
+        return np.vstack([values, self.contexts]) if self.conditions else values
 
     def targets(self, adjacency: np.ndarray) -> dict:
         """Return for each condition what it does to every variable, shape (N,), given the graph of all."""

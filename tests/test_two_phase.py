@@ -10,6 +10,7 @@ from icdh.network import forward, initial_weights
 from icdh.two_phase import fit_two_phase as fit_features
 from icdh.two_phase import procedure
 from icdh.two_phase.lagrangian import MeanStep
+from icdh.two_phase.schedule import Schedule
 
 
 def fit_two_phase(X, **options):
@@ -180,6 +181,58 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
         free = {tuple(map(int, edge)) for edge in np.argwhere(~forbidden)}
         assert (reaches == ()) == (number > decided)
         assert free == (present if number > decided else present | {(0, 2)})
+
+
+@pytest.mark.parametrize(("observations", "rounds"), [(100, 3), (1000, 4)])
+def test_of_a_wide_table_a_round_within_the_noise_is_the_last(monkeypatch, observations, rounds):
+    """Noise alone gains a nat for each of 30 edges; nothing is made of it if that decides no graph, nor as printed."""
+    table = np.random.default_rng(0).normal(size=(observations, 6))
+    weights = random_weights(np.random.default_rng(0), 6, 4, bias=False)
+    monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
+    for schedule, expected in (("fast", rounds), ("paper", 4)):
+        tolerances, nlls = [], iter(10.0 - np.cumsum([0.0, 31.0 / observations, 29.0 / observations, 0.1]))
+
+        def step(*arguments, seen=tolerances):
+            seen.append(next(own.tolerance for own in arguments if isinstance(own, Schedule)))
+            return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
+
+        monkeypatch.setattr(procedure, "fit_means", step)
+        monkeypatch.setattr(procedure, "gaussian_nll", lambda *_, nlls=nlls: next(nlls))
+        result = fit_two_phase(table, random_state=0, max_rounds=4, schedule=schedule)
+        assert len(result.history) == expected
+        assert (len(set(tolerances)) == 2) == (schedule == "fast" and rounds == 3)  # and only then is the first coarse
+        assert tolerances[0] == max(tolerances)
+
+
+def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
+    """The network and its record are those of all rows; no edge comes in once the few rows are left."""
+    monkeypatch.setattr(procedure, "FEW_ROWS", 100)
+    start = procedure.draw_initial_weights(table.T, 4, False, np.random.default_rng(1))
+    long = fit_two_phase(table, initial=start)
+    few = fit_two_phase(np.ascontiguousarray(table[::4]), initial=start)
+    count = len(few.history)
+    assert [record.criterion for record in long.history[:count]] == [record.criterion for record in few.history]
+    assert [record.round for record in long.history] == list(range(1, len(long.history) + 1))
+    assert long.best.round > count
+    assert long.best.nll == pytest.approx(nll(table, long.weights), rel=1e-12)
+    assert (few.weights.adjacency() > 0.0)[long.weights.adjacency() > 0.0].all()
+    assert long.converged
+    printed = fit_two_phase(table, random_state=1, schedule="paper", max_rounds=1)
+    assert printed.best.nll == pytest.approx(nll(table, printed.weights), rel=1e-12)
+
+
+def test_an_interrupt_after_few_rows_returns_what_they_say(table, monkeypatch):
+    monkeypatch.setattr(procedure, "FEW_ROWS", 100)
+    few = fit_two_phase(np.ascontiguousarray(table[::4]), random_state=1)
+
+    def interrupt(record):
+        if record.round == at:
+            raise KeyboardInterrupt
+
+    for at in (1, len(few.history) + 1):
+        result = fit_two_phase(table, random_state=1, callback=interrupt)
+        assert result.interrupted
+        assert len(result.history) == at
 
 
 def test_an_interrupt_returns_the_best_round_so_far(table):

@@ -122,9 +122,9 @@ def _density(values, gridded, transform, rng):
         low, high = _wide_cells(values)
         samples = [low + places(values, rng) * (high - low) for _ in range(DRAWS)]
     else:
-        low, high, samples = values, values, [values]
+        low, samples = values, [values]
     if transform == "none":
-        return Density(low, high, samples), 0.0
+        return (Density(low, high, samples) if gridded else Density.exact(values)), 0.0
     chosen = fit_transform(transform, samples[0], low=low.min())
     first = chosen.apply(samples[0])
     mean, deviation = first.mean(), first.std()
@@ -134,6 +134,8 @@ def _density(values, gridded, transform, rng):
 
     slope = np.mean([chosen.log_slope(sample) for sample in samples])
     gain = values.size * (slope - np.log(deviation)) - 0.5 * np.log(values.size)
+    if not gridded:
+        return Density.exact(moved(values)), float(gain)
     return Density(moved(low), moved(high), [moved(sample) for sample in samples]), float(gain)
 
 

@@ -14,7 +14,7 @@ PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function
 ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
 ROUGH_PRODUCT = 0.25
 RESOLVED = 1e-3  # of a function's deviation, what must be left once what is explained is taken out
-BLOCK = 2**20  # numbers that are worked on at once
+BLOCK = 2**17  # numbers that are worked on at once, so that they stay in the cache
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
 
@@ -58,10 +58,11 @@ def _features(candidates, hidden):
 
 def _orthonormal(rows):
     """Return an orthonormal basis, as rows, of what rows span."""
-    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
-    squares, vectors = np.linalg.eigh(rows @ rows.T)
+    products = rows @ rows.T
+    norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
+    squares, vectors = np.linalg.eigh(products / np.outer(norms, norms))
     kept = squares > RESOLVED**2 * squares[-1]
-    return (vectors[:, kept] / np.sqrt(squares[kept])).T @ rows
+    return (vectors[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ rows
 
 
 def _squared_projections(features, explained, rest):

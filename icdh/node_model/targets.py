@@ -55,7 +55,9 @@ class Density(_MeanAndVariance):
     @classmethod
     def exact(cls, values: np.ndarray) -> "Density":
         """Return the target of values without a grid."""
-        return cls(values, values, (values,))
+        target = object.__new__(cls)  # no copies of long columns
+        target.centre, target.spread, target.samples = values, np.zeros(values.shape), (values,)
+        return target
 
     def take(self, rows: np.ndarray) -> "Density":
         """Return the target at some observations."""

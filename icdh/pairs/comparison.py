@@ -36,6 +36,7 @@ CLIPPED = (0.0005, 0.01)  # shares at each end: outliers bend the one fit, the o
 MOST_ROWS = 1000
 BAG_SHARE = 0.8
 COLLINEAR = 1.0 - 1e-12
+LARGEST = np.finfo(float).max
 MIN_ROWS = 20
 FEW_ROWS = 100
 GRID = 200
@@ -335,8 +336,14 @@ def _summary(cause, effect, evaluations):
     scale = np.sqrt((evaluations.scale**2).mean(axis=0) + evaluations.mean.var(axis=0))
     order = slice(None, None, 1 if cause.scale > 0.0 else -1)
     return DirectionFit(
-        (cause.offset + cause.scale * _grid(cause.values))[order],
-        (effect.offset + effect.scale * mean)[order],
+        _in_units(cause, _grid(cause.values))[order],
+        _in_units(effect, mean)[order],
         (abs(effect.scale) * scale)[order],
         float(evaluations.description_length.mean()),
     )
+
+
+def _in_units(column, standardised):
+    """Return values in a column's own units: at most the largest number, though a fit may go beyond data near it."""
+    with np.errstate(over="ignore"):
+        return np.clip(column.offset + column.scale * standardised, -LARGEST, LARGEST)

@@ -145,8 +145,8 @@ class Climber:
             if certain[best]:
                 break
             least = max(MIN_GAIN, hopes[certain].max(initial=-np.inf))
-            ranked = np.argsort(np.where(certain, np.inf, -hopes), kind="stable")[:BATCH]
-            chosen = [k for k in ranked if hopes[k] > least and not certain[k]]
+            chosen = _first_largest(np.where(certain, -np.inf, hopes), BATCH)
+            chosen = chosen[~certain[chosen] & (hopes[chosen] > least)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)), gains, scored)
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(hopes[best])
         move = KINDS[kind], int(cause), int(effect)
@@ -179,3 +179,11 @@ class Climber:
             gain = before - after
             gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
             scored[i, j] = True
+
+
+def _first_largest(values, count):
+    """Return where the largest values are, the largest first and of equal ones the first, without sorting them all."""
+    among = np.arange(values.size)
+    if values.size > count:
+        among = np.flatnonzero(values >= np.partition(values, -count)[-count])
+    return among[np.argsort(-values[among], kind="stable")[:count]]

@@ -15,6 +15,7 @@ from icdh.two_phase.lagrangian import OUT_OF_TIME, fit_means
 from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.schedule import FAST_ALONE, schedule_named
 
+FEW_ROWS = 50_000  # of tables of more than twice as many, so many decide the graph
 EXPLORATIONS = len(FAST_ALONE.finish.reaches)  # fresh random weights for every further start of a node
 
 
@@ -126,7 +127,8 @@ def fit_two_phase(
     tol : float
         The procedure ends when a round lowers the criterion by less, in nats.
     schedule : {"fast", "paper"}
-        How Phase II is solved, and rounds are judged; see `icdh.two_phase.schedule`.
+        How Phase II is solved, and rounds are judged; see `icdh.two_phase.schedule`. By "fast" the first rounds of long
+        tables, which decide the graph, are on few of the rows; later ones, numbered on, are on all.
     h_tol, rho_max : float
         Where the augmented Lagrangian method ends; see `icdh.two_phase.lagrangian.fit_means`.
     forbidden_edges : ndarray of bool, shape (N, N), optional
@@ -182,10 +184,37 @@ def fit_two_phase(
     weights, scale = explore[0], np.ones(values.shape)
     best, history, converged, interrupted = None, [], False, False
     clock = clock or Clock()
-    plan, forbidden = schedule_named(schedule, noise), rules.forbidden
+    plan, forbidden = schedule_named(schedule, noise, *values.shape), rules.forbidden
+    tol = max(tol, plan.least_gain * variables * (variables - 1) / values.shape[1])
+    every = -(-values.shape[1] // FEW_ROWS)
+    if plan.decides and every > 2:
+        few = fit_two_phase(
+            np.ascontiguousarray(values[:, ::every]),
+            l1=l1,
+            l2=l2,
+            noise=noise,
+            bias=bias,
+            max_rounds=max_rounds,
+            tol=tol,
+            schedule=schedule,
+            h_tol=h_tol,
+            rho_max=rho_max,
+            forbidden_edges=rules.forbidden,
+            required_edges=rules.required,
+            rows=None if rows is None else rows[:, ::every],
+            initial=explore,
+            callback=callback,
+            clock=clock,
+        )
+        if few.interrupted or few.timed_out:
+            return few
+        weights, best, best_weights, history = few.weights, few.best, few.weights, list(few.history)
+        scale = outputs(features, weights)[1]
+        plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
+    few_rounds = len(history)
     with single_blas_thread():
         try:
-            while len(history) < max_rounds and not converged and not (history and clock.is_over):
+            while len(history) - few_rounds < max_rounds and not converged and not (history and clock.is_over):
                 begin = time.perf_counter()
                 step = fit_means(
                     features,
@@ -196,7 +225,7 @@ def fit_two_phase(
                     l2,
                     h_tol,
                     rho_max,
-                    plan,
+                    plan if history else plan.of_the_first_round(),
                     explore,
                     rows,
                     rules.required,
@@ -210,14 +239,13 @@ def fit_two_phase(
                 nll = gaussian_nll(values, mean, scale, rows)
                 criterion = nll + plan.counts_penalties * penalties(weights, l1, l2)
                 record = _record(len(history) + 1, nll, criterion, step, time.perf_counter() - begin)
+                gain = np.inf if len(history) == few_rounds else best.criterion - criterion
                 history.append(record)
-                gain = np.inf if best is None else best.criterion - criterion
                 converged = (noise == "equal" or gain < tol) and not clock.is_over
-                if best is None or criterion < best.criterion:
+                if gain > 0.0:
                     best, best_weights = record, weights
                 if gain < plan.deciding_gain * variables:
-                    forbidden = rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required)
-                    plan = plan.once_the_graph_is_decided()
+                    plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
                 if callback is not None:
                     callback(record)
         except KeyboardInterrupt:
@@ -239,6 +267,11 @@ def draw_initial_weights(values: np.ndarray, hidden_units: int, bias: bool, rng:
     """Draw the weights that a fit begins with, and those that its later rounds and nodes start from in turn."""
     rms = root_mean_square(values)
     return [weights_in_units(rms, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
+
+
+def _without_absent_edges(weights, rules):
+    """Return the edges that must not come in once the graph is decided, shape (N, N)."""
+    return rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required)
 
 
 def _record(number, nll, criterion, step, seconds):

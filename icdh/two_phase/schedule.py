@@ -39,12 +39,28 @@ class Schedule(NamedTuple):
         The graph is decided by the first round that lowers the criterion by less, in nats a variable: later ones refine
         its weights and may drop edges. While scales shrink, the lasso weighs less and less beside the likelihood, and
         edges would come in that are not there.
+    first_tolerance : float, optional
+        The tolerance of the first round, whose scale is one; by default the same.
+    least_gain : float
+        A round that lowers the criterion by less is the last: nats over all observations, for every edge that there
+        might be.
     """
 
     tolerance: float
     finish: DagFinish | None
     counts_penalties: bool = True
     deciding_gain: float = -math.inf
+    first_tolerance: float | None = None
+    least_gain: float = -math.inf
+
+    @property
+    def decides(self) -> bool:
+        """Whether there is a round that decides the graph."""
+        return self.deciding_gain > -math.inf
+
+    def of_the_first_round(self) -> "Schedule":
+        """Return the schedule of the first round."""
+        return self if self.first_tolerance is None else self._replace(tolerance=self.first_tolerance)
 
     def once_the_graph_is_decided(self) -> "Schedule":
         """Return the schedule of rounds that only refine: they start from the weights they find, and no others."""
@@ -65,7 +81,16 @@ FAST = Schedule(
     deciding_gain=0.02,
 )
 
+# Where noise alone gains so much in every round that none would decide the graph, while scales that shrink let in more
+# and more edges. The first round, minimised to the end, is dense as well, and takes a third of the time.
+FAST_AND_WIDE = FAST._replace(first_tolerance=1e-3, least_gain=1.0)
 
-def schedule_named(name: str, noise: str) -> Schedule:
-    """Return the schedule "fast" or "paper" for a kind of noise."""
-    return {"fast": FAST_ALONE if noise == "equal" else FAST, "paper": PAPER}[name]
+
+def schedule_named(name: str, noise: str, n_variables: int, n_observations: int) -> Schedule:
+    """Return the schedule "fast" or "paper" for a kind of noise and a size of the table."""
+    if name == "paper":
+        return PAPER
+    if noise == "equal":
+        return FAST_ALONE
+    wide = FAST_AND_WIDE.least_gain * (n_variables - 1) > FAST.deciding_gain * n_observations
+    return FAST_AND_WIDE if wide else FAST
