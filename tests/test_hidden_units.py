@@ -10,6 +10,7 @@ from icdh.node_model.columns import columns_of
 from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.fit import cold_start, n_weights, node_outputs, with_twice_the_units
 from icdh.node_model.noise import worth_of_noise
+from icdh.node_model.targets import Density, Levels
 
 
 def standardised(*columns):
@@ -263,3 +264,19 @@ def test_nodes_that_have_grown_try_no_further_cold_starts(monkeypatch):
     assert seen == [False]
     scores.refine([(2, (3,))])
     assert seen == [False, True, False]
+
+
+def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
+    """Uniform at one level, exponential at the other: no single density is either."""
+    rng = np.random.default_rng(8)
+    cause = rng.integers(0, 2, size=800).astype(float)
+    noise = np.where(cause == 0, rng.uniform(-1.7, 1.7, size=800), rng.exponential(size=800) - 1.0)
+    values = standardised(2.0 * cause + noise, cause)
+    scores = evidence(values, targets=[Density.exact(values[0]), Levels(values[1])], noise="auto", most_units=None)
+    family = (0, (1,))
+    before = scores([family])[0]
+    assert scores.settle([family, (1, ())])
+    residuals = scores.residuals(family)
+    parts = sum(worth_of_noise([residuals[cause == level]], "auto")[0] for level in (0.0, 1.0))
+    assert parts > worth_of_noise([residuals], "auto")[0] + 20.0
+    assert scores([family])[0] == pytest.approx(before - parts, abs=1e-9)

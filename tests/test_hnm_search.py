@@ -11,9 +11,8 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from icdh import DataWarning, HNMSearch, graphs, simulate
-from icdh._clock import OutOfTime
-from icdh.exceptions import ConvergenceWarning, NotFittedError
+from icdh import DataWarning, HNMSearch, graphs
+from icdh.exceptions import NotFittedError
 from icdh.node_model.noise import free_cost
 
 NOISES = ("auto", "gaussian", "student", "free")
@@ -324,58 +323,3 @@ def test_coin_flips_have_no_causes_whatever_the_noise(noise):
         X = np.c_[rng.normal(size=(100, 2)), rng.integers(0, 2, (100, 2))]
         edges += np.count_nonzero(quiet(X, noise_distribution=noise).adjacency_matrix_[:, 2:])
     assert edges <= 2
-
-
-def heavy_tailed():
-    graph = simulate.erdos_renyi(5, 1, random_state=4)
-    return simulate.simulate_sem(graph, 500, distribution="laplace", random_state=4).X
-
-
-def test_where_residuals_deny_gaussian_noise_the_better_of_two_searches_is_kept(monkeypatch):
-    from icdh.estimators import hnm_search
-
-    first, second = [], []
-    honest = hnm_search._better_of_two
-
-    def watched(own, begin, required, report):
-        def seen(tell):
-            second.append(begin(tell))
-            return second[-1]
-
-        first.append(own)
-        return honest(own, seen, required, report)
-
-    monkeypatch.setattr(hnm_search, "_better_of_two", watched)
-    rng = np.random.default_rng(0)
-    HNMSearch().fit(rng.normal(size=(300, 3)))
-    assert not first
-    told = []
-    model = HNMSearch(callback=told.append).fit(heavy_tailed())
-    assert model.evidence_ == pytest.approx(max(first[0].evidence, second[0].evidence))
-    assert [move for move in told if move.kept] == model.history_
-    worse = first[0]._replace(found=first[0].found._replace(graph=tuple(() for _ in range(5))))
-    monkeypatch.setattr(hnm_search, "_better_of_two", lambda own, *rest: honest(worse, *rest))
-    told.clear()
-    other = HNMSearch(callback=told.append).fit(heavy_tailed())
-    assert other.evidence_ == pytest.approx(second[0].evidence)
-    assert [move for move in told if move.kept] == other.history_
-
-
-@pytest.mark.parametrize("end", [KeyboardInterrupt, OutOfTime])
-def test_a_second_search_that_ends_early_leaves_what_the_first_found(monkeypatch, end):
-    from icdh.estimators import hnm_search
-
-    found, honest = [], hnm_search.greedy_search
-
-    def ending(*arguments, **options):
-        if found:
-            raise end
-        found.append(honest(*arguments, **options))
-        return found[0]
-
-    monkeypatch.setattr(hnm_search, "greedy_search", ending)
-    with pytest.warns(ConvergenceWarning, match="interrupted" if end is KeyboardInterrupt else "max_seconds"):
-        model = HNMSearch().fit(heavy_tailed())
-    assert (model.interrupted_, model.timed_out_) == (end is KeyboardInterrupt, end is OutOfTime)
-    assert [move.gain for move in model.history_] == [move.gain for move in found[0].moves]
-    assert model.found_graph().graph == found[0].graph

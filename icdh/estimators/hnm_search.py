@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from icdh.missing import MISSING
 from icdh.model.conditionals import Constant, is_of_labels
 from icdh.model.structural import StructuralModel
 from icdh.search.climb import Climber
-from icdh.search.escapes import SearchResult, detachments, greedy_search
+from icdh.search.escapes import greedy_search
 from icdh.table import FEW_VALUES, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
@@ -53,39 +52,6 @@ class FoundGraph(NamedTuple):
     order: np.ndarray
 
 
-class Searched(NamedTuple):
-    """A search, and what it was on.
-
-    Attributes
-    ----------
-    transform : str
-        The transform of the columns.
-    columns : icdh.node_model.columns.Columns
-        The columns under it.
-    scores : icdh.node_model.families.FamilyEvidence
-        The scores of families.
-    found : icdh.search.escapes.SearchResult
-        What was found, of long tables on few rows.
-    """
-
-    transform: str
-    columns: Any
-    scores: Any
-    found: SearchResult
-
-    @property
-    def denies_gaussian_noise(self) -> bool:
-        """Whether families choose their noise now that a graph showed it is needed."""
-        return self.scores.noise == "auto" == self.scores.settled_noise
-
-    @property
-    def evidence(self) -> float:
-        """The log evidence of the graph, on the rows that it was sought on."""
-        scores = self.scores.starts or self.scores
-        share = 1.0 if scores is self.scores else scores.rows.mean()
-        return share * self.columns.log_jacobian - _total(scores, self.found)
-
-
 class HNMSearch(CausalGraphEstimator):
     """Causal discovery by greedy search on the Bayesian evidence of heteroscedastic noise models.
 
@@ -110,8 +76,7 @@ class HNMSearch(CausalGraphEstimator):
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, free (the
         evidence rises by the negentropy of the residuals), or Gaussian unless the residuals of more than one
         variable in ten deny it, given the causes found, and then for every variable the one of the three that its
-        evidence prefers (`icdh.node_model.noise`). A second search then begins anew with that choice, and the graph
-        of the higher evidence is kept.
+        evidence prefers (`icdh.node_model.noise`).
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
@@ -295,7 +260,7 @@ class HNMSearch(CausalGraphEstimator):
         n_labels = [len(table.categories[k].labels) if k in table.categories else 0 for k in order]
         kinds_and_labels = canonical_kinds, n_labels
         transform, columns, scores, found = self._search(canonical, kinds_and_labels, own, rows, order, names, clock)
-        if self.search == "exact" and not found.ended_early:
+        if self.search == "exact" and not (found.interrupted or found.timed_out):
             found = _exact(scores, found, own)
         known, scores = scores, _without_limit(scores, found)
         fits = self._fits_as_they_are(canonical, kinds_and_labels, columns, rows, scores, found, clock)
@@ -320,7 +285,7 @@ class HNMSearch(CausalGraphEstimator):
             interrupted_=found.interrupted,
             timed_out_=found.timed_out,
         )
-        if found.ended_early:
+        if found.interrupted or found.timed_out:
             reason = "interrupted" if found.interrupted else f"max_seconds={self.max_seconds} ended the search"
             warnings.warn(
                 f"{reason} after {len(found.moves)} moves; the best graph so far is kept",
@@ -411,12 +376,9 @@ class HNMSearch(CausalGraphEstimator):
         check_callback(self.callback)
 
     def _search(self, values, kinds_and_labels, rules, rows, order, names, clock):
-        """Return what was sought, and on what, on canonical columns.
-
-        Where residuals deny Gaussian noise a second search begins anew, in which every family chooses its noise from
-        the beginning: what the first one took for granted, units and transform included, may owe to that noise. The
-        graph of the higher evidence is kept.
-        """
+        """Return transform, columns, scores and what the search found, on canonical columns."""
+        from icdh.estimators.transform_choice import choose_transform
+        from icdh.node_model.columns import columns_of
 
         def report(move):
             move = _in_users_columns(move, order)
@@ -426,60 +388,33 @@ class HNMSearch(CausalGraphEstimator):
             line = f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats"
             self._report(line, move)
 
-        seed = int(random_generator(self.random_state).integers(2**31))
-        begin = partial(self._begin, values, kinds_and_labels, rules, rows, seed, clock)
-        own = begin(report)
-        if own.denies_gaussian_noise and not own.found.ended_early:
-            own = _better_of_two(own, partial(begin, gaussian_first=False), rules.required, report)
-        if own.scores.starts is not None and not own.found.ended_early:
-            with single_blas_thread():
-                found = greedy_search(
-                    own.scores,
-                    rules.forbidden,
-                    max_parents=self.max_parents,
-                    required=rules.required,
-                    callback=report,
-                    start=own.found,
-                )
-            own = own._replace(found=found)
-        return own
-
-    def _begin(self, values, kinds_and_labels, rules, rows, seed, clock, report, gaussian_first=True):
-        """Return a search from the graph of required edges, of long tables on few rows."""
-        from icdh.estimators.transform_choice import choose_transform
-        from icdh.node_model.columns import columns_of
-
         def pilot(columns, rows):
-            scores = self._scores(columns, rows, seed, 1, clock, gaussian_first)
-            return Climber(scores, rules.forbidden, self.max_parents, rules.required)
+            return Climber(
+                self._scores(columns, rows, seed, 1, clock), rules.forbidden, self.max_parents, rules.required
+            )
 
-        transform = self.column_transform
+        seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
         with single_blas_thread():
             if transform == "auto":
                 try:
                     transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed)
                 except OutOfTime:
                     transform = "none"
+            columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
+            scores = self._scores(columns, rows, seed, self.n_restarts, clock)
+            options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
+            found = greedy_search(scores.starts or scores, rules.forbidden, **options)
+            if scores.starts is not None and not (found.interrupted or found.timed_out):
+                found = greedy_search(scores, rules.forbidden, **options, start=found)
+            if self.column_transform == "auto" and transform != "none" and not (found.interrupted or found.timed_out):
+                plain = columns_of(values, kinds_and_labels[0], "none", seed, kinds_and_labels[1]).with_normal_scores()
+                own = self._scores(plain, rows, seed, self.n_restarts, clock)
+                found, better = _is_worth_more(own, plain, scores, columns, found)
+                if better:
+                    return "none", plain, own, greedy_search(own, rules.forbidden, **options, start=found)
+        return transform, columns, scores, found
 
-            def on_columns_under(transform, found=None):
-                columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1])
-                columns = columns.with_normal_scores()
-                scores = self._scores(columns, rows, seed, self.n_restarts, clock, gaussian_first)
-                return Searched(transform, columns, scores, found)
-
-            def search(own):
-                options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
-                scores = own.scores.starts or own.scores
-                return own._replace(found=greedy_search(scores, rules.forbidden, **options, start=own.found))
-
-            own = search(on_columns_under(transform))
-            if self.column_transform == "auto" and transform != "none" and not own.found.ended_early:
-                own = _if_worth_more(on_columns_under("none", own.found), own)
-                if own.transform == "none":
-                    own = search(own)
-        return own
-
-    def _scores(self, columns, rows, seed, n_restarts, clock, gaussian_first=True):
+    def _scores(self, columns, rows, seed, n_restarts, clock):
         from icdh.node_model.families import FamilyEvidence
 
         scores = FamilyEvidence(
@@ -491,7 +426,6 @@ class HNMSearch(CausalGraphEstimator):
             edge_penalty=self.edge_penalty,
             random_state=seed,
             noise=self.noise_distribution,
-            gaussian_first=gaussian_first,
             n_restarts=n_restarts,
             n_jobs=n_workers(self.n_jobs),
             rows=rows,
@@ -545,30 +479,6 @@ class HNMSearch(CausalGraphEstimator):
             fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
             conditionals[order[node]] = fitted.at_zero(n_variables)
         return dag, conditionals
-
-
-def _better_of_two(first, begin, required, report):
-    """Return the better of a search that began with Gaussian noise and of one that does not."""
-
-    def tried(move):
-        report(move._replace(kept=False))
-
-    found = first.found
-    try:
-        second = begin(tried)
-        if second.found.ended_early:
-            flags = {"interrupted": second.found.interrupted, "timed_out": second.found.timed_out}
-            return first._replace(found=found._replace(**flags))
-        if not second.evidence > first.evidence:
-            return first
-        moves = [*detachments(first.scores.starts or first.scores, found.graph, required), *second.found.moves]
-    except KeyboardInterrupt:
-        return first._replace(found=found._replace(interrupted=True))
-    except OutOfTime:
-        return first._replace(found=found._replace(timed_out=True))
-    for move in moves:
-        report(move)
-    return second._replace(found=second.found._replace(moves=found.moves + moves))
 
 
 def _exact(scores, found, rules):
@@ -632,21 +542,23 @@ def _total(scores, found):
     return float(sum(scores(list(enumerate(found.graph)))))
 
 
-def _if_worth_more(other, own):
-    """Return the other of two searches if the same graph is worth more there, else the own.
+def _is_worth_more(scores, columns, other, other_columns, found):
+    """Return what a search by other scores found, and whether the graph is worth more by these, of these columns.
 
-    Both have all the room that the graph asks for. Where time is over, or somebody had enough, the own says so.
+    Both have all the room that the graph asks for. Where time is over, or somebody had enough, the first says so.
     """
-    scores, families = other.scores.starts or other.scores, list(enumerate(own.found.graph))
+    families = list(enumerate(found.graph))
     try:
-        scores.grow(families)
-        scores.refine(families)
-        scores.settle(families)
-        return other if other.evidence > own.evidence else own
+        for part in filter(None, (scores.starts, scores)):
+            part.grow(families)
+            part.refine(families)
+            part.settle(families)
+        evidence = columns.log_jacobian - _total(scores, found)
     except OutOfTime:
-        return own._replace(found=own.found._replace(timed_out=True))
+        return found._replace(timed_out=True), False
     except KeyboardInterrupt:
-        return own._replace(found=own.found._replace(interrupted=True))
+        return found._replace(interrupted=True), False
+    return found, evidence > other_columns.log_jacobian - _total(other, found)
 
 
 def _worth_of_edges(scores, node, parents):

@@ -12,7 +12,7 @@ from icdh.node_model.evidence import at_fixed_point, fit_node, odds_without_pare
 from icdh.node_model.fit import node_outputs, with_twice_the_units
 from icdh.node_model.noise import worth_of_noise
 from icdh.node_model.promise import promises
-from icdh.node_model.targets import Density, Labels, Target
+from icdh.node_model.targets import Density, Labels, Levels, Target
 
 Family = tuple[int, tuple[int, ...]]
 COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
@@ -20,6 +20,7 @@ OPTIMISM = 1.5  # a change gains hardly more than so many times what it promises
 LEAST_COST = 0.25  # and a parent's loss costs hardly less than this share of what the second order says
 LEAST_GAIN = 5.0  # nats that twice the hidden units must be worth
 NOT_GAUSSIAN = 0.1  # share of the continuous variables beyond which their residuals deny Gaussian noise
+LEAST_GROUP = 50  # observations that a density of their own is asked of
 AT_THE_FLOOR = 0.01  # share of the observations whose variance is not resolved, beyond which noise has no verdict
 
 
@@ -51,8 +52,6 @@ class FamilyEvidence:
     noise : {"auto", "gaussian", "student", "free"}
         The density of the standardised residuals: the score falls by what it is worth (`icdh.node_model.noise`).
         "auto" is Gaussian until `settle` finds residuals that are not; then every family chooses.
-    gaussian_first : bool
-        Whether "auto" is; or every family chooses from the beginning.
     n_restarts : int
         From how many initial weights `refine` fits a family in all.
     n_jobs : int
@@ -76,7 +75,6 @@ class FamilyEvidence:
         edge_penalty: float,
         random_state: int,
         noise: str,
-        gaussian_first: bool = True,
         n_restarts: int,
         n_jobs: int,
         rows: np.ndarray | None = None,
@@ -94,7 +92,7 @@ class FamilyEvidence:
         self.edge_penalty = edge_penalty
         self.random_state = random_state
         self.noise = noise
-        self._settled_noise = "gaussian" if noise == "auto" and gaussian_first else noise
+        self._settled_noise = "gaussian" if noise == "auto" else noise
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.clock = clock or Clock()
@@ -327,8 +325,28 @@ class FamilyEvidence:
     def _score(self, family, fit):
         score = fit.evidence + self.edge_penalty * len(family[1])
         if self.settled_noise != "gaussian" and isinstance(self.targets[family[0]], Density):
-            score -= worth_of_noise(self._residuals(family, fit)[0], self.settled_noise)[0]
+            score -= self._worth_of_noise(family, fit)
         return score
+
+    def _worth_of_noise(self, family, fit):
+        """Return what the density of a family's residuals is worth, another one for each level of the causes if better.
+
+        What a rounded cause leaves out is another mixture at each of its levels. Of a single density the effect would
+        look as if it had none of the noise that its own density, as a cause, is free to have.
+        """
+        residuals, _ = self._residuals(family, fit)
+        whole, _ = worth_of_noise(residuals, self.settled_noise)
+        if self.settled_noise != "auto" or not self._causes_are_levels(family):
+            return whole
+        causes, _ = self._data(family)
+        _, group, sizes = np.unique(causes, axis=1, return_inverse=True, return_counts=True)
+        if sizes.min() < LEAST_GROUP:
+            return whole
+        groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
+        return max(whole, sum(worth_of_noise([own[rows] for own in residuals], "auto")[0] for rows in groups))
+
+    def _causes_are_levels(self, family):
+        return family[1] and all(isinstance(self.targets[cause], Levels) for cause in family[1])
 
     def _fit_from(self, family, options):
         return self._fit(family, **options)

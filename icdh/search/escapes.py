@@ -3,7 +3,7 @@
 The search climbs from the graph of the required edges, by default the empty one. It then tries to leave the local
 optimum: each node in turn loses all parents that are not required, the climb goes on while it gets no other, then
 freely, and the outcome stays if it is better. Where there is no escape the scores settle on the graph; if that changed
-them the search goes on from there.
+them the search goes on from there, or from where a climb from the beginning leads now.
 """
 
 from collections.abc import Callable
@@ -39,11 +39,6 @@ class SearchResult(NamedTuple):
     moves: list
     interrupted: bool
     timed_out: bool = False
-
-    @property
-    def ended_early(self) -> bool:
-        """Whether it is not what an undisturbed search finds."""
-        return self.interrupted or self.timed_out
 
 
 def greedy_search(
@@ -85,8 +80,8 @@ def greedy_search(
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None:
             search.escape_from_every_node()
-        while start is None and climber.settle(search.graph):
-            search.climb(search.graph)
+        while start is None and search.settle():
+            search.escape_from_every_node()
     except KeyboardInterrupt:
         if not search.moves:
             raise
@@ -107,6 +102,20 @@ class _Search:
     def climb(self, graph):
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
+
+    def settle(self):
+        """Let the scores settle on the graph; return whether they changed.
+
+        Then another graph may be the best by far: the climb goes on from this one, and another one begins anew.
+        """
+        if not self.climber.settle(self.graph):
+            return False
+        self.climb(self.graph)
+        least = self.climber.least_graph()
+        moves = [self._detach(node, own) for node, own in enumerate(least) if self.graph[node] != own]
+        graph, further = self.climber.climb(least, self._try)
+        self._take_if_better(graph, moves + further)
+        return True
 
     def _keep(self, move, graph):
         self.graph = graph
@@ -140,10 +149,15 @@ class _Search:
             self.callback(move)
         return gain
 
+    def _detach(self, node, least):
+        """Return the move that leaves a node the least parents."""
+        before, after = self.climber.scores([(node, self.graph[node]), (node, least)])
+        return Move("detach", node, node, before - after)
+
     def _detour(self, node, least):
         """Climb while the detached node gets no parent, then freely; refine what comes close to the graph at hand."""
         climber = self.climber
-        moves = [detach(climber.scores, node, self.graph[node], least)]
+        moves = [self._detach(node, least)]
         source = climber.forbidden.copy()
         source[:, node] = True
         graph = tuple(least if j == node else parents for j, parents in enumerate(self.graph))
@@ -160,15 +174,3 @@ class _Search:
 
     def _is_within(self, nats, graph):
         return self.climber.total(graph) < self.climber.total(self.graph) + nats
-
-
-def detach(scores: FamilyScores, node: int, parents: tuple, least: tuple) -> Move:
-    """Return the move that leaves a node the least parents."""
-    before, after = scores([(node, parents), (node, least)])
-    return Move("detach", node, node, before - after)
-
-
-def detachments(scores: FamilyScores, graph: Graph, required: np.ndarray) -> list[Move]:
-    """Return the moves from a graph to that of the required edges alone."""
-    least = [tuple(np.flatnonzero(causes).tolist()) for causes in required.T]
-    return [detach(scores, node, own, least[node]) for node, own in enumerate(graph) if own != least[node]]
