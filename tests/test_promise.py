@@ -190,6 +190,16 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
     assert cost[0] > 3.0 * cost[1] > 0.0
 
 
+def test_without_a_fisher_matrix_nothing_is_known_and_parents_cost_nothing(monkeypatch):
+    x, y = np.random.default_rng(12).normal(size=(2, 50))
+    target = Density.exact(y)
+    fit = fit_node(x[np.newaxis], target, hidden_units=2)
+    monkeypatch.setattr(Density, "minimise", lambda self, *arguments: (0.0, np.nan, 0, True))
+    saving, cost = odds_without_parents(x[np.newaxis], target, fit, 2)
+    assert saving.tolist() == [np.inf]
+    assert cost.tolist() == [0.0]
+
+
 def test_a_parent_that_is_worth_nothing_hopes_to_go_and_one_that_matters_does_not():
     rng = np.random.default_rng(11)
     x, z, e = rng.normal(size=(3, N))

@@ -42,7 +42,7 @@ TESTS = {
     "node_model/labels.py": ("test_labels",),
     "node_model/levels.py": ("test_levels", "test_promise"),
     "node_model/noise.py": ("test_noise", "test_evidence"),
-    "node_model/scoring.py": ("test_levels", "test_labels"),
+    "node_model/scoring.py": ("test_scoring", "test_levels", "test_labels"),
     "model/conditionals.py": ("test_labels",),
     "node_model/families.py": (
         "test_evidence",
@@ -137,6 +137,7 @@ MUTANTS = {
         ("estimate - _uniform_bias(n, w)", "estimate + _uniform_bias(n, w)"),
         (".sum() * 2 / n", ".sum() / n"),
         ("(values[1:] + values[:-1]) / 2", "values[1:]"),
+        ("rng.random(sample.size) * (high - low)\n", "0.5 * (high - low)\n"),
     ],
     "graphs.py": [
         ("np.abs(A) >= value", "np.abs(A) > value"),
@@ -404,7 +405,6 @@ MUTANTS = {
     ],
     "pairs/criteria.py": [
         ("WINDOWS = (0.25, 0.5, 1.0)", "WINDOWS = (8.0,)"),
-        ("max(1, round(multiple * root))", "round(multiple * root)"),
     ],
     "pairs/comparison.py": [
         ("backward.description_length - forward.description_length", "forward.description_length - 0.0"),
