@@ -8,6 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
+from icdh.node_model import promise
 from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.families import OPTIMISM, FamilyEvidence
 from icdh.node_model.levels import LevelsSystem, thresholds
@@ -103,6 +104,14 @@ def test_signs_and_the_order_of_rows_and_candidates_change_no_promise():
     np.testing.assert_allclose(turned[::-1], first, rtol=1e-9)
     rows = rng.permutation(N)
     np.testing.assert_allclose(of_candidates(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
+
+
+def test_promises_are_the_same_however_many_candidates_are_worked_on_at_once(monkeypatch):
+    values = standardised(*np.random.default_rng(6).normal(size=(8, N)))
+    whole = of_candidates(values[1:], values[0] + 0.2 * values[5])
+    monkeypatch.setattr(promise, "BLOCK", 3 * 3 * N)  # three candidates of three functions
+    np.testing.assert_allclose(of_candidates(values[1:], values[0] + 0.2 * values[5]), whole, rtol=1e-9)
+    assert whole[4] > 5.0
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
