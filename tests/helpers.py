@@ -3,6 +3,7 @@
 import numpy as np
 
 from icdh.network import Weights
+from icdh.node_model.families import FamilyEvidence
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {
@@ -38,3 +39,10 @@ def random_dag(rng, n, density):
     """A binary DAG whose possible edges appear with the given probability, in a random order of the variables."""
     order = rng.permutation(n)
     return np.triu(rng.random((n, n)) < density, k=1).astype(np.int8)[np.ix_(order, order)]
+
+
+def scores_of_columns(columns, **options):
+    """The evidence of families of columns of any kind, by default Gaussian, from one start, in one thread."""
+    settings = {"hidden_units": 5, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "noise": "gaussian"}
+    settings |= {"n_restarts": 1, "n_jobs": 1, "widths": columns.widths, **options}
+    return FamilyEvidence(columns.causes, columns.targets, **settings)

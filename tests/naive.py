@@ -260,10 +260,7 @@ def level_probabilities(x, theta, units, cuts):
 
 def levels_objective(x, levels, theta, penalty, units, cuts):
     """F of `icdh.node_model.levels`."""
-    total = sum(penalty[k] * theta[k] ** 2 for k in range(len(theta))) / 2
-    for r in range(len(x)):
-        total = total - np.log(level_probabilities(x[r], theta, units, cuts)[levels[r]])
-    return total
+    return objective_of_shares(lambda row, t: level_probabilities(row, t, units, cuts), x, levels, theta, penalty)
 
 
 def levels_fisher(x, theta, penalty, units, cuts):
@@ -287,15 +284,20 @@ def label_probabilities(x, theta, units, shares):
 
 def labels_objective(x, labels, theta, penalty, units, shares):
     """F of `icdh.node_model.labels`."""
-    total = sum(penalty[k] * theta[k] ** 2 for k in range(len(theta))) / 2
-    for r in range(len(x)):
-        total = total - np.log(label_probabilities(x[r], theta, units, shares)[labels[r]])
-    return total
+    return objective_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, labels, theta, penalty)
 
 
 def labels_fisher(x, theta, penalty, units, shares):
     """The sum over observations and labels of grad P grad P^T / P, plus the penalties."""
     return np.diag(penalty) + fisher_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, theta)
+
+
+def objective_of_shares(probabilities, x, outcomes, theta, penalty):
+    """Minus the log-likelihood of the outcomes, plus the penalties."""
+    total = sum(penalty[k] * theta[k] ** 2 for k in range(len(theta))) / 2
+    for row, outcome in zip(x, outcomes, strict=True):
+        total = total - np.log(probabilities(row, theta)[outcome])
+    return total
 
 
 def fisher_of_shares(probabilities, x, theta):

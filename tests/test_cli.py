@@ -84,23 +84,34 @@ def test_version_as_a_process():
     assert (result.returncode, result.stdout) == (0, f"icdh {__version__}\n")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["nonsense"],
-        ["fit"],
-        ["fit", "data.csv", "--dataset", "sachs"],
-        ["fit", "data.csv", "--noise", "loud"],
-        ["fit", "data.csv", "--l1", "much"],
-        ["fit", "data.csv", "--verbose", "--quiet"],
-    ],
-)
-def test_bad_usage_is_exit_code_2(arguments, capsys):
+@pytest.mark.parametrize("arguments", [[], ["nonsense"]])
+def test_without_a_command_the_commands_are_named_and_the_exit_code_is_2(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
         cli.main(arguments)
     assert exit_.value.code == 2
     assert "usage: icdh" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ([], "data --dataset is required"),
+        (["data.csv", "--dataset", "sachs"], "not allowed with"),
+        (["data.csv", "--noise", "loud"], "'loud'"),
+        (["data.csv", "--l1", "much"], "'much'"),
+        (["data.csv", "--verbose", "--quiet"], "not allowed with"),
+        (["data.csv", "--outputs", "g.csv"], "no such option or argument here: --outputs g.csv"),
+        (["data.csv", "more.csv"], "no such option or argument here: more.csv"),
+    ],
+)
+def test_bad_usage_of_a_command_is_one_line_and_exit_code_2(arguments, what, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(["fit", *arguments])
+    assert exit_.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("icdh fit: error: ")
+    assert line.endswith("; see icdh fit --help")
+    assert what in line
 
 
 def test_the_sachs_data_are_at_hand(capsys):

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import scores_of_columns
 
 from icdh import DataWarning, HNMSearch
 from icdh.entropy import cells, places
 from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.targets import Density, Levels
 from icdh.table import Table, point_mass
 
@@ -27,17 +27,7 @@ def advantage(x, y):
     """By how many nats x -> y beats y -> x."""
     values = standardised(x, y)
     columns = columns_of(values, Table.of(values.T).kinds)
-    scores = FamilyEvidence(
-        columns.causes,
-        columns.targets,
-        hidden_units=5,
-        prior_precision=3.0,
-        edge_penalty=2.0,
-        random_state=0,
-        noise="auto",
-        n_restarts=3,
-        n_jobs=1,
-    )
+    scores = scores_of_columns(columns, noise="auto", n_restarts=3)
     families = [(0, ()), (1, (0,)), (1, ()), (0, (1,))]
     scores.refine(families)
     for graph in (families[:2], families[2:]):

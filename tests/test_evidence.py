@@ -14,6 +14,7 @@ from icdh.node_model.fit import cold_start, in_original_signs, node_outputs
 from icdh.node_model.targets import Density
 
 UNITS = 3
+LAYERS = (slice(0, 2 * UNITS), slice(2 * UNITS + 1, 3 * UNITS + 1), slice(3 * UNITS + 2, None))
 
 
 def fit_node(x, y, **options):
@@ -209,11 +210,10 @@ def test_the_precisions_are_updated_by_mackays_rule_and_their_hyperprior_is_paid
     assert fit.evidence < first.evidence - 0.1
     _, _, fisher = system(x, y, first.theta, penalties([prior_precision] * 3, 1))
     variance = np.diag(np.linalg.inv(fisher))
-    layers = [slice(0, 2 * UNITS), slice(2 * UNITS + 1, 3 * UNITS + 1), slice(3 * UNITS + 2, None)]
     updated = [
         (first.theta[layer].size - prior_precision * variance[layer].sum() + 1.0)
         / (np.sum(first.theta[layer] ** 2) + 1.0 / prior_precision)
-        for layer in layers
+        for layer in LAYERS
     ]
     penalty = penalties(updated, 1)
     value, gradient, fisher = system(x, y, fit.theta, penalty)
@@ -232,6 +232,24 @@ def test_of_all_precisions_the_best_evidence_is_kept():
         kept.append(evidences[-1] == sorted(evidences[-1], reverse=True))
     assert all(kept)
     assert any(fits[0] > fits[1] == fits[3] for fits in evidences)
+
+
+def test_the_precisions_have_one_fixed_point_wherever_a_fit_comes_from():
+    """MacKay's rule, applied to the fit there, gives its own precisions back."""
+    x, y = heteroscedastic(seed=3)
+    settings, objectives = {"hidden_units": UNITS, "prior_precision": 3.0}, []
+    for precision in (0.3, 30.0):
+        start = fit_node(x, y, precision=np.full(3, precision), precision_updates=0, **settings)
+        fit = evidence.at_fixed_point(np.ascontiguousarray(x.T), Density.exact(y), start, **settings)
+        objectives.append(fit.objective)
+        value, _, fisher = system(x, y, fit.theta, penalties(fit.precision, 1))
+        assert value == pytest.approx(fit.objective)
+        variance = np.diag(np.linalg.inv(fisher))
+        for layer, own in zip(LAYERS, fit.precision, strict=True):
+            determined = fit.theta[layer].size - own * variance[layer].sum()
+            rule = (determined + 1.0) / (np.sum(fit.theta[layer] ** 2) + 1.0 / 3.0)
+            assert rule == pytest.approx(own, rel=0.05)
+    assert objectives[0] == pytest.approx(objectives[1], abs=5e-4 * y.size)
 
 
 @pytest.mark.parametrize("n", [2, 3, 50])

@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import scores_of_columns
 from numpy.testing import assert_allclose, assert_array_equal
 
 import icdh
@@ -11,7 +12,6 @@ from icdh import DataWarning, HNMSearch
 from icdh.files import read_table
 from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.fit import NodeConditional, n_weights
 from icdh.node_model.labels import LabelsSystem, log_shares, n_label_weights
 from icdh.node_model.targets import Labels
@@ -95,18 +95,7 @@ def test_a_cause_of_labels_comes_and_goes_as_one():
     columns = columns_of(values, ["continuous", "categorical", "continuous"])
     assert_array_equal(columns.widths, [1, 3, 1])
     assert_array_equal(columns.causes[1:4], codes == np.arange(3)[:, np.newaxis])
-    scores = FamilyEvidence(
-        columns.causes,
-        columns.targets,
-        hidden_units=3,
-        prior_precision=3.0,
-        edge_penalty=2.0,
-        random_state=0,
-        noise="gaussian",
-        n_restarts=1,
-        n_jobs=1,
-        widths=columns.widths,
-    )
+    scores = scores_of_columns(columns, hidden_units=3)
     alone, other = scores([(2, (1,)), (2, (0,))])
     (both,) = scores([(2, (0, 1))])  # warm from the better of the two
     assert both < min(alone, other) - 50

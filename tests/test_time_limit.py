@@ -129,7 +129,7 @@ def test_the_reason_says_how_far_the_fit_was(X, ticking):
 def test_a_search_that_is_stopped_keeps_the_best_graph_so_far(X, ticking, n_jobs):
     whole = quick_search(max_seconds=1e9).fit(X)
     seconds, evidences = ticking.now, []
-    for share in (0.05, 0.2, 0.3):
+    for share in (0.05, 0.2, 0.35):
         limited = quick_search(max_seconds=share * seconds, n_jobs=n_jobs)
         model = stopped(limited, X, "ended the search after . moves")
         A = np.zeros((3, 3))
@@ -173,7 +173,7 @@ def test_a_search_of_a_long_table_ends_with_a_whole_model(ticking, transform):
     X = hetero_chain(np.random.default_rng(0), 2 * FEW_ROWS)
     quick_search(max_seconds=1e9, column_transform=transform).fit(X)
     seconds, edges = ticking.now, []
-    for share in (0.05, 0.2, 0.3):
+    for share in (0.05, 0.2, 0.35):
         model = stopped(quick_search(max_seconds=share * seconds, column_transform=transform), X)
         worth = model.adjacency_matrix_[model.adjacency_matrix_ != 0]
         assert (worth > 1.0).all()

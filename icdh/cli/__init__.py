@@ -37,11 +37,24 @@ COMMANDS = (
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of one command, whose complaints name the command and fit on a line."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"no such option or argument here: {' '.join(unknown)}")
+        return known, unknown
+
+    def error(self, message):
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(prog="icdh", description="Causal graphs from tables with heteroscedastic noise.")
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
+    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True, parser_class=_CommandParser)
     for name in COMMANDS:
         import_module(f"icdh.cli.{name}").add_parser(subparsers)
     for command in subparsers.choices.values():

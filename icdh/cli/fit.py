@@ -137,7 +137,9 @@ def _note_on_defaults(name):
 
 def _add_output(parser):
     group = parser.add_argument_group("output")
-    group.add_argument("--output", metavar="FILE", help="write the graph: .csv matrix, .tsv edge list, .json, .dot")
+    group.add_argument(
+        "-o", "--output", metavar="FILE", help="write the graph: .csv matrix, .tsv edge list, .json, .dot"
+    )
     group.add_argument("--save", metavar="FILE", help="write the fitted model, for predict, sample and effects: .icdh")
     group.add_argument("--plot", metavar="FILE", help="draw the graph: .png, .svg, .pdf; needs icdh[plot]")
     group.add_argument(

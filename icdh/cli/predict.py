@@ -25,7 +25,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("data", help=TABLE_HELP)
     parser.add_argument("--what", choices=QUESTIONS, help="by default mean")
     add_do_options(parser)
-    parser.add_argument("--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output"
+    )
     add_format_options(parser)
     parser.set_defaults(run=run)
 

@@ -43,7 +43,7 @@ def add_parser(subparsers: Any) -> None:
     add_uncertainty_options(parser)
     group = parser.add_argument_group("report")
     group.add_argument("--model", metavar="FILE", help=MODEL_HELP + "; nothing is learned then")
-    group.add_argument("--output", metavar="FILE", help="the page; by default named as the table, in this folder")
+    group.add_argument("-o", "--output", metavar="FILE", help="the page; by default named as the table, in this folder")
     group.add_argument("--title", default="", metavar="TEXT", help="its title")
     add_loudness_options(group)
     parser.set_defaults(run=run)

@@ -19,7 +19,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("model", help=MODEL_HELP)
     parser.add_argument("-n", "--rows", type=int, default=1000, metavar="M", help="how many rows")
     add_do_options(parser)
-    parser.add_argument("--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the noise")
     parser.set_defaults(run=run)
 

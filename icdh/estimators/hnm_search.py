@@ -263,7 +263,7 @@ class HNMSearch(CausalGraphEstimator):
         if self.search == "exact" and not (found.interrupted or found.timed_out):
             found = _exact(scores, found, own)
         known, scores = scores, _without_limit(scores, found)
-        fits = self._fits_as_they_are(canonical, kinds_and_labels, columns, rows, scores, found.graph, clock)
+        fits = self._fits_as_they_are(canonical, kinds_and_labels, columns, rows, scores, found, clock)
         dag, conditionals = self._fitted_parts(scores, fits, found.graph, order, signs, len(names), N)
         worth, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._worthy(rules.dag(worth).adjacency, worth, rules, stacklevel=5)
@@ -430,12 +430,16 @@ class HNMSearch(CausalGraphEstimator):
             scores.start_on_few_rows(SEARCH_ROWS)
         return scores
 
-    def _fits_as_they_are(self, values, kinds_and_labels, columns, rows, scores, graph, clock):
-        """Return weights and hidden units of every family on the columns as they are, of the search if it saw them."""
+    def _fits_as_they_are(self, values, kinds_and_labels, columns, rows, scores, found, clock):
+        """Return weights and hidden units of every family on the columns as they are, of the search if it saw them.
+
+        They are at the fixed point of their prior's precisions, so that the path of a search is not seen in them,
+        unless the search was cut short.
+        """
         from icdh.node_model.columns import columns_of
         from icdh.node_model.rough import FEW_ROWS
 
-        unseen = [family for family in enumerate(graph) if not columns.as_they_are(family)]
+        unseen = [family for family in enumerate(found.graph) if not columns.as_they_are(family)]
         own = scores
         if unseen:
             kinds, n_labels = kinds_and_labels
@@ -449,8 +453,10 @@ class HNMSearch(CausalGraphEstimator):
             except OutOfTime:
                 own = own.on_few_rows(FEW_ROWS)
                 own(unseen)
-        sources = [(family, own if family in unseen else scores) for family in enumerate(graph)]
-        return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
+        sources = [(family, own if family in unseen else scores) for family in enumerate(found.graph)]
+        if found.interrupted or found.timed_out:
+            return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
+        return [(source.weights_at_fixed_point(family), source.units[family[0]]) for family, source in sources]
 
     def _fitted_parts(self, scores, fits, graph, order, signs, size, n_variables):
         """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""

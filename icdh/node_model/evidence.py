@@ -16,6 +16,7 @@ Dickey, "The weighted likelihood ratio, linear hypotheses on normal location par
 Statistics 42 (1971).
 """
 
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ from icdh.node_model.fit import cold_start
 from icdh.node_model.targets import Density, Target
 
 FLAT = 1e-8
+MOST_UPDATES = 50  # of the precisions, until they rest
+AT_REST = 1e-4  # nats an observation
 
 
 class NodeFit(NamedTuple):
@@ -112,30 +115,78 @@ def fit_node(
     n_parents = len(x)
     if n_parents == 0:
         return _fit_without_parents(target, hidden_units)
-    x, parts = np.ascontiguousarray(x), target.layers(n_parents, hidden_units)
-    precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
+    size = target.n_weights(n_parents, hidden_units)
+    theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
+    sequence = _fits_of_updated_precisions(
+        x, target, theta, precision, hidden_units, prior_precision, max_steps, tol, cold=start is None
+    )
+    fits = islice(sequence, precision_updates + 1)
+    constant = _constant_in_place_of_fit(target, n_parents, hidden_units)
+    return min(fits, key=lambda fit: fit.evidence, default=constant)
 
-    def minimise(theta, free):
+
+def at_fixed_point(
+    x: np.ndarray, target: Target, fit: NodeFit, *, hidden_units: int, prior_precision: float
+) -> NodeFit:
+    """Go on from a fit until updates of the precisions no longer change what it says of the data.
+
+    A search compares families after two updates, as further ones hardly change the evidence; but the weights still
+    move then, and where they are would depend on the path of the search.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (p, n)
+        The parents.
+    target : Target
+        The node.
+    fit : NodeFit
+        Its fit, which is returned itself if there is nothing to go on from.
+    hidden_units : int
+        m.
+    prior_precision : float
+        The precision that the hyperprior favours.
+
+    Returns
+    -------
+    NodeFit
+        The first whose objective differs from the one before by less than 1e-4 nats an observation.
+    """
+    if not (fit.succeeded and len(x)):
+        return fit
+    enough = AT_REST * x.shape[1]
+    sequence = _fits_of_updated_precisions(
+        x, target, fit.theta.copy(), fit.precision, hidden_units, prior_precision, 100, 0.1 * enough
+    )
+    latest = next(sequence, fit)
+    for updated in islice(sequence, MOST_UPDATES):
+        before, latest = latest, updated
+        if abs(latest.objective - before.objective) < enough:
+            break
+    return latest
+
+
+def _fits_of_updated_precisions(
+    x, target, theta, precision, hidden_units, prior_precision, max_steps, tol, *, cold=False
+):
+    """Yield a fit, then one from its weights after each update of the precisions; none once H is not definite."""
+    x, parts = np.ascontiguousarray(x), target.layers(len(x), hidden_units)
+    precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
+    factor = np.zeros((theta.size, theta.size))
+
+    def minimise(free):
         penalty = _penalties(parts, precision, theta.size)
         return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, factor)
 
-    size = target.n_weights(n_parents, hidden_units)
-    theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
-    factor = np.zeros((theta.size, theta.size))
-    if start is None:
-        minimise(theta, theta.size - hidden_units)  # without w3: the variance is constant
-    fits = []
-    for _ in range(precision_updates + 1):
-        objective, log_determinant, steps, converged = minimise(theta, theta.size)
-        if np.isnan(log_determinant):  # H is not positive definite: no evidence, and no update of the precisions
-            break
+    if cold:
+        minimise(theta.size - hidden_units)  # without w3: the variance is constant
+    while True:
+        objective, log_determinant, steps, converged = minimise(theta.size)
+        if np.isnan(log_determinant):
+            return
         evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
-        fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision))
+        yield NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision)
         variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
         precision = _updated_precision(theta, variances, parts, precision, prior_precision)
-    return (
-        min(fits, key=lambda fit: fit.evidence) if fits else _constant_in_place_of_fit(target, n_parents, hidden_units)
-    )
 
 
 def odds_without_parents(

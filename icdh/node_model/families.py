@@ -8,7 +8,7 @@ import numpy as np
 
 from icdh._clock import Clock
 from icdh.node_model._kernels import VARIANCE_FLOOR
-from icdh.node_model.evidence import fit_node, odds_without_parents
+from icdh.node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh.node_model.fit import node_outputs, with_twice_the_units
 from icdh.node_model.noise import worth_of_noise
 from icdh.node_model.promise import promises
@@ -265,6 +265,16 @@ class FamilyEvidence:
             saving, cost = odds_without_parents(x, target, fit, units)
             hopes[list(parents)] = OPTIMISM * (saving + self.edge_penalty) - LEAST_COST * cost
         return hopes
+
+    def weights_at_fixed_point(self, family: Family) -> np.ndarray:
+        """Return the weights of a family that was scored once the precisions of their prior no longer move."""
+        node = family[0]
+        return at_fixed_point(
+            *self._data(family),
+            self.fits[family],
+            hidden_units=self.units[node],
+            prior_precision=self.prior_precision,
+        ).theta
 
     def residuals(self, family: Family) -> np.ndarray:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""

@@ -101,7 +101,22 @@ class Density(_MeanAndVariance):
         return theta, objective, math.log(n / variance) + math.log(n / 2)
 
 
-class Levels(_MeanAndVariance):
+class _Counted:
+    """A variable of few values, whose ``system`` gives F, gradient and Fisher matrix."""
+
+    def minimise(self, x, theta, penalty, hidden_units, freeze, max_steps, tol, factor):
+        """Minimise F over theta, in place; see `scoring.minimise`."""
+        return minimise(self.system(x, hidden_units), theta, penalty, max_steps, tol, factor)
+
+    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
+        """Return weights, F and log det H of the model of the values' shares."""
+        nothing = np.empty((0, len(self)))
+        zeros = np.zeros(self.n_weights(0, 0))
+        objective, _, fisher = self.system(nothing, 0).system(zeros, zeros)
+        return np.zeros(self.n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])
+
+
+class Levels(_Counted, _MeanAndVariance):
     """A variable of few ordered values.
 
     Parameters
@@ -124,33 +139,19 @@ class Levels(_MeanAndVariance):
         part.values, part.levels, part.cuts = self.values, self.levels[rows], self.cuts
         return part
 
-    def minimise(
-        self,
-        x: np.ndarray,
-        theta: np.ndarray,
-        penalty: np.ndarray,
-        hidden_units: int,
-        freeze: int,
-        max_steps: int,
-        tol: float,
-        factor: np.ndarray,
-    ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `scoring.minimise`."""
-        system = LevelsSystem(x, self.levels, self.cuts, hidden_units)
-        return minimise(system, theta, penalty, max_steps, tol, factor)
+    def __len__(self) -> int:
+        return self.levels.size
+
+    def system(self, x: np.ndarray, hidden_units: int) -> LevelsSystem:
+        """Return what the likelihood of the levels given these parents is computed by."""
+        return LevelsSystem(x, self.levels, self.cuts, hidden_units)
 
     def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
         """Return hidden units and standardised derivatives by mean and log-variance, as `Density.scores`."""
-        return LevelsSystem(x, self.levels, self.cuts, hidden_units).scores(theta)
-
-    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
-        """Return weights, F and log det H of the model of the levels' shares."""
-        system = LevelsSystem(np.empty((0, self.levels.size)), self.levels, self.cuts, 0)
-        objective, _, fisher = system.system(np.zeros(2), np.zeros(2))
-        return np.zeros(n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])
+        return self.system(x, hidden_units).scores(theta)
 
 
-class Labels:
+class Labels(_Counted):
     """A variable of labels without an order.
 
     Parameters
@@ -183,25 +184,12 @@ class Labels:
         """Return the slices of theta that share a prior precision."""
         return label_layers(n_inputs, hidden_units, self.shares.size)
 
-    def minimise(
-        self,
-        x: np.ndarray,
-        theta: np.ndarray,
-        penalty: np.ndarray,
-        hidden_units: int,
-        freeze: int,
-        max_steps: int,
-        tol: float,
-        factor: np.ndarray,
-    ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `scoring.minimise`."""
-        return minimise(LabelsSystem(x, self.labels, self.shares, hidden_units), theta, penalty, max_steps, tol, factor)
+    def __len__(self) -> int:
+        return self.labels.size
 
-    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
-        """Return weights, F and log det H of the model of the labels' shares."""
-        system = LabelsSystem(np.empty((0, self.labels.size)), self.labels, self.shares, 0)
-        objective, _, fisher = system.system(np.zeros(system.free), np.zeros(system.free))
-        return np.zeros(self.n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])
+    def system(self, x: np.ndarray, hidden_units: int) -> LabelsSystem:
+        """Return what the likelihood of the labels given these parents is computed by."""
+        return LabelsSystem(x, self.labels, self.shares, hidden_units)
 
 
 Target = Density | Levels | Labels
