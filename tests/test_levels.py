@@ -42,7 +42,7 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(level
 @pytest.mark.parametrize("far", [-40.0, 40.0, 300.0])
 def test_probabilities_stay_finite_and_add_up_far_out(far):
     cuts = np.array([-1.0, 0.0, 1.0])
-    for u in (-60.0, 0.0, 60.0):
+    for u in (-5000.0, -60.0, 0.0, 60.0, 5000.0):
         log_p, scores = level_scores(np.array([far]), np.array([u]), cuts)
         assert np.isfinite(log_p).all()
         assert np.isfinite(scores).all()

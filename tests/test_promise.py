@@ -8,6 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
+from icdh.node_model import promise
 from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.families import OPTIMISM, FamilyEvidence
 from icdh.node_model.levels import LevelsSystem, thresholds
@@ -105,6 +106,14 @@ def test_signs_and_the_order_of_rows_and_candidates_change_no_promise():
     np.testing.assert_allclose(of_candidates(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
 
 
+def test_promises_are_the_same_however_many_candidates_are_worked_on_at_once(monkeypatch):
+    values = standardised(*np.random.default_rng(6).normal(size=(8, N)))
+    whole = of_candidates(values[1:], values[0] + 0.2 * values[5])
+    monkeypatch.setattr(promise, "BLOCK", 3 * 3 * N)  # three candidates of three functions
+    np.testing.assert_allclose(of_candidates(values[1:], values[0] + 0.2 * values[5]), whole, rtol=1e-9)
+    assert whole[4] > 5.0
+
+
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
 def test_duplicates_constants_and_outliers_promise_finite_nats(size):
     rng = np.random.default_rng(6)
@@ -188,6 +197,16 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
         posterior = multivariate_normal(fit.theta[own], covariance[own, own]).logpdf(np.zeros(3))
         assert saving[k] - cost[k] == pytest.approx(posterior - prior, rel=1e-6)
     assert cost[0] > 3.0 * cost[1] > 0.0
+
+
+def test_without_a_fisher_matrix_nothing_is_known_and_parents_cost_nothing(monkeypatch):
+    x, y = np.random.default_rng(12).normal(size=(2, 50))
+    target = Density.exact(y)
+    fit = fit_node(x[np.newaxis], target, hidden_units=2)
+    monkeypatch.setattr(Density, "minimise", lambda self, *arguments: (0.0, np.nan, 0, True))
+    saving, cost = odds_without_parents(x[np.newaxis], target, fit, 2)
+    assert saving.tolist() == [np.inf]
+    assert cost.tolist() == [0.0]
 
 
 def test_a_parent_that_is_worth_nothing_hopes_to_go_and_one_that_matters_does_not():
