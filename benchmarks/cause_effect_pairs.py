@@ -5,7 +5,7 @@
 
 ``--tuebingen`` names the folder of the files pair0001.txt ...; both subsets of 99 pairs are run. ``--bivariate`` names
 the folder ``data`` of a clone of https://github.com/aleximmer/loci, which has the sets AN to MN-U of Tagasovska et al.
-(2020) and SIM to SIM-c of Mooij et al. (2016), a hundred pairs each; their mean is printed, too.
+(2020) and SIM to SIM-c of Mooij et al. (2016), a hundred pairs each.
 ``--unidentifiable`` draws 200 pairs without an identifiable direction (half independent, half linear Gaussian) and
 prints how often the confidence exceeds a level. ``--multiplicative`` draws 100 pairs y = f(x) e, e Gaussian or uniform.
 Accuracies are also given for the pairs of which neither, one or both variables are tied (more than a twentieth of the
