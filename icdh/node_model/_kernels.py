@@ -215,7 +215,7 @@ def node_fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor
     n, size = y.size, theta.size
     hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
     gradient, fisher, damped = np.empty(size), np.empty((size, size)), np.empty((size, size))
-    step, trial, scale = np.zeros(size), np.empty(size), np.empty(size)
+    step, trial = np.zeros(size), np.empty(size)
     for i in range(size):
         trial[i] = theta[i]
         fisher[i, i] = math.nan  # should there be no system at all
@@ -244,15 +244,14 @@ def node_fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor
             step[i] = -gradient[i]
             for j in range(i, freeze):
                 damped[i, j] = fisher[i, j]
-            scale[i] = math.sqrt(fisher[i, i] / n)
-            damped[i, i] += damping * scale[i]
+            damped[i, i] += damping
         if math.isnan(cholesky_in_place(damped, freeze)):
             break
         cholesky_solve(damped, step[:freeze])
         predicted = 0.0
         for i in range(freeze):
             trial[i] = theta[i] + step[i]
-            predicted += 0.5 * step[i] * (damping * scale[i] * step[i] - gradient[i])
+            predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
     for i in range(size):
         for j in range(i, size):
             factor[i, j] = fisher[i, j]

@@ -329,7 +329,7 @@ MUTANTS = {
         ("fisher[i, i] = math.nan", "fisher[i, i] = 1.0"),
         ("if math.isnan(cholesky_in_place(damped, freeze)):", "if cholesky_in_place(damped, freeze) > 1e300:"),
         ("for i in range(freeze):\n            step", "for i in range(size):\n            step"),
-        ("damped[i, i] += damping * scale[i]", "damped[i, i] += 0.0"),
+        ("damped[i, i] += damping", "damped[i, i] += 0.0"),
     ],
     "node_model/evidence.py": [
         ("float(hyperprior - 0.5 *", "float(-0.5 *"),
