@@ -3,9 +3,10 @@
     python benchmarks/scaling.py benchmarks/results/scaling.json [--variables 5 10 20 50 100] [--observations 100 ...]
 
 Two series on tables of Erdos-Renyi graphs with as many edges as variables and noise whose spread depends on the
-causes: N variables at 1000 observations, and M observations of 10 variables, whole fits of the default settings. Seconds are CPU time after the kernels are loaded; memory is the peak of the fit beyond what the
-process held when it began, which includes the table (Linux). Rows that are in the file are not run again. Prints both
-series and the exponents of power laws fitted to them.
+causes: N variables at 1000 observations, and M observations of 10 variables, by the default settings. Seconds are CPU
+time after the kernels are loaded; memory is the peak of the fit beyond what the process held when it began, which
+includes the table (Linux). Rows that are in the file are not run again. Prints both series and the exponents of power
+laws fitted to them.
 """
 
 import argparse
@@ -99,8 +100,8 @@ def print_series(series, rows):
     for row in rows:
         each = 1e3 * row["seconds"] / row["evaluations"]
         effort = f"{row['seconds']:8.2f} {row['rounds']:7d} {row['evaluations']:12d} {each:8.3f}"
-        memory = f"{row['table_megabytes']:9.1f} {row['fit_megabytes']:8.1f} {row['process_megabytes']:11.1f} {row['shd']:4d}"
-        print(f"{row[series]:8d} {effort} {memory}")
+        memory = f"{row['table_megabytes']:9.1f} {row['fit_megabytes']:8.1f} {row['process_megabytes']:11.1f}"
+        print(f"{row[series]:8d} {effort} {memory} {row['shd']:4d}")
     if len(rows) > 1:
         sizes, seconds = [row[series] for row in rows], [row["seconds"] for row in rows]
         each = [row["seconds"] / row["evaluations"] for row in rows]
