@@ -34,7 +34,7 @@ def main():
         figure, panels = pyplot.subplots(1, 4, figsize=(11, 2.9), layout="constrained")
         draw_fits(panels[0], fits)
         draw_series(panels[1], by_variables, "variables", "seconds", "CPU seconds, two-phase fit, M = 1000")
-        draw_series(panels[2], by_observations, "observations", "seconds", "CPU seconds, one round, N = 10")
+        draw_series(panels[2], by_observations, "observations", "seconds", "CPU seconds, two-phase fit, N = 10")
         draw_series(panels[3], by_observations, "observations", "process_megabytes", "Peak MB of that process")
         with replace_on_success(arguments.figure) as temporary:
             figure.savefig(temporary, format=arguments.figure.suffix[1:], metadata={"Date": None})

@@ -20,6 +20,8 @@ class Clock:
 
     Attributes
     ----------
+    stage : str
+        What the tasks are for, where that needs saying.
     task : str
         What is being done.
     total, done : int
@@ -29,6 +31,7 @@ class Clock:
     def __init__(self, max_seconds: float | None = None):
         self.max_seconds = max_seconds
         self._begin = time.monotonic()
+        self.stage = ""
         self.begin("")
 
     def begin(self, task: str, total: int = 0) -> None:
@@ -56,7 +59,7 @@ class Clock:
 
     def describe(self) -> str:
         """Return what is being done, and an estimate of how long that still takes."""
-        parts = [self.task]
+        parts = [self.stage, self.task]
         if 0 < self.done < self.total:
             parts.append(f"{self.done} of {self.total}")
             seconds = (time.monotonic() - self._task_begin) * (self.total - self.done) / self.done

@@ -9,6 +9,7 @@ Every node n has one hidden layer, shared by the mean and the scale of its distr
 so that X_n = f_n + sigma_n E_n with E_n ~ N(0, 1): sigma is a standard deviation (Eq. 10).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -363,6 +364,20 @@ class NetworkConditional:
         """Return mean and scale, each of shape (M,), given the values of all variables, one a row, shape (N, M)."""
         features = features_of(values[self.inputs], len(self.hidden) > len(self.inputs))
         return self.outputs(_activations(features, np.arange(len(features)), self.hidden))
+
+    def with_each_input_held(
+        self, values: np.ndarray, centre: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield every input, with mean and scale where it is held at its entry of ``centre``, shape (N,).
+
+        All share one product with the inputs, so that networks of many inputs take no longer than they must.
+        """
+        from scipy.special import expit
+
+        features = features_of(values[self.inputs], len(self.hidden) > len(self.inputs))
+        z = self.hidden.T @ features
+        for i, w in zip(self.inputs, self.hidden, strict=False):
+            yield int(i), *self.outputs(expit(z + np.outer(w, centre[i] - values[i])))
 
     def outputs(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given the hidden activations s, shape (m1, M)."""

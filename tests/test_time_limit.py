@@ -249,6 +249,29 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
     )
 
 
+def test_a_search_says_what_its_first_families_are_for():
+    """The short searches for a transform make no moves that count: on wide tables they would look like a standstill."""
+    said, X = [], np.random.default_rng(0).normal(size=(200, 4))
+
+    class Watch:
+        def follow(self, clock):
+            begin = clock.begin
+
+            def spy(*task):
+                begin(*task)
+                said.append(clock.describe())
+
+            clock.begin = spy
+
+        def __call__(self, move):
+            pass
+
+    HNMSearch(callback=Watch()).fit(X)
+    stages = [line.partition(", for a transform")[0] for line in said if "for a transform" in line]
+    assert list(dict.fromkeys(stages)) == [f"short search {k} of 3" for k in (1, 2, 3)]
+    assert "transform" not in said[-1]
+
+
 def test_a_clock_ends_at_the_same_time_on_another_machine(monkeypatch):
     times = SimpleNamespace(uptime=1000.0, monotonic=lambda: times.uptime, time=lambda: 5e9 + times.uptime % 1000.0)
     monkeypatch.setattr(_clock, "time", times)

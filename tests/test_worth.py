@@ -7,7 +7,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from icdh import ICDH, DataWarning, HNMSearch
+from icdh.density import gaussian_nll
 from icdh.model.worth import density_warning, worthy_edges
+from icdh.network import forward
 
 ESTIMATORS = {
     "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, threshold=0.0),
@@ -64,6 +66,23 @@ def test_worth_is_in_nats(method):
     truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
     assert model.edge_worth_[truth].min() > 100.0
     assert model.edge_worth_[~truth].max() < 20.0
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_worth_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mean(bias):
+    """By the network's own forward pass, one edge after the other; intercepts are no inputs."""
+    X = hetero_chain(np.random.default_rng(3), 150)
+    model = ICDH(random_state=0, bias=bias).fit(X)
+    mean, scale = (part.T for part in forward(X, model.network_))
+    for i, n in np.argwhere(model.weights_ > 0.0):
+        held = X.copy()
+        held[:, i] = X[:, i].mean()
+        other_mean, other_scale = (part.T for part in forward(held, model.network_))
+        node = slice(n, n + 1)
+        lost = gaussian_nll(X.T[node], other_mean[node], other_scale[node]) - gaussian_nll(
+            X.T[node], mean[node], scale[node]
+        )
+        assert model.edge_worth_[i, n] == pytest.approx(max(len(X) * lost, 0.0), rel=1e-8, abs=1e-8)
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)

@@ -397,9 +397,10 @@ class HNMSearch(CausalGraphEstimator):
         with single_blas_thread():
             if transform == "auto":
                 try:
-                    transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed)
+                    transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed, clock)
                 except OutOfTime:
                     transform = "none"
+                clock.stage = ""
             columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
             scores = self._scores(columns, rows, seed, self.n_restarts, clock)
             options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}

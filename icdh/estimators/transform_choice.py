@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from icdh._clock import Clock
 from icdh.node_model.columns import Columns, columns_of
 from icdh.search.climb import Climber
 from icdh.transforms import TRANSFORMS
@@ -18,6 +19,7 @@ def choose_transform(
     rows: np.ndarray | None,
     pilot: Callable[[Columns, np.ndarray | None], Climber],
     seed: int,
+    clock: Clock,
 ) -> str:
     """Return the transform under which a climb from the least graph ends at the highest evidence.
 
@@ -35,13 +37,16 @@ def choose_transform(
         Returns the climber of a short search, given the columns and the rows that count.
     seed : int
         Draws 400 rows, of tables that have more.
+    clock : Clock
+        Is told how far this is.
     """
     n = values.shape[1]
     if n > PILOT_ROWS:
         part = np.sort(np.random.default_rng(seed).choice(n, PILOT_ROWS, replace=False))
         values, rows = np.ascontiguousarray(values[:, part]), None if rows is None else rows[:, part]
     evidence = {}
-    for transform in TRANSFORMS:
+    for number, transform in enumerate(TRANSFORMS, start=1):
+        clock.stage = f"short search {number} of {len(TRANSFORMS)}, for a transform of the columns"
         columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
         search = pilot(columns, rows)
         graph, _ = search.climb_once(search.least_graph(), search.forbidden)

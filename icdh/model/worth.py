@@ -16,7 +16,7 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
     Parameters
     ----------
     model : StructuralModel
-        The fitted model.
+        The fitted model, whose conditionals are those of a network.
     values : ndarray, shape (N, M)
         Scaled observations.
     rows : ndarray of bool, shape (N, M), optional
@@ -27,20 +27,17 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
     ndarray, shape (N, N)
         [i, n] is what i is worth to the distribution of n, over all observations; at least zero.
     """
-    worth, held = np.zeros((len(values), len(values))), values.copy()
+    worth = np.zeros((len(values), len(values)))
     for n, conditional in enumerate(model.conditionals):
         node = slice(n, n + 1)
         counts = None if rows is None else rows[node]
 
-        def nll(given, node=node, counts=counts, conditional=conditional):
-            mean, scale = conditional.mean_and_scale(given)
+        def nll(mean, scale, node=node, counts=counts):
             return values.shape[1] * gaussian_nll(values[node], mean[np.newaxis], scale[np.newaxis], counts)
 
-        fitted = nll(values) if len(conditional.inputs) else 0.0
-        for i in conditional.inputs:
-            held[i] = model.centre[i]
-            worth[i, n] = max(nll(held) - fitted, 0.0)
-            held[i] = values[i]
+        fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
+        for i, mean, scale in conditional.with_each_input_held(values, model.centre):
+            worth[i, n] = max(nll(mean, scale) - fitted, 0.0)
     return worth
 
 

@@ -98,6 +98,7 @@ MUTANTS = {
         ("d_floor += d_sigma", "d_floor = d_sigma"),
     ],
     "network.py": [
+        ("np.outer(w, centre[i] - values[i])", "np.outer(w, values[i] - centre[i])"),
         ("np.linalg.norm(self.w1, axis=1).T", "np.linalg.norm(self.w1, axis=1)"),
         ("LARGEST_LOG_FLOOR = 150.0", "LARGEST_LOG_FLOOR = 11.0"),
         ("reach = 1.0 if bias else 0.1", "reach = 0.1"),
