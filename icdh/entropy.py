@@ -114,7 +114,7 @@ def negentropy(sample: np.ndarray, window: int | None = None) -> float:
 
 
 def negentropy_deviation(n: int, window: int | None = None) -> float:
-    """Return the standard deviation of the `negentropy` of Gaussian samples of size n."""
+    """Return the standard deviation of the `negentropy` of Gaussian samples of size n, by windows of ``window``."""
     return _gaussian_moments(n, default_window(n) if window is None else window)[1]
 
 
