@@ -114,20 +114,7 @@ def negentropy(sample: np.ndarray, window: int | None = None) -> float:
 
 
 def negentropy_deviation(n: int, window: int | None = None) -> float:
-    """Return the standard deviation of the `negentropy` of Gaussian samples of size n.
-
-    Parameters
-    ----------
-    n : int
-        The size, at least 3.
-    window : int, optional
-        k of `entropy`.
-
-    Returns
-    -------
-    float
-        Nats.
-    """
+    """Return the standard deviation of the `negentropy` of Gaussian samples of size n, by windows of ``window``."""
     return _gaussian_moments(n, default_window(n) if window is None else window)[1]
 
 
@@ -221,22 +208,21 @@ def spread_ties(ordered: np.ndarray) -> np.ndarray:
 
 
 def without_ties(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a sample with tied values drawn anew, each uniformly from the interval that is nearest to it.
-
-    Places drawn at random are as irregular as those of a sample without ties, which estimates from spacings count on:
-    evenly spaced ones would make the entropy too large.
+    """Return a sample with tied values spread, in random order, over the interval that is nearest to them.
 
     Parameters
     ----------
     sample : ndarray, shape (n,)
         The observations.
     rng : numpy.random.Generator
-        Draws the places.
+        Draws the order.
 
     Returns
     -------
     ndarray, shape (n,)
         The observations in their order; values that were alone, and a sample of one value, stay as they are.
     """
-    low, high = cells(sample)
-    return low + rng.random(sample.size) * (high - low)
+    order = np.lexsort((rng.random(sample.size), sample))
+    spread = np.empty_like(sample)
+    spread[order] = spread_ties(sample[order])
+    return spread

@@ -3,9 +3,9 @@
 - "gaussian": nothing.
 - "student": the log-likelihood of Student's t, degrees of freedom and scale fitted, less that of the Gaussian, and
   less (1/2) log n for the parameter. Below zero it is worth nothing: the Gaussian is its limit.
-- "free": n times the negentropy, by which a density that nothing constrains beats the Gaussian. Where values were
-  spread over cells its windows are three times as wide as else, the square root of n: what people round to favoured
-  numbers comes in heaps, and a density of as many sharp peaks would make a column of heaps a cause of all others.
+- "free": n times the negentropy, by which a density that nothing constrains beats the Gaussian. Its windows are as wide
+  as the largest heap of equal values, up to the square root of n: what people round to favoured numbers comes in heaps,
+  and a density of as many sharp peaks would make a column of heaps a cause of all others.
 - "auto": what is worth most for this family, where a free density costs three standard deviations of what it earns
   on Gaussian samples: many variables are asked, and the errors of the estimate alone would make one choose "free".
 """
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from icdh.entropy import default_spacing, negentropy, negentropy_deviation
+from icdh.entropy import default_spacing, default_window, negentropy, negentropy_deviation
 
 NOISE_DISTRIBUTIONS = ("auto", "gaussian", "student", "free")
 FREE_COST = 3.0  # standard deviations
@@ -23,7 +23,7 @@ DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 SCALE_STEPS = 20
 
 
-def worth_of_noise(samples: Sequence[np.ndarray], noise: str) -> tuple[float, str]:
+def worth_of_noise(samples: Sequence[np.ndarray], noise: str, heap: int = 1) -> tuple[float, str]:
     """Return the worth of a noise distribution in nats, and which one it is.
 
     Parameters
@@ -32,6 +32,8 @@ def worth_of_noise(samples: Sequence[np.ndarray], noise: str) -> tuple[float, st
         Standardised residuals; several where values were spread over cells. The worth is the mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
+    heap : int
+        How many observations share a value at most.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def worth_of_noise(samples: Sequence[np.ndarray], noise: str) -> tuple[float, st
     n = samples[0].size
     if noise == "student":
         return max(student_gain(samples[0]), 0.0), "student"
-    window = default_spacing(n) if len(samples) > 1 else None
+    window = max(default_window(n), min(heap, default_spacing(n)))
     free = n * float(np.mean([negentropy(sample, window) for sample in samples]))
     if noise == "free":
         return free, "free"
