@@ -113,9 +113,9 @@ def negentropy(sample: np.ndarray, window: int | None = None) -> float:
     return _excess(sample, k) - _gaussian_moments(sample.size, k)[0]
 
 
-def negentropy_deviation(n: int, window: int | None = None) -> float:
-    """Return the standard deviation of the `negentropy` of Gaussian samples of size n, by windows of ``window``."""
-    return _gaussian_moments(n, default_window(n) if window is None else window)[1]
+def negentropy_deviation(n: int) -> float:
+    """Return the standard deviation of the `negentropy` of Gaussian samples of size n."""
+    return _gaussian_moments(n, default_window(n))[1]
 
 
 def default_spacing(n: int) -> int:

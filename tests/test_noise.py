@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from icdh.entropy import negentropy, without_ties
+from icdh.entropy import negentropy
 from icdh.node_model.noise import student_gain, worth_of_noise
 
 
@@ -39,17 +39,6 @@ def test_fixed_distributions_are_worth_what_they_are():
     assert worth_of_noise([e], "student") == (0.0, "student")
     worth = 300 * (negentropy(e) + negentropy(other)) / 2
     assert worth_of_noise([e, other], "free") == (pytest.approx(worth), "free")
-
-
-def test_heaps_at_favoured_numbers_are_worth_little():
-    """Weights to the half, two of three people rounding to whole ones: Gaussian but for the heaps."""
-    rng = np.random.default_rng(4)
-    exact = rng.normal(70.0, 5.0, size=1000)
-    weights = np.where(rng.random(1000) < 2 / 3, np.round(exact), np.round(2.0 * exact) / 2.0)
-    heap = np.unique(weights, return_counts=True)[1].max()
-    samples = [without_ties((weights - weights.mean()) / weights.std(), rng) for _ in range(3)]
-    assert worth_of_noise(samples, "auto")[0] > 50.0
-    assert worth_of_noise(samples, "auto", heap)[0] < 5.0
 
 
 def test_constant_residuals_are_no_reason_to_fail():

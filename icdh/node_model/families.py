@@ -230,7 +230,7 @@ class FamilyEvidence:
     def _denies_gaussian_noise(self, family):
         residuals, deviation = self._residuals(family, self.fits[family])
         unresolved = np.mean(deviation**2 < 10.0 * VARIANCE_FLOOR) > AT_THE_FLOOR
-        return not unresolved and worth_of_noise(residuals, "auto", self.targets[family[0]].heap)[1] != "gaussian"
+        return not unresolved and worth_of_noise(residuals, "auto")[1] != "gaussian"
 
     def on_few_rows(self, most: int) -> "FamilyEvidence":
         """Return the evidence on at most so many of the rows of every variable, evenly spread, in no time limit."""
@@ -308,7 +308,7 @@ class FamilyEvidence:
         if not isinstance(self.targets[family[0]], Density):
             return "levels"
         residuals, _ = self._residuals(family, self.fits[family])
-        return worth_of_noise(residuals, self.settled_noise, self.targets[family[0]].heap)[1]
+        return worth_of_noise(residuals, self.settled_noise)[1]
 
     def _residuals(self, family, fit):
         """Return the standardised residuals, one array for each sample of the target, and the standard deviations."""
@@ -336,8 +336,7 @@ class FamilyEvidence:
         look as if it had none of the noise that its own density, as a cause, is free to have.
         """
         residuals, _ = self._residuals(family, fit)
-        heap = self.targets[family[0]].heap
-        whole, _ = worth_of_noise(residuals, self.settled_noise, heap)
+        whole, _ = worth_of_noise(residuals, self.settled_noise)
         if self.settled_noise != "auto" or not self._causes_are_levels(family):
             return whole
         causes, _ = self._data(family)
@@ -345,7 +344,7 @@ class FamilyEvidence:
         if sizes.min() < LEAST_GROUP:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        return max(whole, sum(worth_of_noise([own[rows] for own in residuals], "auto", heap)[0] for rows in groups))
+        return max(whole, sum(worth_of_noise([own[rows] for own in residuals], "auto")[0] for rows in groups))
 
     def _causes_are_levels(self, family):
         return family[1] and all(isinstance(self.targets[cause], Levels) for cause in family[1])

@@ -3,9 +3,7 @@
 - "gaussian": nothing.
 - "student": the log-likelihood of Student's t, degrees of freedom and scale fitted, less that of the Gaussian, and
   less (1/2) log n for the parameter. Below zero it is worth nothing: the Gaussian is its limit.
-- "free": n times the negentropy, by which a density that nothing constrains beats the Gaussian. Its windows are as wide
-  as the largest heap of equal values, up to the square root of n: what people round to favoured numbers comes in heaps,
-  and a density of as many sharp peaks would make a column of heaps a cause of all others.
+- "free": n times the negentropy, by which a density that nothing constrains beats the Gaussian.
 - "auto": what is worth most for this family, where a free density costs three standard deviations of what it earns
   on Gaussian samples: many variables are asked, and the errors of the estimate alone would make one choose "free".
 """
@@ -15,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from icdh.entropy import default_spacing, default_window, negentropy, negentropy_deviation
+from icdh.entropy import negentropy, negentropy_deviation
 
 NOISE_DISTRIBUTIONS = ("auto", "gaussian", "student", "free")
 FREE_COST = 3.0  # standard deviations
@@ -23,7 +21,7 @@ DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 SCALE_STEPS = 20
 
 
-def worth_of_noise(samples: Sequence[np.ndarray], noise: str, heap: int = 1) -> tuple[float, str]:
+def worth_of_noise(samples: Sequence[np.ndarray], noise: str) -> tuple[float, str]:
     """Return the worth of a noise distribution in nats, and which one it is.
 
     Parameters
@@ -32,8 +30,6 @@ def worth_of_noise(samples: Sequence[np.ndarray], noise: str, heap: int = 1) -> 
         Standardised residuals; several where values were spread over cells. The worth is the mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
-    heap : int
-        How many observations share a value at most.
 
     Returns
     -------
@@ -45,18 +41,17 @@ def worth_of_noise(samples: Sequence[np.ndarray], noise: str, heap: int = 1) -> 
     n = samples[0].size
     if noise == "student":
         return max(student_gain(samples[0]), 0.0), "student"
-    window = max(default_window(n), min(heap, default_spacing(n)))
-    free = n * float(np.mean([negentropy(sample, window) for sample in samples]))
+    free = n * float(np.mean([negentropy(sample) for sample in samples]))
     if noise == "free":
         return free, "free"
-    worth = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - free_cost(n, window)}
+    worth = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - free_cost(n)}
     best = max(worth, key=worth.get)
     return worth[best], best
 
 
-def free_cost(n: int, window: int | None = None) -> float:
+def free_cost(n: int) -> float:
     """Return the nats that a free density of n residuals must earn before "auto" prefers it to a Gaussian."""
-    return FREE_COST * n * negentropy_deviation(n, window)
+    return FREE_COST * n * negentropy_deviation(n)
 
 
 def student_gain(e: np.ndarray) -> float:

@@ -51,7 +51,6 @@ class Density(_MeanAndVariance):
 
     def __init__(self, low: np.ndarray, high: np.ndarray, samples: Sequence[np.ndarray]):
         self.centre, self.spread, self.samples = (low + high) / 2, np.square(high - low) / 12, tuple(samples)
-        self.heap = int(np.unique(self.centre, return_counts=True)[1].max(initial=1)) if self.spread.any() else 1
 
     @classmethod
     def exact(cls, values: np.ndarray) -> "Density":
@@ -64,7 +63,7 @@ class Density(_MeanAndVariance):
         """Return the target at some observations."""
         part = object.__new__(type(self))
         part.centre, part.spread = self.centre[rows], self.spread[rows]
-        part.samples, part.heap = tuple(sample[rows] for sample in self.samples), self.heap
+        part.samples = tuple(sample[rows] for sample in self.samples)
         return part
 
     def minimise(
