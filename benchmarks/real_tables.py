@@ -5,7 +5,7 @@
 ``FOLDER`` holds one comma-separated file a table, NAME.csv, with the columns that `LEVELS` names (public teaching data:
 UCI repository, R packages, Wooldridge's textbook). No edge can point from a later level to an earlier one: ages,
 designs and what was fixed at birth come first, responses last. Of tables with more than 1000 rows 1000 are drawn.
-The tables under "look" and "report" were looked at while methods were developed, those under "fresh" were not: their
+The tables under "look" and "report" were looked at while methods were developed; of those under "fresh" the
 levels were written down before anything was run on them.
 Every fit is kept in the JSON file and not repeated. Prints for each table and method the edges between levels that
 point forward and backward, those within a level, and the seconds of one core.
