@@ -368,9 +368,16 @@ class NetworkConditional:
     def with_each_input_held(
         self, values: np.ndarray, centre: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield every input, with mean and scale where it is held at its entry of ``centre``, shape (N,).
+        """Yield every input, with mean and scale, each of shape (M,), where it is held.
 
         All share one product with the inputs, so that networks of many inputs take no longer than they must.
+
+        Parameters
+        ----------
+        values : ndarray, shape (N, M)
+            The values of all variables, one a row.
+        centre : ndarray, shape (N,)
+            Where every variable is held.
         """
         from scipy.special import expit
 
