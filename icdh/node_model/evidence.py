@@ -16,7 +16,6 @@ Dickey, "The weighted likelihood ratio, linear hypotheses on normal location par
 Statistics 42 (1971).
 """
 
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -118,14 +117,12 @@ def fit_node(
         return _fit_without_parents(target, hidden_units)
     size = target.n_weights(n_parents, hidden_units)
     theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
-    sequence = _fits_of_updated_precisions(
-        x, target, theta, precision, hidden_units, prior_precision, max_steps, tol, cold=start is None
-    )
-    fits = []
-    for fit in islice(sequence, precision_updates + 1):
-        fits.append(fit)
-        if len(fits) > 1 and abs(fits[-2].evidence - fit.evidence) < tol:
-            break
+
+    def enough(fits):
+        return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
+
+    settings = hidden_units, prior_precision, max_steps, tol
+    fits = _fits_of_updated_precisions(x, target, theta, precision, settings, enough, cold=start is None)
     constant = _constant_in_place_of_fit(target, n_parents, hidden_units)
     return min(fits, key=lambda fit: fit.evidence, default=constant)
 
@@ -158,25 +155,25 @@ def at_fixed_point(
     """
     if not (fit.succeeded and len(x)):
         return fit
-    enough = AT_REST * x.shape[1]
-    sequence = _fits_of_updated_precisions(
-        x, target, fit.theta.copy(), fit.precision, hidden_units, prior_precision, 100, 0.1 * enough
-    )
-    latest = next(sequence, fit)
-    for updated in islice(sequence, MOST_UPDATES):
-        before, latest = latest, updated
-        if abs(latest.objective - before.objective) < enough:
-            break
-    return latest
+    still = AT_REST * x.shape[1]
+
+    def enough(fits):
+        return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
+
+    settings = hidden_units, prior_precision, 100, 0.1 * still
+    fits = _fits_of_updated_precisions(x, target, fit.theta.copy(), fit.precision, settings, enough)
+    return fits[-1] if fits else fit
 
 
-def _fits_of_updated_precisions(
-    x, target, theta, precision, hidden_units, prior_precision, max_steps, tol, *, cold=False
-):
-    """Yield a fit, then one from its weights after each update of the precisions; none once H is not definite."""
+def _fits_of_updated_precisions(x, target, theta, precision, settings, enough, *, cold=False):
+    """Return a fit, then one from its weights after each update of the precisions, until enough or H is not definite.
+
+    No generator: closing one can swallow a KeyboardInterrupt.
+    """
+    hidden_units, prior_precision, max_steps, tol = settings
     x, parts = np.ascontiguousarray(x), target.layers(len(x), hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
-    factor = np.zeros((theta.size, theta.size))
+    factor, fits = np.zeros((theta.size, theta.size)), []
 
     def minimise(free):
         penalty = _penalties(parts, precision, theta.size)
@@ -184,14 +181,16 @@ def _fits_of_updated_precisions(
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
-    while True:
+    while not enough(fits):
+        if fits:
+            variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
+            precision = _updated_precision(theta, variances, parts, precision, prior_precision)
         objective, log_determinant, steps, converged = minimise(theta.size)
         if np.isnan(log_determinant):
-            return
+            break
         evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
-        yield NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision)
-        variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
-        precision = _updated_precision(theta, variances, parts, precision, prior_precision)
+        fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision))
+    return fits
 
 
 def odds_without_parents(

@@ -122,12 +122,8 @@ class FamilyEvidence:
         self._refined.update(new)
         self(new)
         if self.starts is not None:
-            known = {family: self.starts.fits[family] for family in new}
             self.starts.refine(new)
-            better = [family for family in new if self.starts.fits[family] is not known[family]]
-            self._keep(better, self._map(self._fit_from, better, [self._warm_start(*family) for family in better]))
-        large = [self.starts is not None or self._is_large(family) for family in new]
-        self._fit_from_further_weights(new, [1 if once else self.n_restarts for once in large])
+        self._fit_from_further_weights(new, [1 if self._is_large(family) else self.n_restarts for family in new])
 
     def _is_large(self, family):
         """Return whether a family has more units than at first: its fits are dear, and new units began at random."""
@@ -140,6 +136,8 @@ class FamilyEvidence:
 
     def _refined_fits(self, family, n_starts):
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
+        if self.starts is not None:
+            return [self._fit(family, **{**self._warm_start(*family), "precision_updates": 2}, tol=FINE)]
         fits = [self._fit(family, seed=self.random_state + k) for k in range(1, n_starts)]
         best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
         if not best.succeeded:
@@ -186,10 +184,6 @@ class FamilyEvidence:
         inputs = int(self.widths[list(family[1])].sum())
         start = with_twice_the_units(theta, inputs, units, self.random_state)
         return self._fit(family, start, hidden_units=2 * units)
-
-    def _half_known(self, precision):
-        """Return precisions half-way to those of a fit: those of a family that is but similar are only a hint."""
-        return np.sqrt(precision * self.prior_precision)
 
     def _take_twice_the_units(self, family, fit):
         node = family[0]
@@ -391,13 +385,13 @@ class FamilyEvidence:
             fit, new = best
             weights = self._weights_of(new, parents, units)
             theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
-            return {"start": theta, "precision": self._half_known(fit.precision)}
+            return {"start": theta}
         others = [new for new in range(len(self.targets)) if new != node and new not in parents]
         more = [((node, tuple(sorted((*parents, new)))), new) for new in others]
         if best := self._best_known(more):
             fit, new = best
             theta = np.delete(fit.theta, self._weights_of(new, parents, units))
-            return {"start": theta, "precision": self._half_known(fit.precision)}
+            return {"start": theta}
         return {}
 
     def _weights_of(self, parent, others, units):
