@@ -500,7 +500,6 @@ MUTANTS = {
         ("fit.evidence + self.edge_penalty", "fit.evidence - self.edge_penalty"),
         ("if self.rows is None:", "if True:"),
         ("self._fit(family, seed=self.random_state + k)", "self._fit(family)"),
-        ("[1 if once else self.n_restarts", "[self.n_restarts"),
         ("[self.n_restarts] * len(large)", "[1] * len(large)"),
         ("self._warm_start(*family) for family in new", "None for family in new"),
         ("for own in known if own[0].succeeded)", "for own in known)"),
