@@ -167,7 +167,7 @@ class ICDH(CausalGraphEstimator):
       come in that are not there.
     - Of tables with more than one variable for 50 rows the first round is coarse, and a round that gains less than a
       nat, over all rows, for every edge there might be is the last: noise alone gives about so much. On a table of 100
-      variables, 100 edges and 1000 rows that leaves 87 errors in 80 s, in place of 170 in 173 s. The threshold, made
+      variables, 100 edges and 1000 rows that leaves 87 errors in 69 s, in place of 170 in 173 s. The threshold, made
       for few variables, is low for many: at 0.5 (``rethreshold``) 49 errors are left.
     - Of more than 100,000 rows, 50,000 decide the graph; later rounds, on all, refine it.
     - Rounds and restarts are judged by likelihood and penalties together. The first round, whose scale is one, gives a
