@@ -260,7 +260,7 @@ class HNMSearch(CausalGraphEstimator):
         n_labels = [len(table.categories[k].labels) if k in table.categories else 0 for k in order]
         kinds_and_labels = canonical_kinds, n_labels
         transform, columns, scores, found = self._search(canonical, kinds_and_labels, own, rows, order, names, clock)
-        if self.search == "exact" and not (found.interrupted or found.timed_out):
+        if self.search == "exact" and not found.ended_early:
             found = _exact(scores, found, own)
         known, scores = scores, _without_limit(scores, found)
         fits = self._fits_as_they_are(canonical, kinds_and_labels, columns, rows, scores, found, clock)
@@ -285,7 +285,7 @@ class HNMSearch(CausalGraphEstimator):
             interrupted_=found.interrupted,
             timed_out_=found.timed_out,
         )
-        if found.interrupted or found.timed_out:
+        if found.ended_early:
             reason = "interrupted" if found.interrupted else f"max_seconds={self.max_seconds} ended the search"
             warnings.warn(
                 f"{reason} after {len(found.moves)} moves; the best graph so far is kept",
@@ -393,6 +393,9 @@ class HNMSearch(CausalGraphEstimator):
                 self._scores(columns, rows, seed, 1, clock), rules.forbidden, self.max_parents, rules.required
             )
 
+        def columns_under(transform):
+            return columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
+
         seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
         with single_blas_thread():
             if transform == "auto":
@@ -401,14 +404,14 @@ class HNMSearch(CausalGraphEstimator):
                 except OutOfTime:
                     transform = "none"
                 clock.stage = ""
-            columns = columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
+            columns = columns_under(transform)
             scores = self._scores(columns, rows, seed, self.n_restarts, clock)
             options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
             found = greedy_search(scores.starts or scores, rules.forbidden, **options)
-            if scores.starts is not None and not (found.interrupted or found.timed_out):
+            if scores.starts is not None and not found.ended_early:
                 found = greedy_search(scores, rules.forbidden, **options, start=found)
-            if self.column_transform == "auto" and transform != "none" and not (found.interrupted or found.timed_out):
-                plain = columns_of(values, kinds_and_labels[0], "none", seed, kinds_and_labels[1]).with_normal_scores()
+            if self.column_transform == "auto" and transform != "none" and not found.ended_early:
+                plain = columns_under("none")
                 own = self._scores(plain, rows, seed, self.n_restarts, clock)
                 found, better = _is_worth_more(own, plain, scores, columns, found)
                 if better:
@@ -461,7 +464,7 @@ class HNMSearch(CausalGraphEstimator):
                 own = own.on_few_rows(FEW_ROWS)
                 own(unseen)
         sources = [(family, own if family in unseen else scores) for family in enumerate(found.graph)]
-        if found.interrupted or found.timed_out:
+        if found.ended_early:
             return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
         return [(source.weights_at_fixed_point(family), source.units[family[0]]) for family, source in sources]
 

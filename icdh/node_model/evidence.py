@@ -123,8 +123,9 @@ def fit_node(
 
     settings = hidden_units, prior_precision, max_steps, tol
     fits = _fits_of_updated_precisions(x, target, theta, precision, settings, enough, cold=start is None)
-    constant = _constant_in_place_of_fit(target, n_parents, hidden_units)
-    return min(fits, key=lambda fit: fit.evidence, default=constant)
+    return (
+        min(fits, key=lambda fit: fit.evidence) if fits else _constant_in_place_of_fit(target, n_parents, hidden_units)
+    )
 
 
 def at_fixed_point(

@@ -40,6 +40,11 @@ class SearchResult(NamedTuple):
     interrupted: bool
     timed_out: bool = False
 
+    @property
+    def ended_early(self) -> bool:
+        """Whether the search ended before it was at its end."""
+        return self.interrupted or self.timed_out
+
 
 def greedy_search(
     scores: FamilyScores,
