@@ -39,8 +39,8 @@ ROOMS = {
     ),
     "node_model": (
         "_kernels",
-        "fit",
-        "levels labels noise promise scoring",
+        "_descent_kernels fit",
+        "descent levels labels noise promise scoring",
         "targets",
         "evidence columns",
         "families",

@@ -80,8 +80,8 @@ class HNMSearch(CausalGraphEstimator):
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
-        short searches on at most 400 rows, unless the graph that it leads to is worth more without. The
-        distributions that the model then holds are those of the columns as they are.
+        short searches on at most 400 rows, where no single variable may decide it; the distributions that the model
+        then holds are those of the columns as they are.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
         values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
@@ -393,9 +393,6 @@ class HNMSearch(CausalGraphEstimator):
                 self._scores(columns, rows, seed, 1, clock), rules.forbidden, self.max_parents, rules.required
             )
 
-        def columns_under(transform):
-            return columns_of(values, kinds_and_labels[0], transform, seed, kinds_and_labels[1]).with_normal_scores()
-
         seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
         with single_blas_thread():
             if transform == "auto":
@@ -404,18 +401,13 @@ class HNMSearch(CausalGraphEstimator):
                 except OutOfTime:
                     transform = "none"
                 clock.stage = ""
-            columns = columns_under(transform)
+            kinds, n_labels = kinds_and_labels
+            columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
             scores = self._scores(columns, rows, seed, self.n_restarts, clock)
             options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
             found = greedy_search(scores.starts or scores, rules.forbidden, **options)
             if scores.starts is not None and not found.ended_early:
                 found = greedy_search(scores, rules.forbidden, **options, start=found)
-            if self.column_transform == "auto" and transform != "none" and not found.ended_early:
-                plain = columns_under("none")
-                own = self._scores(plain, rows, seed, self.n_restarts, clock)
-                found, better = _is_worth_more(own, plain, scores, columns, found)
-                if better:
-                    return "none", plain, own, greedy_search(own, rules.forbidden, **options, start=found)
         return transform, columns, scores, found
 
     def _scores(self, columns, rows, seed, n_restarts, clock):
@@ -544,25 +536,6 @@ def _in_users_columns(move, order):
 def _total(scores, found):
     """Return the score of the graph that a search found."""
     return float(sum(scores(list(enumerate(found.graph)))))
-
-
-def _is_worth_more(scores, columns, other, other_columns, found):
-    """Return what a search by other scores found, and whether the graph is worth more by these, of these columns.
-
-    Both have all the room that the graph asks for. Where time is over, or somebody had enough, the first says so.
-    """
-    families = list(enumerate(found.graph))
-    try:
-        for part in filter(None, (scores.starts, scores)):
-            part.grow(families)
-            part.refine(families)
-            part.settle(families)
-        evidence = columns.log_jacobian - _total(scores, found)
-    except OutOfTime:
-        return found._replace(timed_out=True), False
-    except KeyboardInterrupt:
-        return found._replace(interrupted=True), False
-    return found, evidence > other_columns.log_jacobian - _total(other, found)
 
 
 def _worth_of_edges(scores, node, parents):

@@ -14,11 +14,8 @@ from icdh._jit import (
     ROWS,
     add_gram,
     add_product,
-    cholesky_in_place,
-    cholesky_solve,
     exp,
     kernel,
-    next_damping,
     padded,
 )
 
@@ -26,11 +23,9 @@ LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5
 # Short of the limit by more than rounding: whether a variance was clipped must not hang on its last bit.
 UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
-LARGEST_DAMPING = 1e20
 FACTORS = 8  # variances of which one logarithm is taken: their product is far from overflow
 _SQRT_HALF = math.sqrt(0.5)
 
-_next_damping = kernel(inline="always")(next_damping)
 
 
 @kernel(fastmath=CONTRACT)
@@ -202,57 +197,3 @@ def _pairs(n):
 def _pair(i, j, n):
     """Return the place of the pair i <= j in the order (0, 0), (0, 1), ..., (1, 1), ..."""
     return i * n - i * (i - 1) // 2 + j - i
-
-
-@kernel(fastmath=CONTRACT)
-def node_fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor):
-    """Minimise F over theta, in place, by Fisher scoring with Levenberg-Marquardt damping.
-
-    Weights at and after index ``freeze`` stay as they are. Fills factor with the Cholesky factor R of
-    the Fisher matrix at the end. Returns F, the log determinant of that matrix (NaN if there is none), the steps
-    taken, and whether the last of them lowered F by less than ``tol``.
-    """
-    n, size = y.size, theta.size
-    hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
-    gradient, fisher, damped = np.empty(size), np.empty((size, size)), np.empty((size, size))
-    step, trial = np.zeros(size), np.empty(size)
-    for i in range(size):
-        trial[i] = theta[i]
-        fisher[i, i] = math.nan  # should there be no system at all
-    objective, predicted, damping, growth = np.inf, np.inf, 0.03 * n, 2.0
-    steps, small = -1, 0
-    while True:
-        # One call of each large kernel: a second one would be compiled again.
-        node_forward(x, trial, units, hidden, mean, variance)
-        value = node_objective(y, spread, trial, penalty, mean, variance)
-        steps += 1
-        fall = objective - value
-        if fall > 0.0:
-            for i in range(size):
-                theta[i] = trial[i]
-            objective = value
-            node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher)
-        if steps > 0:
-            if (fall if fall > 0.0 else predicted) < tol:
-                small += 1
-            elif fall > 0.0:
-                small = 0
-            damping, growth = _next_damping(damping, growth, fall / predicted)
-        if steps >= max_steps or small >= 2 or damping > LARGEST_DAMPING or not objective < np.inf:
-            break
-        for i in range(freeze):
-            step[i] = -gradient[i]
-            for j in range(i, freeze):
-                damped[i, j] = fisher[i, j]
-            damped[i, i] += damping
-        if math.isnan(cholesky_in_place(damped, freeze)):
-            break
-        cholesky_solve(damped, step[:freeze])
-        predicted = 0.0
-        for i in range(freeze):
-            trial[i] = theta[i] + step[i]
-            predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
-    for i in range(size):
-        for j in range(i, size):
-            factor[i, j] = fisher[i, j]
-    return objective, cholesky_in_place(factor, size), steps, small >= 2

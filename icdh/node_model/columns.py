@@ -35,9 +35,9 @@ class Columns(NamedTuple):
         How many rows of ``causes`` every column is.
     targets : list of Target
         The columns as effects.
-    log_jacobian : float
-        The log-likelihood, in nats, of the values as they were less that of ``targets``, in all; what the transforms'
-        parameters cost is taken off.
+    log_jacobians : ndarray, shape (N,)
+        The log-likelihood, in nats, of the values as they were less that of ``targets``, column by column; what the
+        transforms' parameters cost is taken off.
     exact : ndarray of bool, shape (N,)
         Which columns are labels, or continuous and not transformed.
     """
@@ -45,8 +45,13 @@ class Columns(NamedTuple):
     causes: np.ndarray
     widths: np.ndarray
     targets: list[Target]
-    log_jacobian: float
+    log_jacobians: np.ndarray
     exact: np.ndarray
+
+    @property
+    def log_jacobian(self) -> float:
+        """The sum over all columns."""
+        return float(self.log_jacobians.sum())
 
     def as_they_are(self, family: tuple[int, tuple[int, ...]]) -> bool:
         """Return whether neither node nor parents are transformed, spread or in thresholds."""
@@ -90,7 +95,7 @@ def columns_of(
     n_labels : sequence of int, optional
         K of every column of labels; by default as many as it takes.
     """
-    causes, targets, log_jacobian = [], [], 0.0
+    causes, targets, log_jacobians = [], [], np.zeros(len(values))
     for k, (own, kind) in enumerate(zip(values, kinds, strict=True)):
         if kind == "categorical":
             most = int(own.max()) + 1 if n_labels is None else n_labels[k]
@@ -100,14 +105,14 @@ def columns_of(
             causes.append(own[np.newaxis])
             targets.append(Levels(own))
         else:
-            density, gain = _density(own, kind == "gridded", transform, np.random.default_rng([random_state, k]))
+            rng = np.random.default_rng([random_state, k])
+            density, log_jacobians[k] = _density(own, kind == "gridded", transform, rng)
             causes.append(density.samples[0][np.newaxis])
             targets.append(density)
-            log_jacobian += gain
     plain = {"categorical", "continuous"} if transform == "none" else {"categorical"}
     exact = np.array([kind in plain for kind in kinds], dtype=bool)
     widths = np.array([len(rows) for rows in causes], dtype=np.int64)
-    return Columns(np.vstack(causes), widths, targets, log_jacobian, exact)
+    return Columns(np.vstack(causes), widths, targets, log_jacobians, exact)
 
 
 def _normal_scores(x):

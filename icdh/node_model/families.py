@@ -15,7 +15,8 @@ from icdh.node_model.promise import promises
 from icdh.node_model.targets import Density, Labels, Levels, Target
 
 Family = tuple[int, tuple[int, ...]]
-COARSE, FINE = 0.3, 0.01  # nats: the tolerance of fits while a search compares, and of those that it ends with
+COARSE, FINE = 0.3, 0.001  # nats: the tolerance of fits while a search compares, and of those that it ends with;
+MANY = 10_000  # of more observations than these, as many times more
 OPTIMISM = 1.5  # a change gains hardly more than so many times what it promises
 LEAST_COST = 0.25  # and a parent's loss costs hardly less than this share of what the second order says
 LEAST_GAIN = 5.0  # nats that twice the hidden units must be worth
@@ -137,9 +138,10 @@ class FamilyEvidence:
     def _refined_fits(self, family, n_starts):
         """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
         if self.starts is not None:
-            return [self._fit(family, **{**self._warm_start(*family), "precision_updates": 2}, tol=FINE)]
-        fits = [self._fit(family, seed=self.random_state + k) for k in range(1, n_starts)]
-        best = min([self.fits[family], *fits], key=lambda fit: fit.evidence)
+            return [self._fit(family, **{**self._warm_start(*family), "precision_updates": 2}, tol=COARSE / 10)]
+        # Once noise has settled, what was dropped for a better Gaussian fit may be better.
+        fits = [self._fit(family, seed=self.random_state + k) for k in range(self.settled_noise != "auto", n_starts)]
+        best = min([self.fits[family], *fits], key=lambda fit: self._score(family, fit))
         if not best.succeeded:
             return fits
         return [*fits, self._fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE)]
@@ -350,12 +352,14 @@ class FamilyEvidence:
         self.clock.check()
         options.setdefault("hidden_units", self.units[family[0]])
         seed = self.random_state if seed is None else seed
+        x, target = self._data(family)
         return fit_node(
-            *self._data(family),
+            x,
+            target,
             start=start,
             random_state=seed,
             prior_precision=self.prior_precision,
-            tol=tol,
+            tol=tol * max(1.0, x.shape[1] / MANY),
             **options,
         )
 

@@ -32,7 +32,7 @@ class System(Protocol):
 def minimise(
     own: System, theta: np.ndarray, penalty: np.ndarray, max_steps: int, tol: float, factor: np.ndarray
 ) -> tuple[float, float, int, bool]:
-    """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model._kernels.node_fit`."""
+    """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model.descent.node_fit`."""
     free = own.free
     value, gradient, fisher = own.system(theta, penalty)
     damping, growth, steps, small = 0.03 * own.n_observations, 2.0, 0, 0

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icdh.node_model._kernels import VARIANCE_FLOOR, node_fit
+from icdh.node_model._kernels import VARIANCE_FLOOR
+from icdh.node_model.descent import node_fit
 from icdh.node_model.fit import NodeConditional, forward, intercepts, layers, n_weights
 from icdh.node_model.labels import LabelConditional, LabelsSystem, label_layers, log_shares, n_label_weights
 from icdh.node_model.levels import LevelsSystem, thresholds
@@ -77,7 +78,7 @@ class Density(_MeanAndVariance):
         tol: float,
         factor: np.ndarray,
     ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `_kernels.node_fit`."""
+        """Minimise F over theta, in place; see `icdh.node_model.descent`."""
         return node_fit(x, self.centre, self.spread, theta, penalty, hidden_units, freeze, max_steps, tol, factor)
 
     def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:

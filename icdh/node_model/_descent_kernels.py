@@ -1,0 +1,231 @@
+"""Kernels of descent on F: steps of Fisher scoring, and quasi-Newton steps from a Fisher matrix that stays."""
+
+import math
+
+import numpy as np
+
+from icdh._jit import CONTRACT, REASSOCIATE, ROWS, cholesky_in_place, cholesky_solve, kernel, next_damping
+from icdh.node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
+
+LARGEST_DAMPING = 1e20
+MEMORY = 30  # steps that are remembered: as many as a descent has
+LEAST_FALL = 1e-4  # share of what the slope promises that a step must achieve (Armijo)
+MOST_TRIALS = 4  # lengths of a step
+SHORTEST, LONGEST = 0.1, 0.5  # of a step, relative to one that was too long
+LEAST_CURVATURE = 1e-3  # of the slope: a step along which F bends less is not remembered
+
+_next_damping = kernel(inline="always")(next_damping)
+
+
+@kernel(fastmath=REASSOCIATE)
+def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, gradient):
+    """Fill the gradient of F by backpropagation, at a small part of what `node_system` costs."""
+    p, n, m = x.shape[0], y.size, hidden.shape[0]
+    out, own = (p + 1) * m, m + 1
+    of_mean, of_scale, of_unit = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
+    for i in range(theta.size):
+        gradient[i] = penalty[i] * theta[i]
+    for first in range(0, n, ROWS):
+        rows = min(ROWS, n - first)
+        value, centre, v = y[first : first + rows], mean[first : first + rows], variance[first : first + rows]
+        within, mean_sum, scale_sum = spread[first : first + rows], 0.0, 0.0
+        for r in range(rows):
+            residual, share = centre[r] - value[r], (v[r] - VARIANCE_FLOOR) / v[r]
+            squares = (residual * residual + within[r]) / v[r]
+            of_mean[r] = residual / v[r]
+            of_scale[r] = 0.5 * share * (1.0 - squares) if v[r] < UNCLIPPED_VARIANCE else 0.0
+            mean_sum += of_mean[r]
+            scale_sum += of_scale[r]
+        gradient[out] += mean_sum
+        gradient[out + own] += scale_sum
+        for h in range(m):
+            unit, to_mean, to_scale = hidden[h, first : first + rows], theta[out + 1 + h], theta[out + own + 1 + h]
+            mean_sum, scale_sum, unit_sum = 0.0, 0.0, 0.0
+            for r in range(rows):
+                mean_sum += of_mean[r] * unit[r]
+                scale_sum += of_scale[r] * unit[r]
+                of_unit[r] = (to_mean * of_mean[r] + to_scale * of_scale[r]) * (1.0 - unit[r] * unit[r])
+                unit_sum += of_unit[r]
+            gradient[out + 1 + h] += mean_sum
+            gradient[out + own + 1 + h] += scale_sum
+            gradient[p * m + h] += unit_sum
+            for j in range(p):
+                cause, input_sum = x[j, first : first + rows], 0.0
+                for r in range(rows):
+                    input_sum += cause[r] * of_unit[r]
+                gradient[j * m + h] += input_sum
+
+
+@kernel()
+def _value(y, spread, theta, penalty, mean, variance, is_start):
+    """Return F, or infinity where a step led a variance to its limit: there are ways into, and none out of there."""
+    largest = 0.0
+    for r in range(variance.size):
+        largest = max(largest, variance[r])
+    if largest < UNCLIPPED_VARIANCE or is_start:
+        return node_objective(y, spread, theta, penalty, mean, variance)
+    return np.inf
+
+
+@kernel()
+def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance):
+    """Fill the last three with every ``apart``-th observation of the others."""
+    for r in range(some_mean.size):
+        some_mean[r], some_variance[r] = mean[r * apart], variance[r * apart]
+    for h in range(hidden.shape[0]):
+        unit, some = hidden[h], some_hidden[h]
+        for r in range(some.size):
+            some[r] = unit[r * apart]
+
+
+@kernel(fastmath=CONTRACT)
+def scoring_steps(
+    x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, slow, damping, gradient, fisher
+):
+    """Take steps of Fisher scoring with Levenberg-Marquardt damping from theta, in place.
+
+    Weights at and after index ``freeze`` stay as they are. The Fisher matrix is that of ``some``: x, y and spread of
+    every ``apart``-th observation, which counts for as many. Steps end where two lower F by less than ``tol`` or one by
+    less than ``slow``, and leave gradient and Fisher matrix as they are there (NaN if F is not finite). Returns F, the
+    steps taken, whether the last of them lowered F by less than ``tol``, and the damping they ended with.
+    """
+    n, size = y.size, theta.size
+    hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
+    some_x, some_y, some_spread = some
+    some_hidden, some_mean, some_variance = hidden, mean, variance
+    if apart > 1:
+        some_hidden, some_mean, some_variance = (
+            np.empty((units, some_y.size)),
+            np.empty(some_y.size),
+            np.empty(some_y.size),
+        )
+    damped, step, trial, share = np.empty((size, size)), np.zeros(size), np.empty(size), penalty / apart
+    for i in range(size):
+        trial[i] = theta[i]
+        fisher[i, i] = math.nan  # should there be no system at all
+    objective, predicted, growth = np.inf, np.inf, 2.0
+    steps, small = -1, 0
+    while True:
+        # One call of each large kernel: a second one would be compiled again.
+        node_forward(x, trial, units, hidden, mean, variance)
+        value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
+        steps += 1
+        fall = objective - value
+        if fall > 0.0:
+            for i in range(size):
+                theta[i] = trial[i]
+            objective = value
+            if apart > 1:
+                _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance)
+            node_system(
+                some_x, some_y, some_spread, theta, share, some_hidden, some_mean, some_variance, gradient, fisher
+            )
+            if apart > 1:
+                for i in range(size):
+                    for j in range(i, size):
+                        fisher[i, j] *= apart
+                node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, gradient)
+        if steps > 0:
+            if (fall if fall > 0.0 else predicted) < tol:
+                small += 1
+            elif fall > 0.0:
+                small = 0
+            damping, growth = _next_damping(damping, growth, fall / predicted)
+        ended = small >= 2 or (steps > 0 and 0.0 < fall < slow)
+        if steps >= max_steps or ended or damping > LARGEST_DAMPING or not objective < np.inf:
+            break
+        for i in range(freeze):
+            step[i] = -gradient[i]
+            for j in range(i, freeze):
+                damped[i, j] = fisher[i, j]
+            damped[i, i] += damping
+        if math.isnan(cholesky_in_place(damped, freeze)):
+            break
+        cholesky_solve(damped, step[:freeze])
+        predicted = 0.0
+        for i in range(freeze):
+            trial[i] = theta[i] + step[i]
+            predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
+    return objective, steps, small >= 2, damping
+
+
+@kernel(fastmath=REASSOCIATE)
+def _dot(a, b, size):
+    total = 0.0
+    for i in range(size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, direction):
+    """Fill minus the gradient times the inverse of R^T R, corrected by what was seen of the curvature since.
+
+    The two loops of limited-memory BFGS: ``pairs`` moves and the changes of the gradient they made.
+    """
+    share = np.empty(MEMORY)
+    for i in range(free):
+        direction[i] = -gradient[i]
+    for k in range(pairs - 1, -1, -1):
+        share[k] = _dot(moves[k], direction, free) / curvature[k]
+        for i in range(free):
+            direction[i] -= share[k] * changes[k, i]
+    cholesky_solve(factor, direction[:free])
+    for k in range(pairs):
+        rest = share[k] - _dot(changes[k], direction, free) / curvature[k]
+        for i in range(free):
+            direction[i] += rest * moves[k, i]
+
+
+@kernel(fastmath=CONTRACT)
+def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, tol, damping, gradient, fisher):
+    """Take up to `MEMORY` steps of limited-memory BFGS, begun with the damped Fisher matrix, from theta, in place.
+
+    Gradient and Fisher matrix are those at theta; the gradient is kept up to date. Steps end where two in a row lower
+    F by less than ``tol`` or no length of a step lowers it. Returns the steps taken, -1 if the first fails, and
+    whether the last of them lowered F by less than ``tol``.
+    """
+    n, size = y.size, theta.size
+    hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
+    factor, direction, trial, before = np.empty((size, size)), np.zeros(size), np.empty(size), np.empty(size)
+    moves, changes, curvature = np.empty((MEMORY, size)), np.empty((MEMORY, size)), np.empty(MEMORY)
+    for i in range(size):
+        trial[i] = theta[i]
+    for i in range(freeze):
+        for j in range(i, freeze):
+            factor[i, j] = fisher[i, j]
+        factor[i, i] += damping
+    if math.isnan(cholesky_in_place(factor, freeze)):
+        return -1, False
+    objective, slope, length = np.inf, 0.0, 0.0
+    steps, small, pairs, trials = -1, 0, 0, 0
+    while True:
+        # One call of each large kernel: a second one would be compiled again.
+        node_forward(x, trial, units, hidden, mean, variance)
+        value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
+        fall, trials = objective - value, trials + 1
+        if not fall >= -LEAST_FALL * length * slope and trials < MOST_TRIALS:
+            shorter = -0.5 * length * slope / (-fall - length * slope) if value < np.inf else SHORTEST
+            length *= min(max(shorter, SHORTEST), LONGEST)
+            for i in range(freeze):
+                trial[i] = theta[i] + length * direction[i]
+            continue
+        if not fall > 0.0:
+            return (steps if steps > 0 else -1), -0.5 * slope < tol
+        for i in range(size):
+            theta[i], before[i] = trial[i], gradient[i]
+        objective, steps = value, steps + 1
+        if steps > 0:
+            node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, gradient)
+            small = small + 1 if fall < tol else 0
+            for i in range(freeze):
+                moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
+            curvature[pairs] = _dot(moves[pairs], changes[pairs], freeze)
+            if curvature[pairs] > -LEAST_CURVATURE * length * slope:
+                pairs += 1
+        if steps >= max_steps or small >= 2 or pairs == MEMORY:
+            return steps, small >= 2
+        _fill_direction(factor, gradient, freeze, moves, changes, curvature, pairs, direction)
+        slope, length, trials = _dot(gradient, direction, freeze), 1.0, 0
+        for i in range(freeze):
+            trial[i] = theta[i] + direction[i]
