@@ -14,7 +14,7 @@ from numba import njit
 from icdh import cli
 from icdh._compilation import CompilationWatch, logger
 from icdh.cli import warmup
-from icdh.node_model import _kernels
+from icdh.node_model import _descent_kernels
 
 ROOT = Path(__file__).parent.parent
 IMPATIENT = """
@@ -51,6 +51,9 @@ set_by_experiment = np.zeros(X.shape, dtype=bool)
 set_by_experiment[:150, 1] = True
 for method in (ICDH(max_rounds=1), HNMSearch()):
     method.fit(X, interventions=set_by_experiment)
+counted = np.column_stack([X, np.digitize(X[:, 0], (-1, 0, 1)), X[:, 1] > 0, np.digitize(X[:, 2], (-1, 1))])
+for table in (counted, np.asfortranarray(counted), counted[::2]):
+    HNMSearch(kinds={6: "categorical"}).fit(table)
 print(watch.compiled)
 """
 
@@ -114,7 +117,7 @@ def test_the_command_line_is_silent_when_nothing_is_compiled(warm, table):
 
 def test_the_command_fails_where_nothing_can_be_kept(monkeypatch, capsys):
     monkeypatch.setattr(warmup, "call_every_kernel", lambda: None)
-    monkeypatch.setattr(_kernels, "scoring_steps", njit(lambda: None))
+    monkeypatch.setattr(_descent_kernels, "scoring_steps", njit(lambda: None))
     assert cli.main(["warmup"]) == 2
     assert "set NUMBA_CACHE_DIR" in capsys.readouterr().err
 

@@ -39,8 +39,9 @@ ROOMS = {
     ),
     "node_model": (
         "_kernels",
-        "_descent_kernels fit",
-        "descent levels labels noise promise scoring",
+        "_outputs_kernels",
+        "_descent_kernels fit scoring",
+        "descent levels labels noise promise",
         "targets",
         "evidence columns",
         "families",

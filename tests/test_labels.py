@@ -22,7 +22,7 @@ QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "
 COLOURS = np.array(["red", "green", "blue"])
 
 
-def problem(n_labels, p=2, n=25, seed=0):
+def problem(n_labels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(n_labels), rng.integers(0, n_labels, size=n - n_labels))

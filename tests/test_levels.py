@@ -5,15 +5,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from icdh.node_model._outputs_kernels import level_terms
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.fit import n_weights
-from icdh.node_model.levels import LevelsSystem, level_scores, thresholds
+from icdh.node_model.levels import LOG_VARIANCE_LIMIT, UNIT_VARIANCE, LevelsSystem, thresholds
 from icdh.node_model.targets import Levels
 
 UNITS = 3
 
 
-def problem(levels, p=2, n=25, seed=0):
+def problem(levels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(levels), rng.integers(0, levels, size=n - levels))
@@ -39,13 +40,27 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(level
     np.testing.assert_allclose(fisher, exact[:free, :free], rtol=1e-8, atol=1e-9)
 
 
+def log_probabilities(mu, u, cuts):
+    """log P of every level, shape (K, n), and its derivatives and the roots of their Fisher matrix for each."""
+    n, levels = len(mu), range(len(cuts) + 1)
+    log_p, pulls, roots = np.empty((len(levels), n)), np.empty((len(levels), 2, n)), np.empty((2, 2, n))
+    for k in levels:
+        for r in range(n):
+            own, of_own = np.empty((2, 1)), np.empty((2, 2, 1))
+            arguments = mu[r : r + 1], u[r : r + 1], np.array([k]), cuts, UNIT_VARIANCE, LOG_VARIANCE_LIMIT
+            log_p[k, r] = -level_terms(*arguments, own, of_own)
+            pulls[k, :, r], roots[:, :, r] = own[:, 0], of_own[:, :, 0]
+    return log_p, pulls, roots
+
+
 @pytest.mark.parametrize("far", [-40.0, 40.0, 300.0])
 def test_probabilities_stay_finite_and_add_up_far_out(far):
     cuts = np.array([-1.0, 0.0, 1.0])
     for u in (-5000.0, -60.0, 0.0, 60.0, 5000.0):
-        log_p, scores = level_scores(np.array([far]), np.array([u]), cuts)
+        log_p, pulls, roots = log_probabilities(np.array([far]), np.array([u]), cuts)
         assert np.isfinite(log_p).all()
-        assert np.isfinite(scores).all()
+        assert np.isfinite(pulls).all()
+        assert np.isfinite(roots).all()
         assert np.exp(log_p).sum() == pytest.approx(1.0)
 
 
@@ -66,7 +81,7 @@ def test_binary_effects_are_logistic_regressions():
     fit = fit_node(x, target)
     system = LevelsSystem(x, target.levels, target.cuts, 5)
     _, mean, u = system.outputs(fit.theta)
-    log_p, _ = level_scores(mean, u, target.cuts)
+    log_p, *_ = log_probabilities(mean, u, target.cuts)
     assert np.abs(np.exp(log_p[1]) - chance).max() < 0.1
     np.testing.assert_array_equal(u, 0.0)
     assert fit.converged

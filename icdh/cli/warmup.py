@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Call every kernel once, and say what was compiled and where it is kept."""
     from icdh._compilation import watch
-    from icdh.node_model._kernels import scoring_steps
+    from icdh.node_model._descent_kernels import scoring_steps
     from icdh.two_phase._kernels import projected_least_squares
 
     begin, compiled = time.perf_counter(), watch.compiled
@@ -53,10 +53,12 @@ def call_every_kernel() -> None:
     cause, other, noise = rng.normal(size=(3, 100))
     effect = np.tanh(2.0 * cause) + (0.2 + 0.2 * np.abs(cause)) * noise
     table = np.column_stack([cause, effect, other])
+    counted = np.column_stack([cause, np.digitize(effect, (-0.5, 0.5)), np.digitize(cause + noise, (-0.4, 0.6))])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is learned does not matter
         ICDH(max_rounds=1).fit(table)
         posterior(HNMSearch(search="exact").fit(table), n_samples=10)
+        HNMSearch(kinds={1: "ordinal", 2: "categorical"}).fit(counted)
         causal_direction(cause, effect)
     families = WeighedFamilies(np.array([[1], [0]]), np.zeros((2, 2)))
     walk(families, np.arange(2), 1, rng)

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from icdh._jit import CONTRACT, REASSOCIATE, ROWS, cholesky_in_place, cholesky_solve, kernel, next_damping
+from icdh._jit import CONTRACT, REASSOCIATE, cholesky_in_place, cholesky_solve, kernel, next_damping
 from icdh.node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
+from icdh.node_model._outputs_kernels import backpropagate
 
 LARGEST_DAMPING = 1e20
 MEMORY = 30  # steps that are remembered: as many as a descent has
@@ -17,43 +18,19 @@ LEAST_CURVATURE = 1e-3  # of the slope: a step along which F bends less is not r
 _next_damping = kernel(inline="always")(next_damping)
 
 
-@kernel(fastmath=REASSOCIATE)
-def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, gradient):
-    """Fill the gradient of F by backpropagation, at a small part of what `node_system` costs."""
-    p, n, m = x.shape[0], y.size, hidden.shape[0]
-    out, own = (p + 1) * m, m + 1
-    of_mean, of_scale, of_unit = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
+@kernel(fastmath=CONTRACT)
+def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient):
+    """Fill the gradient of F by backpropagation, at a small part of what `node_system` costs; ``pull`` is (2, n)."""
+    of_mean, of_scale, out = pull[0], pull[1], (x.shape[0] + 1) * hidden.shape[0]
+    intercepts = np.array([out, out + hidden.shape[0] + 1])
+    for r in range(y.size):
+        residual, share = mean[r] - y[r], (variance[r] - VARIANCE_FLOOR) / variance[r]
+        squares = (residual * residual + spread[r]) / variance[r]
+        of_mean[r] = residual / variance[r]
+        of_scale[r] = 0.5 * share * (1.0 - squares) if variance[r] < UNCLIPPED_VARIANCE else 0.0
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
-    for first in range(0, n, ROWS):
-        rows = min(ROWS, n - first)
-        value, centre, v = y[first : first + rows], mean[first : first + rows], variance[first : first + rows]
-        within, mean_sum, scale_sum = spread[first : first + rows], 0.0, 0.0
-        for r in range(rows):
-            residual, share = centre[r] - value[r], (v[r] - VARIANCE_FLOOR) / v[r]
-            squares = (residual * residual + within[r]) / v[r]
-            of_mean[r] = residual / v[r]
-            of_scale[r] = 0.5 * share * (1.0 - squares) if v[r] < UNCLIPPED_VARIANCE else 0.0
-            mean_sum += of_mean[r]
-            scale_sum += of_scale[r]
-        gradient[out] += mean_sum
-        gradient[out + own] += scale_sum
-        for h in range(m):
-            unit, to_mean, to_scale = hidden[h, first : first + rows], theta[out + 1 + h], theta[out + own + 1 + h]
-            mean_sum, scale_sum, unit_sum = 0.0, 0.0, 0.0
-            for r in range(rows):
-                mean_sum += of_mean[r] * unit[r]
-                scale_sum += of_scale[r] * unit[r]
-                of_unit[r] = (to_mean * of_mean[r] + to_scale * of_scale[r]) * (1.0 - unit[r] * unit[r])
-                unit_sum += of_unit[r]
-            gradient[out + 1 + h] += mean_sum
-            gradient[out + own + 1 + h] += scale_sum
-            gradient[p * m + h] += unit_sum
-            for j in range(p):
-                cause, input_sum = x[j, first : first + rows], 0.0
-                for r in range(rows):
-                    input_sum += cause[r] * of_unit[r]
-                gradient[j * m + h] += input_sum
+    backpropagate(x, hidden, theta, intercepts, intercepts + 1, 1.0, pull, gradient)
 
 
 @kernel()
@@ -90,7 +67,7 @@ def scoring_steps(
     steps taken, whether the last of them lowered F by less than ``tol``, and the damping they ended with.
     """
     n, size = y.size, theta.size
-    hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
+    hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     some_x, some_y, some_spread = some
     some_hidden, some_mean, some_variance = hidden, mean, variance
     if apart > 1:
@@ -124,7 +101,7 @@ def scoring_steps(
                 for i in range(size):
                     for j in range(i, size):
                         fisher[i, j] *= apart
-                node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, gradient)
+                node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
         if steps > 0:
             if (fall if fall > 0.0 else predicted) < tol:
                 small += 1
@@ -186,7 +163,7 @@ def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, t
     whether the last of them lowered F by less than ``tol``.
     """
     n, size = y.size, theta.size
-    hidden, mean, variance = np.empty((units, n)), np.empty(n), np.empty(n)
+    hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     factor, direction, trial, before = np.empty((size, size)), np.zeros(size), np.empty(size), np.empty(size)
     moves, changes, curvature = np.empty((MEMORY, size)), np.empty((MEMORY, size)), np.empty(MEMORY)
     for i in range(size):
@@ -216,7 +193,7 @@ def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, t
             theta[i], before[i] = trial[i], gradient[i]
         objective, steps = value, steps + 1
         if steps > 0:
-            node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, gradient)
+            node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
             small = small + 1 if fall < tol else 0
             for i in range(freeze):
                 moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]

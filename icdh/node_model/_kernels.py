@@ -27,7 +27,6 @@ FACTORS = 8  # variances of which one logarithm is taken: their product is far f
 _SQRT_HALF = math.sqrt(0.5)
 
 
-
 @kernel(fastmath=CONTRACT)
 def node_forward(x, theta, units, hidden, mean, variance):
     """Fill the hidden units (m, n), the means (n,) and the variances (n,) of the node model."""

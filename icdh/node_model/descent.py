@@ -12,6 +12,7 @@ from icdh._jit import SMALLEST_DAMPING, cholesky_in_place
 from icdh.node_model._descent_kernels import LARGEST_DAMPING, quasi_newton_steps, scoring_steps
 
 SLOW = 10.0  # nats
+FEW_WEIGHTS = 30  # of which the matrix costs next to nothing: scoring alone, which forgets rounding errors
 FIRST_DAMPING = 0.03  # an observation
 ENOUGH = 8  # observations for every weight
 
@@ -61,8 +62,10 @@ def node_fit(
     apart = max(y.size // (ENOUGH * theta.size), 1)
     some = everything if apart == 1 else tuple(np.ascontiguousarray(part[..., ::apart]) for part in everything)
 
+    slow = SLOW if theta.size > FEW_WEIGHTS else 0.0
+
     def score(most, damping, some=some, apart=apart):
-        options = theta, penalty, hidden_units, freeze, most, tol, SLOW, damping, gradient, factor
+        options = theta, penalty, hidden_units, freeze, most, tol, slow, damping, gradient, factor
         return scoring_steps(*everything, some, apart, *options)
 
     objective, steps, done, damping = score(max_steps, FIRST_DAMPING * y.size)

@@ -21,7 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from icdh.node_model._outputs_kernels import add_fisher_of_labels, backpropagate
 from icdh.node_model.fit import GivenParents, hidden_units_of
+from icdh.node_model.scoring import empty_fisher, with_penalty
 
 UNIT_VARIANCE = math.pi / math.sqrt(6.0)  # the standard Gumbel distribution's standard deviation
 HALF_A_ROW = 0.5  # added to the count of every label: of a part of the rows, one may have none
@@ -69,9 +71,13 @@ class LabelsSystem:
     """
 
     def __init__(self, x: np.ndarray, labels: np.ndarray, shares: np.ndarray, hidden_units: int):
-        self.x, self.labels, self.shares, self.units = x, labels, shares, hidden_units
+        self.x, self.labels, self.shares, self.units = np.ascontiguousarray(x), labels, shares, hidden_units
         self.n_observations, self.rows = labels.size, np.arange(labels.size)
         self.free = n_label_weights(len(x), hidden_units, shares.size)
+        first, others = label_layers(len(x), hidden_units, shares.size)
+        order = np.arange(shares.size)
+        of_first = -1  # its intercept is zero
+        self.layout = np.append(of_first, first.stop + order[:-1]), others.start + hidden_units * order, UNIT_VARIANCE
 
     def system(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return F, its gradient and its Fisher matrix over the free weights."""
@@ -79,31 +85,11 @@ class LabelsSystem:
         log_p = log_probabilities(hidden, theta, self.shares)
         value = float(0.5 * penalty @ theta**2 - log_p[self.labels, self.rows].sum())
         p = np.exp(log_p)
-        weights = theta[theta.size - p.shape[0] * self.units :].reshape(len(p), self.units)
-        mean_weights = weights.T @ p
-        slopes = UNIT_VARIANCE * (1.0 - hidden**2)
-        gradient, fisher = penalty * theta, np.diag(penalty)
-        for k, own in enumerate(p):
-            jacobian = self._jacobian(k, p, hidden, slopes * (weights[k][:, np.newaxis] - mean_weights))
-            gradient -= jacobian[:, self.labels == k].sum(axis=1)
-            jacobian *= np.sqrt(own)
-            fisher += jacobian @ jacobian.T
-        return value, gradient, fisher
-
-    def _jacobian(self, k, p, hidden, bias):
-        """Return the derivatives of log P of label k by all weights, shape (size, n)."""
-        n_labels, m = len(p), self.units
-        jacobian = np.empty((self.free, p.shape[1]))
-        out = (len(self.x) + 1) * m
-        jacobian[out - m : out] = bias
-        for j, cause in enumerate(self.x):
-            jacobian[j * m : (j + 1) * m] = bias * cause
-        by_eta = -p
-        by_eta[k] += 1.0
-        jacobian[out : out + n_labels - 1] = by_eta[1:]
-        by_weights = jacobian[out + n_labels - 1 :].reshape(n_labels, m, p.shape[1])
-        np.multiply(UNIT_VARIANCE * by_eta[:, np.newaxis], hidden, out=by_weights)
-        return jacobian
+        gradient, fisher = penalty * theta, empty_fisher(self.free)
+        add_fisher_of_labels(self.x, hidden, theta, *self.layout, p, fisher)
+        p[self.labels, self.rows] -= 1.0
+        backpropagate(self.x, hidden, theta, *self.layout, p, gradient)
+        return value, gradient, with_penalty(fisher, penalty)
 
 
 @dataclass(frozen=True)

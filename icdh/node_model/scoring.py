@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from icdh._jit import next_damping
+from icdh._jit import next_damping, padded
 
 LARGEST_DAMPING = 1e20
 
@@ -59,3 +59,17 @@ def minimise(
     factor[:free, :free] = root
     log_determinant = math.nan if failed else 2.0 * float(np.log(np.diag(root)).sum())
     return value, log_determinant, steps, small >= 2
+
+
+def empty_fisher(free: int) -> np.ndarray:
+    """Return zeros that a kernel may add the Fisher matrix of so many weights to."""
+    return np.zeros((padded(free), padded(free)))
+
+
+def with_penalty(fisher: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    """Return the whole of a matrix that is known on and above its diagonal, with the penalties, (free,), added."""
+    free = penalty.size
+    whole = np.triu(fisher[:free, :free])
+    whole += np.triu(whole, 1).T
+    whole[np.diag_indices(free)] += penalty
+    return whole

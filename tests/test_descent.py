@@ -1,0 +1,182 @@
+"""How a node model's F is minimised: scoring on some of the observations, then quasi-Newton steps."""
+
+import numpy as np
+import pytest
+from naive import node_objective
+
+from icdh.node_model import _kernels, descent
+from icdh.node_model._descent_kernels import quasi_newton_steps, scoring_steps
+from icdh.node_model.fit import cold_start, forward, intercepts
+
+UNITS = 4
+
+
+def problem(n=2000, p=6, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(p, n))
+    y = np.tanh(2.0 * x[0]) + 0.5 * x[-1] ** 2 + 0.1 * np.exp(0.5 * x[0]) * rng.normal(size=n)
+    y = (y - y.mean()) / y.std()
+    theta = cold_start(p, UNITS, seed)
+    penalty = np.full(theta.size, 3.0)
+    penalty[list(intercepts(p, UNITS))] = 1e-8
+    return x, y, np.full(n, 0.01), theta, penalty
+
+
+def system(x, y, spread, theta, penalty):
+    """F, gradient and Fisher matrix over all observations."""
+    hidden, mean, variance = forward(theta, x, UNITS)
+    gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
+    _kernels.node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher)
+    value = _kernels.node_objective(y, spread, theta, penalty, mean, variance)
+    return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
+
+
+def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7):
+    factor, freeze = np.zeros((theta.size, theta.size)), theta.size if freeze is None else freeze
+    return factor, *descent.node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, factor)
+
+
+def steps_of(kernel, x, y, spread, theta, penalty, *options, damping=1.0, gradient=None, fisher=None):
+    gradient = np.empty(theta.size) if gradient is None else gradient
+    fisher = np.empty((theta.size, theta.size)) if fisher is None else fisher
+    return kernel(x, y, spread, *options, damping, gradient, fisher), gradient, fisher
+
+
+@pytest.mark.parametrize("n", [40, 777, 5003])
+def test_a_fit_ends_where_the_gradient_is_zero_with_the_factor_of_all_observations(n):
+    """Of 5003 some are used for the matrix on the way, and of 40 there are fewer than weights."""
+    x, y, spread, theta, penalty = problem(n)
+    factor, value, log_determinant, steps, converged = fitted(x, y, spread, theta, penalty)
+    exact, gradient, fisher = system(x, y, spread, theta, penalty)
+    assert converged
+    assert 0 < steps < 500
+    assert value == pytest.approx(exact, rel=1e-12)
+    assert gradient @ np.linalg.solve(fisher, gradient) < 1e-4
+    np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), fisher, rtol=1e-8, atol=1e-8 * fisher.max())
+    assert log_determinant == pytest.approx(np.linalg.slogdet(fisher)[1], rel=1e-9)
+
+
+def test_with_no_steps_a_fit_says_what_is_there():
+    x, y, spread, theta, penalty = problem(5003)
+    before = theta.copy()
+    factor, value, _, steps, converged = fitted(x, y, spread, theta, penalty, max_steps=0)
+    exact, _, fisher = system(x, y, spread, theta, penalty)
+    np.testing.assert_array_equal(theta, before)
+    assert (steps, converged) == (0, False)
+    assert value == pytest.approx(exact, rel=1e-12)
+    np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), fisher, rtol=1e-9, atol=1e-9 * fisher.max())
+
+
+@pytest.mark.parametrize("slow", [0.0, 1e9])
+def test_scoring_alone_and_quasi_newton_from_the_first_step_reach_the_same_minimum(monkeypatch, slow):
+    x, y, spread, theta, penalty = problem(600)
+    start = theta.copy()
+    _, value, *_ = fitted(x, y, spread, theta, penalty)
+    monkeypatch.setattr(descent, "SLOW", slow)
+    _, other, _, _, converged = fitted(x, y, spread, start, penalty, max_steps=5000, tol=1e-5)
+    assert converged
+    assert other == pytest.approx(value, abs=0.01)
+
+
+def test_weights_that_are_not_free_stay():
+    x, y, spread, theta, penalty = problem()
+    freeze = theta.size - UNITS
+    factor, value, _, _, converged = fitted(x, y, spread, theta, penalty, freeze=freeze)
+    assert converged
+    np.testing.assert_array_equal(theta[freeze:], 0.0)
+    exact, gradient, fisher = system(x, y, spread, theta, penalty)
+    free = gradient[:freeze]
+    assert value == pytest.approx(exact, rel=1e-12)
+    assert free @ np.linalg.solve(fisher[:freeze, :freeze], free) < 1e-4
+    assert np.abs(gradient[freeze:]).max() > 1.0
+
+
+@pytest.mark.parametrize("n", [300, 301, 302])
+def test_the_matrix_of_every_third_observation_counts_for_all(n):
+    x, y, spread, theta, penalty = problem(n)
+    theta = theta + 0.3 * np.random.default_rng(1).normal(size=theta.size)
+    some = tuple(np.ascontiguousarray(part[..., ::3]) for part in (x, y, spread))
+    found, gradient, fisher = steps_of(
+        scoring_steps, x, y, spread, theta, penalty, some, 3, theta, penalty, UNITS, theta.size, 0, 0.1, 1.0
+    )
+    value, exact, _ = system(x, y, spread, theta, penalty)
+    _, _, of_some = system(*some, theta, 0.0 * penalty)
+    assert found[0] == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
+    expected = 3.0 * of_some + np.diag(penalty)
+    np.testing.assert_allclose(np.triu(fisher), np.triu(expected), rtol=1e-9, atol=1e-9 * expected.max())
+
+
+def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, damping=1.0, fisher=None):
+    """Take steps from theta; return what is said of them, and the values of F at their ends."""
+    _, gradient, exact = system(x, y, spread, theta, penalty)
+    options = theta, penalty, UNITS, theta.size, most, tol
+    found, gradient, _ = steps_of(
+        quasi_newton_steps,
+        x,
+        y,
+        spread,
+        theta,
+        penalty,
+        *options,
+        damping=damping,
+        gradient=gradient,
+        fisher=exact if fisher is None else fisher,
+    )
+    return found, gradient
+
+
+def test_quasi_newton_steps_lower_the_objective_and_keep_the_gradient():
+    x, y, spread, theta, penalty = problem()
+    fitted(x, y, spread, theta, penalty, tol=3.0)
+    values = [system(x, y, spread, theta, penalty)[0]]
+    for most in (1, 2, 7):
+        (steps, converged), gradient = quasi_newton(x, y, spread, theta, penalty, most)
+        value, exact, _ = system(x, y, spread, theta, penalty)
+        assert (steps, converged) == (most, False)
+        np.testing.assert_allclose(gradient, exact, rtol=1e-8, atol=1e-8 * np.abs(exact).max())
+        values.append(value)
+    assert (np.diff(values) < 0.0).all()
+
+
+def test_remembered_steps_do_better_than_the_first_matrix_alone():
+    """From a matrix that is ten times too large steps are too short, until the changes of the gradient say so."""
+    x, y, spread, theta, penalty = problem()
+    fitted(x, y, spread, theta, penalty, tol=3.0)
+    start, (value, _, fisher) = theta.copy(), system(x, y, spread, theta, penalty)
+    falls = []
+    for most in (1, 12):
+        theta = start.copy()
+        quasi_newton(x, y, spread, theta, penalty, most, fisher=10.0 * fisher)
+        falls.append(value - system(x, y, spread, theta, penalty)[0])
+    assert falls[1] > 12 * falls[0] / 2 > 0.0
+
+
+def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_stay():
+    x, y, spread, theta, penalty = problem()
+    fitted(x, y, spread, theta, penalty, tol=3.0)
+    value, gradient, fisher = system(x, y, spread, theta, penalty)
+    long = theta - np.linalg.solve(fisher / 20.0, gradient)
+    assert system(x, y, spread, long, penalty)[0] > value
+    (steps, _), _ = quasi_newton(x, y, spread, theta, penalty, 1, damping=0.0, fisher=fisher / 20.0)
+    assert steps == 1
+    assert system(x, y, spread, theta, penalty)[0] < value
+    fitted(x, y, spread, theta, penalty, tol=1e-10)
+    before, (_, _, fisher) = theta.copy(), system(x, y, spread, theta, penalty)
+    (steps, converged), _ = quasi_newton(x, y, spread, theta, penalty, damping=0.0, fisher=fisher * 1e-12)
+    assert (steps, converged) == (-1, False)
+    np.testing.assert_array_equal(theta, before)
+
+
+def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_variance():
+    """The first steps in the log-variance would leap there, where its derivative vanishes."""
+    x, y, spread, theta, penalty = problem(400, p=1)
+    b2, _ = intercepts(1, UNITS)
+    theta[:b2] = np.random.default_rng(2).normal(size=b2)
+    theta[b2 + 1 : b2 + 1 + UNITS] = 3e3
+    start = node_objective(x.T, y, theta, penalty, UNITS)
+    _, value, *_ = fitted(x, y, spread, theta, penalty)
+    _, _, variance = forward(theta, x, UNITS)
+    assert start > 1e6
+    assert value < 0.5 * y.size
+    assert variance.max() < 1e3
