@@ -145,7 +145,7 @@ def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing
         fit = never_factorised if len(calls) == failing else honest
         return fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor)
 
-    before = fit_node(x, y, precision_updates=0, tol=3e-2)
+    before = fit_node(x, y, precision_updates=0)
     monkeypatch.setattr(targets, "node_fit", fails)
     fit = fit_node(x, y)
     assert len(calls) == failing

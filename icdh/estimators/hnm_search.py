@@ -80,8 +80,8 @@ class HNMSearch(CausalGraphEstimator):
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
         (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
-        short searches on at most 400 rows, where no single variable may decide it; the distributions that the model
-        then holds are those of the columns as they are.
+        short searches on at most 400 rows of 40 columns, where no single variable may decide it; the distributions
+        that the model then holds are those of the columns as they are.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
         values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
@@ -388,10 +388,10 @@ class HNMSearch(CausalGraphEstimator):
             line = f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats"
             self._report(line, move)
 
-        def pilot(columns, rows):
-            return Climber(
-                self._scores(columns, rows, seed, 1, clock), rules.forbidden, self.max_parents, rules.required
-            )
+        def pilot(columns, rows, chosen):
+            own = np.ix_(chosen, chosen)
+            scores = self._scores(columns, rows, seed, 1, clock)
+            return Climber(scores, rules.forbidden[own], self.max_parents, rules.required[own])
 
         seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
         with single_blas_thread():

@@ -15,7 +15,7 @@ from icdh.node_model.columns import Columns, columns_of
 from icdh.search.climb import Climber
 from icdh.transforms import TRANSFORMS
 
-PILOT_ROWS = 400
+PILOT_ROWS, PILOT_VARIABLES = 400, 40
 MOST_GAIN = 0.05
 
 
@@ -24,7 +24,7 @@ def choose_transform(
     kinds: Sequence[str],
     n_labels: Sequence[int],
     rows: np.ndarray | None,
-    pilot: Callable[[Columns, np.ndarray | None], Climber],
+    pilot: Callable[[Columns, np.ndarray | None, np.ndarray], Climber],
     seed: int,
     clock: Clock,
 ) -> str:
@@ -41,26 +41,31 @@ def choose_transform(
     rows : ndarray of bool, shape (N, n), optional
         The observations that count for each variable.
     pilot : callable
-        Returns the climber of a short search, given the columns and the rows that count.
+        Returns the climber of a short search, given the columns, the rows that count, and which variables these are.
     seed : int
-        Draws 400 rows, of tables that have more.
+        Draws 400 rows, and 40 variables, of tables that have more.
     clock : Clock
         Is told how far this is.
     """
-    n = values.shape[1]
-    if n > PILOT_ROWS:
-        part = np.sort(np.random.default_rng(seed).choice(n, PILOT_ROWS, replace=False))
-        values, rows = np.ascontiguousarray(values[:, part]), None if rows is None else rows[:, part]
+    rng = np.random.default_rng(seed)
+    part, chosen = _some(values.shape[1], PILOT_ROWS, rng), _some(len(values), PILOT_VARIABLES, rng)
+    values, rows = values[np.ix_(chosen, part)], None if rows is None else rows[np.ix_(chosen, part)]
+    kinds, n_labels = [kinds[k] for k in chosen], [n_labels[k] for k in chosen]
     evidences = {}
     for number, transform in enumerate(TRANSFORMS, start=1):
         clock.stage = f"short search {number} of {len(TRANSFORMS)}, for a transform of the columns"
         columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
-        search = pilot(columns, rows)
+        search = pilot(columns, rows, chosen)
         graph, _ = search.climb_once(search.least_graph(), search.forbidden)
         families = list(enumerate(graph))
         search.scores.settle(families)
         evidences[transform] = columns.log_jacobians - search.scores(families)
     return most_asked_for(evidences, values.shape[1])
+
+
+def _some(size, most, rng):
+    """Return at most so many of the positions below ``size``, in order."""
+    return np.arange(size) if size <= most else np.sort(rng.choice(size, most, replace=False))
 
 
 def most_asked_for(evidences: Mapping[str, np.ndarray], n_observations: int) -> str:

@@ -27,7 +27,6 @@ from icdh.node_model.targets import Density, Target
 FLAT = 1e-8
 MOST_UPDATES = 50  # of the precisions, until they rest
 AT_REST = 1e-4  # nats an observation
-ROUGHLY = 3.0  # times the tolerance: how far a fit goes before the precisions are updated
 
 
 class NodeFit(NamedTuple):
@@ -102,8 +101,7 @@ def fit_node(
     max_steps : int
         The most steps of each fit.
     tol : float
-        Stop when two steps in a row lower F by less than this many nats; while precisions are still to be updated,
-        three times as many.
+        Stop when two steps in a row lower F by less than this many nats.
     precision_updates : int
         How often the prior's precisions are updated at most, until that changes the evidence by less than ``tol``;
         zero keeps them as they are.
@@ -123,10 +121,7 @@ def fit_node(
     def enough(fits):
         return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
 
-    def tolerance(fits):
-        return tol if len(fits) >= precision_updates else ROUGHLY * tol
-
-    settings = hidden_units, prior_precision, max_steps, tolerance
+    settings = hidden_units, prior_precision, max_steps, tol
     fits = _fits_of_updated_precisions(x, target, theta, precision, settings, enough, cold=start is None)
     return (
         min(fits, key=lambda fit: fit.evidence) if fits else _constant_in_place_of_fit(target, n_parents, hidden_units)
@@ -166,7 +161,7 @@ def at_fixed_point(
     def enough(fits):
         return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
-    settings = hidden_units, prior_precision, 300, lambda fits: 0.01 * still
+    settings = hidden_units, prior_precision, 300, 0.01 * still
     fits = _fits_of_updated_precisions(x, target, fit.theta.copy(), fit.precision, settings, enough)
     return fits[-1] if fits else fit
 
@@ -176,14 +171,14 @@ def _fits_of_updated_precisions(x, target, theta, precision, settings, enough, *
 
     No generator: closing one can swallow a KeyboardInterrupt.
     """
-    hidden_units, prior_precision, max_steps, tolerance = settings
+    hidden_units, prior_precision, max_steps, tol = settings
     x, parts = np.ascontiguousarray(x), target.layers(len(x), hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
     factor, fits = np.zeros((theta.size, theta.size)), []
 
     def minimise(free):
         penalty = _penalties(parts, precision, theta.size)
-        return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tolerance(fits), factor)
+        return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, factor)
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
