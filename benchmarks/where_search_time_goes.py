@@ -42,7 +42,7 @@ PURPOSES = {
 }
 CLOCKS = {
     "fits": (targets, "node_fit"),
-    "steps in Python": (targets, "minimise"),
+    "levels, labels": (targets, "minimise"),
     "promises": (families.FamilyEvidence, "_hope"),
     "noise": (families, "worth_of_noise"),
 }

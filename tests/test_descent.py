@@ -81,7 +81,7 @@ def test_scoring_alone_and_quasi_newton_from_the_first_step_reach_the_same_minim
 def test_weights_that_are_not_free_stay():
     x, y, spread, theta, penalty = problem()
     freeze = theta.size - UNITS
-    factor, value, _, _, converged = fitted(x, y, spread, theta, penalty, freeze=freeze)
+    _, value, _, _, converged = fitted(x, y, spread, theta, penalty, freeze=freeze)
     assert converged
     np.testing.assert_array_equal(theta[freeze:], 0.0)
     exact, gradient, fisher = system(x, y, spread, theta, penalty)

@@ -61,7 +61,6 @@ def node_fit(
     gradient, everything = np.empty(theta.size), (x, y, spread)
     apart = max(y.size // (ENOUGH * theta.size), 1)
     some = everything if apart == 1 else tuple(np.ascontiguousarray(part[..., ::apart]) for part in everything)
-
     slow = SLOW if theta.size > FEW_WEIGHTS else 0.0
 
     def score(most, damping, some=some, apart=apart):

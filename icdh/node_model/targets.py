@@ -12,6 +12,7 @@ Every variable is an effect once in every graph, so graphs compare as long as ea
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -67,19 +68,9 @@ class Density(_MeanAndVariance):
         part.samples = tuple(sample[rows] for sample in self.samples)
         return part
 
-    def minimise(
-        self,
-        x: np.ndarray,
-        theta: np.ndarray,
-        penalty: np.ndarray,
-        hidden_units: int,
-        freeze: int,
-        max_steps: int,
-        tol: float,
-        factor: np.ndarray,
-    ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `icdh.node_model.descent`."""
-        return node_fit(x, self.centre, self.spread, theta, penalty, hidden_units, freeze, max_steps, tol, factor)
+    def minimise(self, x: np.ndarray, *options: Any) -> tuple[float, float, int, bool]:
+        """Minimise F over theta, in place; options and result are those of `icdh.node_model.descent.node_fit`."""
+        return node_fit(x, self.centre, self.spread, *options)
 
     def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
         """Return hidden units (m, n) and the derivatives of the log-likelihood by mean and log-variance (2, n).
@@ -108,18 +99,10 @@ class _Counted:
     """A variable of few values, whose ``system`` gives F, gradient and Fisher matrix."""
 
     def minimise(
-        self,
-        x: np.ndarray,
-        theta: np.ndarray,
-        penalty: np.ndarray,
-        hidden_units: int,
-        freeze: int,
-        max_steps: int,
-        tol: float,
-        factor: np.ndarray,
+        self, x: np.ndarray, theta: np.ndarray, penalty: np.ndarray, hidden_units: int, freeze: int, *options: Any
     ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `scoring.minimise`."""
-        return minimise(self.system(x, hidden_units), theta, penalty, max_steps, tol, factor)
+        """Minimise F over theta, in place, all weights at once; options are those of `scoring.minimise`."""
+        return minimise(self.system(x, hidden_units), theta, penalty, *options)
 
     def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
         """Return weights, F and log det H of the model of the values' shares."""
