@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import yeojohnson, yeojohnson_llf
 
-from icdh import HNMSearch
+from icdh import HNMSearch, Knowledge
 from icdh.estimators.transform_choice import most_asked_for
 from icdh.transforms import TRANSFORMS, Transform, fit_transform
 
@@ -73,3 +73,12 @@ def test_one_variable_does_not_choose_the_transform_of_all():
     assert most_asked_for({"none": plain, "log": 2.0 * small, "yeo-johnson": small}, 400) == "log"
     assert most_asked_for({"none": plain, "log": most}, 400) == "log"
     assert most_asked_for({"none": plain, "log": -small}, 400) == "none"
+
+
+def test_a_wide_table_asks_some_of_its_columns_and_keeps_what_is_known():
+    X = np.exp(np.random.default_rng(6).normal(size=(60, 43)))
+    known = Knowledge(required=[(0, 42), (7, 8)])
+    model = HNMSearch(hidden_units=1, n_restarts=1, knowledge=known).fit(X)
+    assert model.column_transform_ == "log"
+    assert model.adjacency_matrix_[0, 42] != 0.0
+    assert model.adjacency_matrix_[7, 8] != 0.0
