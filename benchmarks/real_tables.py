@@ -1,6 +1,7 @@
 """Public tables whose columns have a natural order: which way do the learned edges between levels point.
 
-    python benchmarks/real_tables.py results.json FOLDER [--tables look report fresh third] [--methods auto gaussian free]
+    python benchmarks/real_tables.py results.json FOLDER [--tables look report fresh third]
+        [--methods auto gaussian free]
 
 ``FOLDER`` holds one comma-separated file a table, NAME.csv, with the columns that `LEVELS` names (public teaching data:
 UCI repository, R packages, Wooldridge's textbook). No edge can point from a later level to an earlier one: ages,
