@@ -168,6 +168,22 @@ def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_
     np.testing.assert_array_equal(theta, before)
 
 
+def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_does_not(monkeypatch):
+    x, y, spread, theta, penalty = problem(600)
+    start, dampings = theta.copy(), []
+    _, value, *_ = fitted(x, y, spread, theta, penalty)
+
+    def fails_twice(*arguments):
+        dampings.append(arguments[9])
+        return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
+
+    monkeypatch.setattr(descent, "quasi_newton_steps", fails_twice)
+    _, other, _, _, converged = fitted(x, y, spread, start, penalty)
+    assert converged
+    assert other == pytest.approx(value, abs=0.5)
+    np.testing.assert_allclose(np.divide(dampings[1:3], dampings[:2]), [2.0, 4.0])
+
+
 def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_variance():
     """The first steps in the log-variance would leap there, where its derivative vanishes."""
     x, y, spread, theta, penalty = problem(400, p=1)

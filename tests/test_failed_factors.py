@@ -6,7 +6,7 @@ from helpers import hetero_chain
 
 from icdh.network import initial_weights
 from icdh.node_model import families, targets
-from icdh.node_model.evidence import fit_node
+from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.fit import node_outputs
 from icdh.two_phase.dag import minimise_on_dag
@@ -154,6 +154,15 @@ def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing
     else:
         np.testing.assert_array_equal(fit.theta, before.theta)
         assert fit.evidence == before.evidence
+
+
+def test_without_a_factor_nothing_is_known_of_the_parents(monkeypatch):
+    x, y = table(2, 100), table(3, 100)[2]
+    fit = fit_node(x, y)
+    monkeypatch.setattr(targets, "node_fit", never_factorised)
+    saving, cost = odds_without_parents(x, targets.Density.exact(y), fit, 5)
+    np.testing.assert_array_equal(saving, [np.inf, np.inf])
+    np.testing.assert_array_equal(cost, [0.0, 0.0])
 
 
 def gaussian_families(values):
