@@ -398,6 +398,7 @@ MUTANTS = {
         (
             "            if intercepts[o] >= 0:\n                own, total",
             "            if intercepts[o] > 0:\n                own, total",
+            "the first weight is no intercept",
         ),
         ("own, total = pull[o, first : first + rows], 0.0", "own, total = pull[o, :rows], 0.0"),
         ("of_unit[r] += weight * own[r]", "of_unit[r] = weight * own[r]"),
