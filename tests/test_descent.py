@@ -56,8 +56,11 @@ def test_a_fit_ends_where_the_gradient_is_zero_with_the_factor_of_all_observatio
     assert log_determinant == pytest.approx(np.linalg.slogdet(fisher)[1], rel=1e-9)
 
 
-def test_with_no_steps_a_fit_says_what_is_there():
+@pytest.mark.parametrize("log_variance", [0.0, 40.0])
+def test_with_no_steps_a_fit_says_what_is_there(log_variance):
+    """Where a variance is at its limit, too: steps must not lead there, but a fit may begin there."""
     x, y, spread, theta, penalty = problem(10_007)
+    theta[intercepts(6, UNITS)[1]] = log_variance
     before = theta.copy()
     factor, value, _, steps, converged = fitted(x, y, spread, theta, penalty, max_steps=0)
     exact, _, fisher = system(x, y, spread, theta, penalty)

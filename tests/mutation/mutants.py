@@ -369,7 +369,11 @@ MUTANTS = {
         ("gradient[i] = penalty[i] * theta[i]", "gradient[i] = 0.0"),
         ("if largest < UNCLIPPED_VARIANCE or is_start:", "if True:"),
         ("or is_start:", ":"),
-        ("mean[r * apart], variance[r * apart]", "mean[r], variance[r * apart]"),
+        (
+            "mean[r * apart], variance[r * apart]",
+            "mean[r], variance[r * apart]",
+            "the Fisher matrix is of the variances alone, and the gradient is computed from all observations",
+        ),
         ("some[r] = unit[r * apart]", "some[r] = unit[r]"),
         ("np.empty(size), penalty / apart", "np.empty(size), penalty"),
         ("fisher[i, j] *= apart", "fisher[i, j] *= 1.0"),
