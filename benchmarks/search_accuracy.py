@@ -155,7 +155,8 @@ def plot(kept, path):
             label="empty graph",
         )
         axes.set(title=f"ER{edges}", xlabel="variables", ylabel="SHD", ylim=(0, None))
-    axes.legend(frameon=False, fontsize="small")
+        if edges == 1:
+            axes.legend(frameon=False, fontsize="small")
     figure.savefig(path)
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from icdh.exceptions import WorkerLostError, import_extra
@@ -52,7 +53,8 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
             "a worker process ended before its task, perhaps for lack of memory; lower n_jobs and try again"
         ) from error
     finally:
-        with warnings.catch_warnings():
+        # An interrupt may find the workers half started: what closing them then raises must not take its place.
+        with warnings.catch_warnings(), suppress(Exception):
             warnings.simplefilter("ignore", UserWarning)  # that stopping early leaves tasks undone
             results.close()
 

@@ -1,6 +1,7 @@
 import os
 import signal
 
+import joblib
 import pytest
 
 from icdh._parallel import in_parallel
@@ -41,3 +42,16 @@ def test_stopping_early_is_quiet():
     results = in_parallel(square, list(range(50)), 2)
     assert next(results)[0] == 0
     results.close()
+
+
+def test_workers_that_do_not_close_do_not_hide_an_interrupt(monkeypatch):
+    class HalfStarted:
+        def __iter__(self):
+            raise KeyboardInterrupt
+
+        def close(self):
+            raise RuntimeError("no executor")
+
+    monkeypatch.setattr(joblib, "Parallel", lambda **options: lambda calls: HalfStarted())
+    with pytest.raises(KeyboardInterrupt):
+        list(in_parallel(square, [1, 2], 2))
