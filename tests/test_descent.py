@@ -199,3 +199,35 @@ def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_v
     assert start > 1e6
     assert value < 0.5 * y.size
     assert variance.max() < 1e3
+
+
+def scoring(x, y, spread, theta, penalty, most, tol, slow, damping):
+    """Take steps of scoring from theta with the matrix of all observations."""
+    options = (x, y, spread), 1, theta, penalty, UNITS, theta.size, most, tol, slow
+    return steps_of(scoring_steps, x, y, spread, theta, penalty, *options, damping=damping)[0]
+
+
+def test_scoring_ends_after_two_small_steps_in_a_row_or_one_slow_one():
+    x, y, spread, theta, penalty = problem()
+    start = theta.copy()
+    _, steps, small, _ = scoring(x, y, spread, theta, penalty, 50, 1e9, 0.0, 60.0)
+    assert (steps, small) == (2, True)
+    _, steps, small, _ = scoring(x, y, spread, start, penalty, 50, 1e-9, 1e9, 60.0)
+    assert (steps, small) == (1, False)
+
+
+def test_where_no_step_can_be_computed_the_weights_stay():
+    x, y, spread, theta, penalty = problem()
+    before = theta.copy()
+    _, steps, small, _ = scoring(x, y, spread, theta, -1e12 * np.ones(theta.size), 50, 0.1, 0.0, 0.0)
+    assert (steps, small) == (0, False)
+    np.testing.assert_array_equal(theta, before)
+
+
+def test_a_start_that_is_no_number_has_no_matrix():
+    x, y, spread, theta, penalty = problem(100)
+    theta[:] = np.nan
+    _, value, log_determinant, steps, converged = fitted(x, y, spread, theta, penalty)
+    assert value == np.inf
+    assert np.isnan(log_determinant)
+    assert (steps, converged) == (0, False)
