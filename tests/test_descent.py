@@ -155,6 +155,17 @@ def test_remembered_steps_do_better_than_the_first_matrix_alone():
     assert falls[1] > 5 * 12 * falls[0] > 0.0
 
 
+def test_damping_shortens_the_first_step():
+    x, y, spread, theta, penalty = problem()
+    fitted(x, y, spread, theta, penalty, tol=3.0)
+    start, moved = theta.copy(), []
+    for damping in (0.0, 1e9):
+        theta = start.copy()
+        quasi_newton(x, y, spread, theta, penalty, 1, damping=damping)
+        moved.append(np.linalg.norm(theta - start))
+    assert 0.0 < moved[1] < 1e-3 * moved[0]
+
+
 def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_stay():
     x, y, spread, theta, penalty = problem()
     fitted(x, y, spread, theta, penalty, tol=3.0)
@@ -219,7 +230,7 @@ def test_scoring_ends_after_two_small_steps_in_a_row_or_one_slow_one():
 def test_where_no_step_can_be_computed_the_weights_stay():
     x, y, spread, theta, penalty = problem()
     before = theta.copy()
-    _, steps, small, _ = scoring(x, y, spread, theta, -1e12 * np.ones(theta.size), 50, 0.1, 0.0, 0.0)
+    _, steps, small, _ = scoring(x, y, spread, theta, -1e12 * penalty, 50, 0.1, 0.0, 0.0)
     assert (steps, small) == (0, False)
     np.testing.assert_array_equal(theta, before)
 
