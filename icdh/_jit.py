@@ -161,7 +161,8 @@ def cholesky_solve(factor, b):
         b[k] = total / factor[k, k]
 
 
-SMALLEST_DAMPING = 1e-12
+SMALLEST_DAMPING, LARGEST_DAMPING = 1e-12, 1e20
+FIRST_DAMPING = 0.03  # of a node model, an observation
 
 
 def next_damping(damping: float, growth: float, ratio: float) -> tuple[float, float]:

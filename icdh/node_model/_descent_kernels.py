@@ -4,11 +4,18 @@ import math
 
 import numpy as np
 
-from icdh._jit import CONTRACT, REASSOCIATE, cholesky_in_place, cholesky_solve, kernel, next_damping
+from icdh._jit import (
+    CONTRACT,
+    LARGEST_DAMPING,
+    REASSOCIATE,
+    cholesky_in_place,
+    cholesky_solve,
+    kernel,
+    next_damping,
+)
 from icdh.node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
 from icdh.node_model._outputs_kernels import backpropagate
 
-LARGEST_DAMPING = 1e20
 MEMORY = 30  # steps that are remembered: as many as a descent has
 LEAST_FALL = 1e-4  # share of what the slope promises that a step must achieve (Armijo)
 MOST_TRIALS = 4  # lengths of a step

@@ -8,12 +8,11 @@ On the way some observations are enough for the matrix, of which only steps depe
 
 import numpy as np
 
-from icdh._jit import SMALLEST_DAMPING, cholesky_in_place
-from icdh.node_model._descent_kernels import LARGEST_DAMPING, quasi_newton_steps, scoring_steps
+from icdh._jit import FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, cholesky_in_place
+from icdh.node_model._descent_kernels import quasi_newton_steps, scoring_steps
 
 SLOW = 10.0  # nats
 FEW_WEIGHTS = 30  # of which the matrix costs next to nothing: scoring alone, which forgets rounding errors
-FIRST_DAMPING = 0.03  # an observation
 ENOUGH = 64  # observations for every weight: with fewer, fits end in worse minima
 
 
@@ -59,7 +58,7 @@ def node_fit(
         them lowered F by less than ``tol``.
     """
     gradient, everything = np.empty(theta.size), (x, y, spread)
-    apart = max(y.size // (ENOUGH * theta.size), 1)
+    apart = max(y.size // (ENOUGH * theta.size), 1) if max_steps else 1
     some = everything if apart == 1 else tuple(np.ascontiguousarray(part[..., ::apart]) for part in everything)
     slow = SLOW if theta.size > FEW_WEIGHTS else 0.0
 

@@ -132,19 +132,26 @@ class FamilyEvidence:
 
     def _fit_from_further_weights(self, families, n_starts):
         self.clock.begin("families from further weights", len(families))
-        for family, fits in zip(families, self._map(self._refined_fits, families, n_starts), strict=True):
-            self._keep([family] * len(fits), fits)
+        for family, scored in zip(families, self._map(self._refined_fits, families, n_starts), strict=True):
+            for fit, score in scored:
+                self._keep_if_better(family, fit, score)
 
     def _refined_fits(self, family, n_starts):
-        """Return the fits from further cold starts, and what the best of all becomes at a finer tolerance."""
+        """Return fits from further cold starts, what the best of all becomes at a finer tolerance, and their scores."""
+
+        def scored(fit):
+            return fit, self._score(family, fit)
+
         if self.starts is not None:
-            return [self._fit(family, **{**self._warm_start(*family), "precision_updates": 2}, tol=COARSE / 10)]
+            return [scored(self._fit(family, **{**self._warm_start(*family), "precision_updates": 2}, tol=COARSE / 10))]
         # Once noise has settled, what was dropped for a better Gaussian fit may be better.
-        fits = [self._fit(family, seed=self.random_state + k) for k in range(self.settled_noise != "auto", n_starts)]
-        best = min([self.fits[family], *fits], key=lambda fit: self._score(family, fit))
+        first = 0 if self.settled_noise == "auto" else 1
+        fits = [scored(self._fit(family, seed=self.random_state + k)) for k in range(first, n_starts)]
+        best, _ = min([(self.fits[family], self._scores[family]), *fits], key=lambda own: own[1])
         if not best.succeeded:
             return fits
-        return [*fits, self._fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE)]
+        finer = self._fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE)
+        return [*fits, scored(finer)]
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Double the hidden units of the nodes of families, of a graph that was found, again and again while that pays.
@@ -314,10 +321,12 @@ class FamilyEvidence:
 
     def _keep(self, families, fits):
         for family, fit in zip(families, fits, strict=True):
-            self.clock.check()
-            score = self._score(family, fit)
-            if family not in self.fits or score < self._scores[family]:
-                self.fits[family], self._scores[family] = fit, score
+            self._keep_if_better(family, fit, self._score(family, fit))
+
+    def _keep_if_better(self, family, fit, score):
+        self.clock.check()
+        if family not in self.fits or score < self._scores[family]:
+            self.fits[family], self._scores[family] = fit, score
 
     def _score(self, family, fit):
         score = fit.evidence + self.edge_penalty * len(family[1])

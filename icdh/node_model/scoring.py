@@ -6,9 +6,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from icdh._jit import next_damping, padded
-
-LARGEST_DAMPING = 1e20
+from icdh._jit import FIRST_DAMPING, LARGEST_DAMPING, next_damping, padded
 
 
 class System(Protocol):
@@ -35,7 +33,7 @@ def minimise(
     """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model.descent.node_fit`."""
     free = own.free
     value, gradient, fisher = own.system(theta, penalty)
-    damping, growth, steps, small = 0.03 * own.n_observations, 2.0, 0, 0
+    damping, growth, steps, small = FIRST_DAMPING * own.n_observations, 2.0, 0, 0
     while steps < max_steps and small < 2 and damping < LARGEST_DAMPING:
         root, failed = dpotrf(fisher + damping * np.eye(free))
         if failed:

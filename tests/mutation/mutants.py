@@ -569,7 +569,7 @@ MUTANTS = {
         ("        self._scores = {family: self._score(family, fit) for family, fit in self.fits.items()}\n", ""),
         ("return not unresolved and", "return"),
         ("np.mean(denials) <= NOT_GAUSSIAN", "False"),
-        ("            self._keep([family] * len(fits), fits)\n", "            pass\n"),
+        ("                self._keep_if_better(family, fit, score)\n", "                pass\n"),
         ("OPTIMISM = 1.5", "OPTIMISM = 0.0"),
         ("candidates = candidates[:, self.rows[node]]", "candidates = candidates[:, : x.shape[1]]"),
         ("score < self._scores[family]", "score > self._scores[family]"),
