@@ -7,7 +7,7 @@ from helpers import scores_of_columns
 
 from icdh import DataWarning, HNMSearch
 from icdh.entropy import cells, places
-from icdh.node_model.columns import columns_of
+from icdh.node_model.columns import columns_of, over_cells
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.targets import Density, Levels
 from icdh.table import Table, point_mass
@@ -72,7 +72,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
     x = rng.normal(size=(1, 300))
     y = np.round(x[0] + 0.5 * rng.normal(size=300))
     low, high = cells(y)
-    target = Density(low, high, [y])
+    target = over_cells(low, high, [y])
     fit = fit_node(x, target, precision_updates=0)
     theta, penalty, factor = fit.theta.copy(), np.zeros(fit.theta.size), np.empty((fit.theta.size,) * 2)
 

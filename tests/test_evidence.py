@@ -10,6 +10,7 @@ from icdh.node_model import _kernels, evidence
 from icdh.node_model import families as families_module
 from icdh.node_model._descent_kernels import node_gradient
 from icdh.node_model._kernels import VARIANCE_FLOOR
+from icdh.node_model.columns import over_cells
 from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.fit import cold_start, forward, in_original_signs, node_outputs
 from icdh.node_model.targets import Density
@@ -397,7 +398,7 @@ def test_the_constant_model_of_cells_has_the_spread_within_them_too():
     rng = np.random.default_rng(9)
     low = rng.normal(size=50)
     high = low + rng.uniform(0.0, 2.0, size=50)
-    theta, objective, _ = Density(low, high, ()).without_parents(UNITS)
+    theta, objective, _ = over_cells(low, high, ()).without_parents(UNITS)
     mean, deviation = predict_node(theta, np.empty((1, 0)), UNITS)
     centre = (low + high) / 2
     variance = centre.var() + np.mean((high - low) ** 2) / 12

@@ -115,6 +115,11 @@ def columns_of(
     return Columns(np.vstack(causes), widths, targets, log_jacobians, exact)
 
 
+def over_cells(low: np.ndarray, high: np.ndarray, samples: Sequence[np.ndarray]) -> Density:
+    """Return the target of values that are spread evenly over cells, from which ``samples`` are drawn."""
+    return Density((low + high) / 2, np.square(high - low) / 12, samples)
+
+
 def _normal_scores(x):
     """Return the Gaussian quantiles of the mid-ranks of a sample."""
     _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
@@ -129,7 +134,7 @@ def _density(values, gridded, transform, rng):
     else:
         low, samples = values, [values]
     if transform == "none":
-        return (Density(low, high, samples) if gridded else Density.exact(values)), 0.0
+        return (over_cells(low, high, samples) if gridded else Density.exact(values)), 0.0
     chosen = fit_transform(transform, samples[0], low=low.min())
     first = chosen.apply(samples[0])
     mean, deviation = first.mean(), first.std()
@@ -141,7 +146,7 @@ def _density(values, gridded, transform, rng):
     gain = values.size * (slope - np.log(deviation)) - 0.5 * np.log(values.size)
     if not gridded:
         return Density.exact(moved(values)), float(gain)
-    return Density(moved(low), moved(high), [moved(sample) for sample in samples]), float(gain)
+    return over_cells(moved(low), moved(high), [moved(sample) for sample in samples]), float(gain)
 
 
 def _wide_cells(values):

@@ -45,28 +45,24 @@ class Density(_MeanAndVariance):
 
     Parameters
     ----------
-    low, high : ndarray, shape (n,)
-        The ends of the cell that every value stands for, standardised; equal where a value is but itself.
+    centre, spread : ndarray, shape (n,)
+        The middle of the cell that every value stands for, standardised, and the variance of an even spread over it;
+        zero where a value is but itself.
     samples : sequence of ndarray, each of shape (n,)
         Values drawn from the cells.
     """
 
-    def __init__(self, low: np.ndarray, high: np.ndarray, samples: Sequence[np.ndarray]):
-        self.centre, self.spread, self.samples = (low + high) / 2, np.square(high - low) / 12, tuple(samples)
+    def __init__(self, centre: np.ndarray, spread: np.ndarray, samples: Sequence[np.ndarray]):
+        self.centre, self.spread, self.samples = centre, spread, tuple(samples)
 
     @classmethod
     def exact(cls, values: np.ndarray) -> "Density":
         """Return the target of values without a grid."""
-        target = object.__new__(cls)  # no copies of long columns
-        target.centre, target.spread, target.samples = values, np.zeros(values.shape), (values,)
-        return target
+        return cls(values, np.zeros(values.shape), [values])
 
     def take(self, rows: np.ndarray) -> "Density":
         """Return the target at some observations."""
-        part = object.__new__(type(self))
-        part.centre, part.spread = self.centre[rows], self.spread[rows]
-        part.samples = tuple(sample[rows] for sample in self.samples)
-        return part
+        return Density(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
 
     def minimise(self, x: np.ndarray, *options: Any) -> tuple[float, float, int, bool]:
         """Minimise F over theta, in place; options and result are those of `icdh.node_model.descent.node_fit`."""

@@ -603,6 +603,7 @@ MUTANTS = {
         ("own[:: max(-(-own.size // most), 1)]", "own[:most]"),
     ],
     "node_model/columns.py": [
+        ("np.square(high - low) / 12", "np.square(high - low) / 6"),
         ("np.mean(self.causes**4, axis=1) > HEAVY", "False"),
         ("np.cumsum(counts) - counts / 2", "np.cumsum(counts) - counts"),
         ("self.widths)[heavy]] = False", "self.widths)[heavy]] = True"),
