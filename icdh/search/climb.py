@@ -25,7 +25,7 @@ from icdh.search.moves import (
 
 MIN_GAIN = 1e-6
 BATCH = 4  # moves scored at once
-CLOSE = 30.0  # nats: what scores of further effort may make up for
+CONTENDER_MARGIN = 30.0  # nats: what refining a family that lacks a parent may make up for
 
 
 class FamilyScores(Protocol):
@@ -126,7 +126,9 @@ class Climber:
         ]
         scores = self.scores([family for pair in fewer for family in pair])
         close = [
-            new for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True) if after < old + CLOSE
+            new
+            for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True)
+            if after < old + CONTENDER_MARGIN
         ]
         return sorted({*own, *close})
 

@@ -16,7 +16,7 @@ from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
 FAR = 100.0  # nats: more than what further hidden units make up for
-CLOSE = 10.0  # nats: what further effort may make up for
+REFINING_MARGIN = 10.0  # nats: what refining the families of a detour may make up for
 LEAST_GAIN = 1.0  # nats that another round of escapes is worth
 
 
@@ -173,7 +173,7 @@ class _Search:
         third = []
         if self._is_within(FAR, graph):
             climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
-        if self._is_within(CLOSE, graph):
+        if self._is_within(REFINING_MARGIN, graph):
             graph, third = climber.climb(graph, self._try)
         return graph, moves + first + second + third
 
