@@ -155,9 +155,9 @@ def test_quiet_says_nothing(messy, capsys):
 
 def test_dates(tmp_path):
     path = tmp_path / "dates.csv"
-    path.write_text("when,x\n1970-01-02,1\n1970-01-01 12:00,2\n1970-01-01T02:00:00+02:00,3\nNA,4\n")
+    path.write_text("when,x\n1970-01-02,1\n1970-01-01 12:00,2\n1970-01-01T02:00:00+02:00,3\nNA,4\nNaT,5\nnan,6\n")
     table = read_table(path, dates=["when"])
-    np.testing.assert_array_equal(table.values[:, 0], [1.0, 0.5, 0.0, np.nan])
+    np.testing.assert_array_equal(table.values[:, 0], [1.0, 0.5, 0.0, *[np.nan] * 3])
 
 
 def test_gaps_are_read_only_when_asked(tmp_path):

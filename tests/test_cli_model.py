@@ -59,6 +59,103 @@ def test_predict_finds_its_columns_among_others(folder, chain, tmp_path, capsys)
     np.testing.assert_array_equal(values, icdh.load(folder / "m.icdh").predict(chain))
 
 
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """Dates, labels and numbers as visits.csv, the model of them as m.icdh, and the same with gaps as gaps.csv."""
+    path, rng = tmp_path_factory.mktemp("visits"), np.random.default_rng(3)
+    day = rng.integers(0, 300, size=240)
+    drug = rng.choice(["none", "low", "high"], size=240)
+    dose = (drug == "low") + 3.0 * (drug == "high") + 0.01 * day + 0.3 * rng.normal(size=240)
+    rows = [
+        [str(np.datetime64("2023-01-01") + int(days)), label, f"{amount:.6f}"]
+        for days, label, amount in zip(day, drug, dose, strict=True)
+    ]
+    _write_visits(path / "visits.csv", rows)
+    options = ("--method", "search", "--noise-distribution", "gaussian", "--column-transform", "none", "--quiet")
+    learned = ("--dates", "when", "--kinds", "drug=categorical", "--require", "drug,dose", "--require", "when,dose")
+    assert run("fit", path / "visits.csv", *options, *learned, "--save", path / "m.icdh") == 0
+    for row, column, gap in [(1, 0, ""), (2, 1, "NA"), (3, 2, "?"), (4, 0, "NaT"), (4, 2, "")]:
+        rows[row][column] = gap
+    _write_visits(path / "gaps.csv", rows[:8])
+    return path
+
+
+def _write_visits(path, rows):
+    path.write_text("\n".join(["when,drug,dose", *map(",".join, rows)]) + "\n", encoding="utf-8")
+
+
+def _cells(text):
+    return [line.split(",") for line in text.splitlines()[1:]]
+
+
+WITH_ITS_CAUSES = {"when": [1, 4], "drug": [2], "dose": [1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("what", "empty"),
+    [
+        ("mean", {"when": [], "drug": [], "dose": [1, 2, 4]}),
+        ("std", {"when": [], "drug": [], "dose": [1, 2, 4]}),
+        ("residuals", WITH_ITS_CAUSES),
+    ],
+)
+def test_predict_leaves_empty_what_rests_on_a_gap(visits, capsys, what, empty):
+    model = icdh.load(visits / "m.icdh")
+    assert [(edge.cause, edge.effect) for edge in model.edge_list()] == [("drug", "dose"), ("when", "dose")]
+    options = ("--dates", "when", "--what", what)
+    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
+    whole = _cells(capsys.readouterr().out)
+    assert run("predict", visits / "m.icdh", visits / "gaps.csv", *options, "--missing", "keep") == 0
+    shown = capsys.readouterr()
+    expected = [
+        ["" if row in empty[name] else cell for name, cell in zip(empty, cells, strict=True)]
+        for row, cells in enumerate(whole[:8])
+    ]
+    assert _cells(shown.out) == expected
+    assert "note: what rests on a gap stays empty: 5 gaps in 4 of 8 rows" in shown.err
+
+
+def test_predict_leaves_out_rows_with_gaps(visits, tmp_path, capsys):
+    options = ("--dates", "when", "--output", tmp_path / "p.csv")
+    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
+    whole = _cells((tmp_path / "p.csv").read_text(encoding="utf-8"))
+    assert run("predict", visits / "m.icdh", visits / "gaps.csv", *options, "--missing", "drop") == 0
+    assert _cells((tmp_path / "p.csv").read_text(encoding="utf-8")) == [whole[row] for row in (0, 5, 6, 7)]
+    assert "rows with gaps are left out: 5 gaps in 4 of 8 rows" in capsys.readouterr().err
+
+
+def test_predict_relives_the_rows_without_gaps(visits, capsys):
+    options = ("--dates", "when", "--shift", "when=10")
+    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
+    whole = _cells(capsys.readouterr().out)[:8]
+    assert run("predict", visits / "m.icdh", visits / "gaps.csv", *options, "--missing", "keep") == 0
+    assert _cells(capsys.readouterr().out) == [["", "", ""] if 1 <= row <= 4 else whole[row] for row in range(8)]
+
+
+def test_predict_fills_a_column_that_nobody_measured(visits, tmp_path, capsys):
+    """Its mean rests on its causes alone."""
+    options = ("--dates", "when", "--missing", "keep")
+    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
+    whole = _cells(capsys.readouterr().out)
+    first = [row.split(",") for row in (visits / "visits.csv").read_text(encoding="utf-8").splitlines()[1:4]]
+    _write_visits(tmp_path / "new.csv", [[when, drug, ""] for when, drug, _ in first])
+    assert run("predict", visits / "m.icdh", tmp_path / "new.csv", *options) == 0
+    assert _cells(capsys.readouterr().out) == whole[:3]
+
+
+def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, capsys):
+    model = visits / "m.icdh"
+    assert "--dates" in complaint(capsys, "predict", model, visits / "gaps.csv")
+    assert run("predict", model, visits / "gaps.csv", "--dates", "when") == 2
+    *_, error = capsys.readouterr().err.splitlines()
+    assert error.endswith(
+        "has gaps in 4 of 8 rows: 2 in 'when', 1 in 'drug', 2 in 'dose'; say --missing drop or --missing keep"
+    )
+    _write_visits(tmp_path / "empty.csv", [["2023-01-01", "low", ""]])
+    assert run("predict", model, tmp_path / "empty.csv", "--dates", "when", "--missing", "drop") == 2
+    assert "leaves no row" in capsys.readouterr().err
+
+
 def test_predict_relives_rows_under_an_intervention(folder, chain, tmp_path):
     output = tmp_path / "relived.tsv"
     assert (

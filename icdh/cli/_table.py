@@ -12,6 +12,11 @@ from icdh.files import LabelledTable, read_labels, read_table
 from icdh.table import said_of_gaps
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
+DONE_ABOUT_GAPS = {
+    "drop": "rows with gaps are left out",
+    "impute": "gaps are imputed",
+    "keep": "what rests on a gap stays empty",
+}
 TABLE_HELP = "table of numbers as text (CSV, TSV, ..., or packed by gzip), observations in rows; - is standard input"
 
 
@@ -40,6 +45,11 @@ def add_column_options(parser, *, missing: Sequence[str]) -> None:
     parser.add_argument("--columns", nargs="+", metavar="NAME", help="the variables; by default all columns")
     parser.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns that are no variables")
     parser.add_argument("--id-column", metavar="NAME", help="the column that labels the rows, which is no variable")
+    add_cell_options(parser, missing=missing)
+
+
+def add_cell_options(parser, *, missing: Sequence[str]) -> None:
+    """Describe the options that say what cells of dates are, and what is done about gaps."""
     parser.add_argument(
         "--dates",
         nargs="+",
@@ -47,10 +57,15 @@ def add_column_options(parser, *, missing: Sequence[str]) -> None:
         metavar="NAME",
         help="columns of dates (2024-03-31) read as days since 1970",
     )
+    remedies = [choice for choice in missing if choice != "error"]
     parser.add_argument(
-        "--missing", choices=missing, default="error", help="what is done about gaps: empty cells, NA, NaN, ?"
+        "--missing",
+        choices=missing,
+        default="error",
+        help="what is done about gaps (empty cells, NA, NaN, ?): "
+        + "; ".join(f"{remedy}: {DONE_ABOUT_GAPS[remedy]}" for remedy in remedies),
     )
-    parser.set_defaults(remedies=[f"--missing {remedy}" for remedy in missing if remedy != "error"])
+    parser.set_defaults(remedies=[f"--missing {remedy}" for remedy in remedies])
 
 
 def read_with_conditions(
@@ -111,6 +126,11 @@ def read(
     return table
 
 
+def complete_rows(table: LabelledTable) -> LabelledTable:
+    """Return the rows without gaps."""
+    return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
+
+
 def _say_what_was_done(table, drop, dates, missing):
     """Write one line for whatever is not as it stands in the file."""
     if drop:
@@ -120,5 +140,4 @@ def _say_what_was_done(table, drop, dates, missing):
     gaps = table.gaps
     rows = np.count_nonzero(gaps.any(axis=1))
     if rows and missing != "error":
-        done = "rows with gaps are left out" if missing == "drop" else "gaps are imputed"
-        report("note", f"{done}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
+        report("note", f"{DONE_ABOUT_GAPS[missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")

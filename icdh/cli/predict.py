@@ -3,10 +3,13 @@
 import argparse
 from typing import Any
 
+import numpy as np
+
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
 from icdh.cli._model import MODEL_HELP, add_do_options, columns_of_labels, do_of, give_table
-from icdh.cli._table import TABLE_HELP, add_format_options, read
+from icdh.cli._table import TABLE_HELP, add_cell_options, add_format_options, complete_rows, read
+from icdh.files import LabelledTable
 
 QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"}
 
@@ -29,13 +32,12 @@ def add_parser(subparsers: Any) -> None:
         "-o", "--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output"
     )
     add_format_options(parser)
+    add_cell_options(parser, missing=("error", "drop", "keep"))
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, ask and write."""
-    import numpy as np
-
     from icdh.model.structural import load
 
     check_files({"the model": args.model, "the table": args.data}, {"--output": args.output})
@@ -44,6 +46,44 @@ def run(args: argparse.Namespace) -> int:
     model = load(args.model)
     do = do_of(args, model)
     rows = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))
-    answer = model.counterfactual(rows, do) if do else getattr(model, QUESTIONS[args.what or "mean"])(rows)
-    give_table(args.output, np.asarray(answer), model.names)
+    if args.missing == "drop":
+        rows = complete_rows(rows)
+        _check_any(rows, args.data)
+    answer = _counterfactual(model, rows, do) if do else _answer(model, rows, args.what or "mean")
+    give_table(args.output, answer, model.names)
     return 0
+
+
+def _check_any(rows, name):
+    if not len(rows.values):
+        raise ValueError(f"--missing drop leaves no row of {name}; say --missing keep, or fill the gaps")
+
+
+def _answer(model, rows, what):
+    """Return means, spreads or residuals, empty where one of the cells that they rest on is."""
+    rests_on = [[*own.inputs, n] if what == "residuals" else own.inputs for n, own in enumerate(model.conditionals)]
+    return _where_known(getattr(model, QUESTIONS[what])(_filled(model, rows)), rows.gaps, rests_on)
+
+
+def _counterfactual(model, rows, do):
+    """Return what the rows would have been; a row with a gap, whose noise is not known, is empty."""
+    everything = range(len(model.names))
+    return _where_known(model.counterfactual(_filled(model, rows), do), rows.gaps, [everything] * len(everything))
+
+
+def _filled(model, rows):
+    """Return the table with a value that the model takes in every gap."""
+    if not rows.gaps.any():
+        return rows
+    values = rows.values.astype(object)
+    for n, usual in enumerate(model.scaling.offset):
+        values[rows.gaps[:, n], n] = model.categories[n].labels[0] if n in model.categories else usual
+    return LabelledTable(values, rows.columns)
+
+
+def _where_known(answer, gaps, rests_on):
+    """Return answers, shape (M, N), empty where a cell in the columns that they rest on is missing."""
+    answer = np.array(answer, dtype=object)
+    for n, columns in enumerate(rests_on):
+        answer[gaps[:, columns].any(axis=1), n] = None
+    return answer

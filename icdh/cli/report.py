@@ -14,6 +14,7 @@ from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._model import MODEL_HELP, columns_of_labels
+from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import add_uncertainty_options, check, ensemble_of, exit_code
 from icdh.cli.fit import (
     add_estimator_options,
@@ -24,7 +25,6 @@ from icdh.cli.fit import (
     read_input,
     summary,
 )
-from icdh.files import LabelledTable
 
 
 def add_parser(subparsers: Any) -> None:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     write = partial(
         model.report,
         output,
-        _complete(table),
+        complete_rows(table),
         edge_probability=None if ensemble is None else ensemble.edge_probability,
         notes=notes,
         command=shlex.join(["icdh", *sys.argv[1:]]),
@@ -82,11 +82,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         print(output)
     return SUCCESS if args.model else exit_code(model, failure)
-
-
-def _complete(table):
-    """Return the rows without gaps: what is shown and checked."""
-    return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
 
 
 def _usual_output(args):

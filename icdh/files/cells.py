@@ -6,6 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None", "?", ".", "-"])
 
+_NO_DATE = frozenset(["NaT", "NaN", "nan"])  # other programs' words in a column of dates
+
 _SEPARATED_THOUSANDS = re.compile(
     r"[+-]?(\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d*)?|\d+(_\d+)+"
     r"|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(,\d{3}){2,}|\d{1,3}(\.\d{3}){2,})"
@@ -75,7 +77,7 @@ def date_or_gap(cell: str, decimal: str = ".") -> float:
     decimal : str
         Ignored.
     """
-    if cell in MISSING:
+    if cell in MISSING or cell in _NO_DATE:
         return math.nan
     when = datetime.fromisoformat(cell)
     since = when.astimezone(timezone.utc) if when.tzinfo else when.replace(tzinfo=timezone.utc)
