@@ -3,6 +3,9 @@
 import os
 import signal
 import sys
+import threading
+
+SOON = 0.05  # seconds
 
 
 def main() -> int:
@@ -11,6 +14,7 @@ def main() -> int:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
+        sys.excepthook, sys.unraisablehook = _last_word, _again
     from icdh import cli
 
     args = cli.parse()
@@ -25,6 +29,21 @@ def main() -> int:
 def _leave(number, frame):
     os.write(2, b"icdh: error: interrupted\n")
     os._exit(130)
+
+
+def _last_word(kind, error, trace):
+    """Show an error that nobody caught; an interrupt outside the command's own handling of it is one line."""
+    if issubclass(kind, KeyboardInterrupt):
+        _leave(None, None)
+    sys.__excepthook__(kind, error, trace)
+
+
+def _again(unraisable):
+    """Show an error that Python drops; an interrupt inside a destructor or a callback comes once more."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        threading.Timer(SOON, os.kill, [os.getpid(), signal.SIGINT]).start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 import warnings
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from icdh._interrupts import follows_interrupt, postponed
 from icdh.exceptions import WorkerLostError, import_extra
 
 PARENT_WATCHED_EVERY = 0.5  # seconds
@@ -44,11 +46,17 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
     joblib = import_extra("joblib", "parallel")
     calls: Iterable = (joblib.delayed(function)(task) for task in tasks)
     watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
-    results = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **watch)(calls)
+    handled, results = sys.exc_info()[1], (nothing for nothing in ())
     try:
+        with postponed():  # until the workers have started
+            results = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **watch)(calls)
         for result in results:  # noqa: UP028 - `yield from` would close them before the filter below is set
             yield result
-    except joblib.externals.loky.BrokenProcessPool as error:
+    except Exception as error:
+        if follows_interrupt(error, handled):  # which joblib met while it waited, and could not close its workers
+            raise KeyboardInterrupt from error
+        if not isinstance(error, joblib.externals.loky.BrokenProcessPool):
+            raise
         raise WorkerLostError(
             "a worker process ended before its task, perhaps for lack of memory; lower n_jobs and try again"
         ) from error

@@ -309,6 +309,42 @@ def test_an_interrupt_while_modules_load_is_one_line(table, module):
     assert result.stderr.count(b"\n") == 1
 
 
+LOST_INTERRUPT = """
+import signal, sys, time
+from icdh import cli
+from icdh.__main__ import main
+class Dying:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+def run(args):
+    Dying()
+    time.sleep(60)
+if sys.argv[1] == "inside":
+    cli.run = run
+elif sys.argv[1] == "before":
+    cli.run = lambda args: signal.raise_signal(signal.SIGINT)
+else:
+    def fail(args):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("half closed")
+    cli.import_module("icdh.cli.warmup").run = fail
+sys.argv[:] = ["icdh", "warmup"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("where", ["inside", "before", "in place of an error"])
+def test_an_interrupt_that_python_would_lose_or_trace_is_one_line(where):
+    """Inside a destructor; outside the command; while another error takes its place."""
+    command = [sys.executable, "-c", LOST_INTERRUPT, where]
+    result = subprocess.run(command, capture_output=True, env=ENVIRONMENT, check=False, timeout=50)
+    assert result.returncode == 130
+    assert result.stderr.startswith(b"icdh: error: interrupted")
+    assert result.stderr.count(b"\n") == 1
+
+
 @pytest.mark.parametrize("delay", [0.1, 0.3, 1.0])
 def test_an_interrupt_at_any_time_is_no_traceback(table, delay):
     command = [sys.executable, "-m", "icdh", "fit", str(table), "--n-restarts", "500"]

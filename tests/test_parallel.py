@@ -4,6 +4,7 @@ import signal
 import joblib
 import pytest
 
+from icdh._interrupts import follows_interrupt, postponed
 from icdh._parallel import in_parallel
 from icdh.exceptions import WorkerLostError
 
@@ -55,3 +56,87 @@ def test_workers_that_do_not_close_do_not_hide_an_interrupt(monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", lambda **options: lambda calls: HalfStarted())
     with pytest.raises(KeyboardInterrupt):
         list(in_parallel(square, [1, 2], 2))
+
+
+@pytest.fixture
+def _heard():
+    """Ctrl-C is heard, also where a shell that started the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard")
+def test_an_interrupt_while_workers_start_comes_when_they_have_started(monkeypatch):
+    """And they are closed."""
+    course = []
+
+    class Started:
+        def __iter__(self):
+            course.append("waited for")
+            yield from ()
+
+        def close(self):
+            course.append("closed")
+
+    def start(calls):
+        signal.raise_signal(signal.SIGINT)
+        course.append("started")
+        return Started()
+
+    monkeypatch.setattr(joblib, "Parallel", lambda **options: start)
+    with pytest.raises(KeyboardInterrupt):
+        list(in_parallel(square, [1, 2], 2))
+    assert course == ["started", "closed"]
+
+
+@pytest.mark.usefixtures("_heard")
+def test_a_second_interrupt_does_not_wait():
+    passed = []
+
+    def interrupted_twice():
+        with postponed():
+            for count in (1, 2):
+                signal.raise_signal(signal.SIGINT)
+                passed.append(count)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_twice()
+    assert passed == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_other_ways_to_treat_an_interrupt_stay(handler):
+    before = signal.signal(signal.SIGINT, handler)
+    with postponed():
+        assert signal.getsignal(signal.SIGINT) == handler
+    assert signal.signal(signal.SIGINT, before) == handler
+
+
+def test_the_error_that_an_interrupt_leads_to_is_an_interrupt(monkeypatch):
+    class HalfStarted:
+        def __iter__(self):
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise RuntimeError("cannot join thread before it is started")
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(joblib, "Parallel", lambda **options: lambda calls: HalfStarted())
+    with pytest.raises(KeyboardInterrupt):
+        list(in_parallel(square, [1, 2], 2))
+
+
+def test_errors_while_an_older_interrupt_is_handled_are_errors():
+    def fit_after_an_interrupt():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            list(in_parallel(refuse, [1, 2], 2))
+
+    with pytest.raises(ValueError, match="is no task") as raised:
+        fit_after_an_interrupt()
+    assert follows_interrupt(raised.value)

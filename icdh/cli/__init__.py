@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
+from icdh._interrupts import follows_interrupt
 from icdh._version import __version__
 from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED
 from icdh.cli._messages import report as say  # the name of a command is taken
@@ -100,12 +101,11 @@ def run(args: argparse.Namespace) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            say("error", "interrupted before there was a result")
-            return INTERRUPTED
+            return _say_interrupted()
         except Exception as error:
             if args.debug:
                 traceback.print_exc()
-            return _explain(error)
+            return _say_interrupted() if follows_interrupt(error) else _explain(error)
 
 
 def _prepare_streams():
@@ -114,6 +114,11 @@ def _prepare_streams():
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
         if hasattr(getattr(sys, name), "reconfigure"):  # a name that the terminal cannot show is no reason to fail
             getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def _say_interrupted():
+    say("error", "interrupted before there was a result")
+    return INTERRUPTED
 
 
 def _explain(error):
