@@ -1,10 +1,12 @@
 """Run the command line: as ``python -m icdh``, or as the command ``icdh``."""
 
+import atexit
 import os
 import signal
 import sys
 import threading
 
+INTERRUPTED = 130
 SOON = 0.05  # seconds
 
 
@@ -15,20 +17,32 @@ def main() -> int:
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
         sys.excepthook, sys.unraisablehook = _last_word, _again
+    codes = []
+    atexit.register(_end, codes)  # what is registered first runs last
     from icdh import cli
 
     args = cli.parse()
     if interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return cli.run(args)
+        codes.append(cli.run(args))
+        return codes[0]
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+def _end(codes):
+    """End with the code of an interrupt: of one that passed an ``exec`` Python would make a death by the signal."""
+    if codes == [INTERRUPTED]:
+        try:
+            sys.stdout.flush()
+        finally:  # should nobody read it any more
+            os._exit(INTERRUPTED)
+
+
 def _leave(number, frame):
     os.write(2, b"icdh: error: interrupted\n")
-    os._exit(130)
+    os._exit(INTERRUPTED)
 
 
 def _last_word(kind, error, trace):

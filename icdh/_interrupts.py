@@ -5,12 +5,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+POSIX = hasattr(signal, "pthread_sigmask")
+
 
 @contextmanager
 def postponed() -> Iterator[None]:
-    """Have an interrupt wait for the end of the block; a second one does not wait.
+    """Have an interrupt wait for the end of the block; processes that start inside it never hear of any.
 
     Where half of something is started nothing can close it: the error of the attempt would take the interrupt's place.
+    Ctrl-C on a terminal is for all processes at once, and those that are just loading would show where they were.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -20,12 +23,14 @@ def postponed() -> Iterator[None]:
 
     def wait(number, frame):
         waiting.append(number)
-        signal.signal(signal.SIGINT, before)
 
-    signal.signal(signal.SIGINT, wait)
+    signal.signal(signal.SIGINT, wait)  # whichever thread the system chooses for it
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if POSIX else ()
     try:
         yield
     finally:
+        if POSIX:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         signal.signal(signal.SIGINT, before)
         if waiting:
             signal.raise_signal(signal.SIGINT)

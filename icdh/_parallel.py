@@ -7,7 +7,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import Any
 
 from icdh._interrupts import follows_interrupt, postponed
@@ -48,6 +49,8 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
     watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
     handled, results = sys.exc_info()[1], (nothing for nothing in ())
     try:
+        if os.name == "posix":
+            resource_tracker.ensure_running()  # whose start lets interrupts in
         with postponed():  # until the workers have started
             results = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **watch)(calls)
         for result in results:  # noqa: UP028 - `yield from` would close them before the filter below is set
@@ -62,9 +65,20 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
         ) from error
     finally:
         # An interrupt may find the workers half started: what closing them then raises must not take its place.
-        with warnings.catch_warnings(), suppress(Exception):
+        with warnings.catch_warnings(), _silent_manager(), suppress(Exception):
             warnings.simplefilter("ignore", UserWarning)  # that stopping early leaves tasks undone
             results.close()
+
+
+@contextmanager
+def _silent_manager():
+    """Have joblib's thread, which may just be handing out a task that is taken back, not complain of that."""
+    before = threading.excepthook
+    threading.excepthook = lambda lost: None if lost.thread.name == "ExecutorManagerThread" else before(lost)
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _end_with(parent):

@@ -1,5 +1,8 @@
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import joblib
 import pytest
@@ -90,20 +93,35 @@ def test_an_interrupt_while_workers_start_comes_when_they_have_started(monkeypat
     assert course == ["started", "closed"]
 
 
+def deafness(task):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_workers_do_not_hear_what_their_parent_does():
+    """In a process where nothing of joblib runs yet."""
+    code = "import test_parallel as t; print(list(t.in_parallel(t.deafness, [1, 2, 3], 2)), t.deafness(None))"
+    places = f"{Path(__file__).parent.parent}{os.pathsep}{Path(__file__).parent}"
+    environment = {**os.environ, "PYTHONPATH": places}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True, text=True)
+    assert result.stdout == "[True, True, True] False\n"
+
+
 @pytest.mark.usefixtures("_heard")
-def test_a_second_interrupt_does_not_wait():
+@pytest.mark.parametrize("deliver", [signal.raise_signal, lambda number: os.kill(os.getpid(), number)])
+def test_a_postponed_interrupt_comes_once(deliver):
     passed = []
 
     def interrupted_twice():
         with postponed():
             for count in (1, 2):
-                signal.raise_signal(signal.SIGINT)
+                deliver(signal.SIGINT)
                 passed.append(count)
 
     with pytest.raises(KeyboardInterrupt):
         interrupted_twice()
-    assert passed == [1]
+    assert passed == [1, 2]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert not deafness(None)
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
