@@ -476,6 +476,13 @@ def test_honest_probabilities_are_calibrated_and_overconfident_ones_are_not():
     assert metrics.log_score(truth.astype(float), truth) == pytest.approx(-np.log(0.999))
 
 
+def test_the_last_bin_holds_what_is_certain():
+    probability, truth = np.full((3, 3), 0.9), np.triu(np.ones((3, 3)), 1)
+    probability[truth == 1.0] = 1.0
+    curve = metrics.reliability_curve(probability, truth)
+    np.testing.assert_allclose(curve, [[0.95], [0.5], [6]])
+
+
 def test_what_is_no_probability_is_refused():
     for p in (np.full((3, 3), 1.5), np.full((3, 3), np.nan), np.full((3, 3), -0.1)):
         with pytest.raises(ValueError, match="from 0 to 1"):
