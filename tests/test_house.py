@@ -55,7 +55,7 @@ ROOMS = {
         "findings",
         "structural",
     ),
-    "files": ("atomic cells", "text", "tables", "graphs"),
+    "files": ("atomic cells", "text", "readers", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint", "posterior resampling"),
     "estimators": ("base transform_choice", "icdh hnm_search"),

@@ -1,6 +1,5 @@
 """Tables of numbers as files, with column names in the first line or without."""
 
-import math
 import os
 import re
 import warnings
@@ -15,7 +14,8 @@ import numpy as np
 from icdh._labels import default_names
 from icdh.exceptions import DataWarning, import_extra
 from icdh.files.atomic import replace_on_success
-from icdh.files.cells import MISSING, complaint, date_or_gap, is_label, looks_like_a_value, number, number_or_gap
+from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
+from icdh.files.readers import LabelReader, reader_of, with_labels
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 MOST_NAMED = 20  # columns in a message
@@ -128,11 +128,11 @@ def read_table(
         check_column(name, column, known)
     wanted = _wanted(name, top, labels, columns)
     plain = number_or_gap if gaps else number
-    readers = [_reader(known[k], plain, dates, categorical) for k in wanted]
+    readers = [reader_of(known[k], plain, dates, categorical) for k in wanted]
     values = _values(name, rows, len(top), wanted, readers, labels, decimal)
     if header is None and labels is None:
         _warn_about_numbers_that_may_be_names(name, [top[k] for k in wanted], values)
-    values = _with_labels(values, readers)
+    values = with_labels(values, readers)
     return LabelledTable(values, columns and list(columns) if labels is None else [labels[k] for k in wanted])
 
 
@@ -183,59 +183,6 @@ def read_labels(
     check_column(name, column, known)
     at = known.index(column)
     return [_stated(name, f"line {line}", column, row[at] if at < len(row) else "") for line, row in rows]
-
-
-class _LabelReader:
-    """Reads a column of numbers or of labels, whichever its first cell that is not missing is; labels as codes."""
-
-    def __init__(self, plain, declared):
-        self.plain, self.declared = plain, declared
-        self.codes, self.numbers = {}, False
-
-    def __call__(self, cell, decimal):
-        if self.declared and cell not in MISSING:
-            return self._code(cell)
-        if not self.codes:
-            try:
-                value = self.plain(cell, decimal)
-            except ValueError:
-                if self.numbers or not is_label(cell):
-                    raise
-            else:
-                self.numbers |= not math.isnan(value)
-                return value
-        return self._code(cell) if is_label(cell) else self._gap(cell, decimal)
-
-    def _code(self, cell):
-        return float(self.codes.setdefault(name_of(cell), len(self.codes)))
-
-    def _gap(self, cell, decimal):
-        if math.isnan(value := self.plain(cell, decimal)):
-            return value
-        raise ValueError(f"{cell!r} in a column of labels")
-
-    def complaint(self, cell):
-        if self.codes and not is_label(cell) and cell not in MISSING:
-            return f"{cell!r} stands in a column of labels such as {next(iter(self.codes))!r}; leave the column out"
-        return complaint(cell)
-
-
-def _reader(column, plain, dates, categorical):
-    """Return what makes a number of a cell of a column."""
-    if column in dates:
-        return date_or_gap
-    return plain if categorical is None else _LabelReader(plain, column in categorical)
-
-
-def _with_labels(values, readers):
-    """Return values with labels, and None in gaps, where codes stand for these; as they are if there are none."""
-    of_labels = {k: list(reader.codes) for k, reader in enumerate(readers) if getattr(reader, "codes", None)}
-    if not of_labels:
-        return values
-    table = values.astype(object)
-    for k, labels in of_labels.items():
-        table[:, k] = [None if math.isnan(code) else labels[int(code)] for code in values[:, k]]
-    return table
 
 
 def _stated(name, place, column, cell):
@@ -350,7 +297,7 @@ def _complaint(name, line, row, wanted, readers, labels, decimal):
     also = [repr(labels[k]) for k, _ in others] if labels else []
     more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
     either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
-    what = reader.complaint(row[at]) if isinstance(reader, _LabelReader) else complaint(row[at])
+    what = reader.complaint(row[at]) if isinstance(reader, LabelReader) else complaint(row[at])
     return f"{place}: {what}{remedy}{either}"
 
 
