@@ -177,6 +177,8 @@ def test_probabilities_of_an_ensemble(ensemble):
     assert ensemble.path_probability(1, 0) == 0.25
     assert [edge[:4] for edge in ensemble.edges()] == [("a", "b", 0.75, 0.25), ("b", "c", 0.75, 0.0)]
     assert ensemble.edges(0.8) == []
+    turned = GraphEnsemble(["a", "b", "c"], ensemble.graphs.transpose(0, 2, 1), ensemble.weights)
+    assert [edge[:4] for edge in turned.edges()] == [("b", "a", 0.75, 0.25), ("c", "b", 0.75, 0.0)]
 
 
 def test_paths_of_any_length_make_ancestors():
