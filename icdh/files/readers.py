@@ -12,7 +12,7 @@ from icdh.files.text import name_of
 class LabelReader:
     """Reads a column of numbers or of labels, whichever its first cell that is not missing is; labels as codes."""
 
-    def __init__(self, plain, declared):
+    def __init__(self, plain: Callable[[str, str], float], declared: bool):
         self.plain, self.declared = plain, declared
         self.codes, self.numbers = {}, False
 
