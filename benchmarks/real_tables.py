@@ -1,7 +1,7 @@
 """Public tables whose columns have a natural order: which way do the learned edges between levels point.
 
     python benchmarks/real_tables.py results.json FOLDER [--tables look report fresh third fourth]
-        [--methods auto gaussian free]
+        [--methods auto evidence gaussian free] [--resamples N]
 
 ``FOLDER`` holds one comma-separated file a table, NAME.csv, with the columns that `LEVELS` names (public teaching data:
 UCI repository, R packages, Wooldridge's textbook). No edge can point from a later level to an earlier one: ages,
@@ -12,7 +12,8 @@ collection https://github.com/vincentarelbundock/Rdatasets, rows with gaps dropp
 fourth ``FOLDER`` is its folder csv. The fourth list is what has an order among 190 tables drawn at random of all with
 150 rows and three columns of numbers that are in no other list; responses of two values are in it.
 Every fit is kept in the JSON file and not repeated. Prints for each table and method the edges between levels that
-point forward and backward, those within a level, and the seconds of one core.
+point forward and backward, those within a level, and the seconds of one core; with ``--resamples`` how many of them
+have a direction that graphs from so many halves of the rows agree on, and how many have not.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from icdh import HNMSearch
+from icdh import HNMSearch, bootstrap
 from icdh.files import LabelledTable, replace_on_success
 
 MOST_ROWS = 1000
@@ -195,6 +196,7 @@ LEVELS = {
 }
 METHODS = {
     "auto": {},
+    "evidence": {"binary_effect_penalty": 0.0},
     "gaussian": {"noise_distribution": "gaussian"},
     "free": {"noise_distribution": "free"},
 }
@@ -220,8 +222,11 @@ def as_numbers(cells):
         return codes.astype(float)
 
 
-def fit_one(path, levels, options):
-    """Return how many edges point forward, backward and nowhere, which point backward, and the seconds."""
+def fit_one(path, levels, options, resamples):
+    """Return how many edges point forward, backward and nowhere, which point backward, the seconds, and the noise.
+
+    With ``resamples`` also how many forward and backward ones are decided.
+    """
     names = [name for level in levels for name in level.split()]
     level = np.repeat(np.arange(len(levels)), [len(level.split()) for level in levels])
     table = read(path, names)
@@ -229,16 +234,24 @@ def fit_one(path, levels, options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = HNMSearch(**options).fit(table)
-    seconds = time.process_time() - start
-    edges = [(i, j) for i, j in zip(*np.nonzero(model.adjacency_matrix_), strict=True)]
+        seconds = time.process_time() - start
+        undecided = bootstrap(model, table, resamples).undecided(model.adjacency_matrix_) if resamples else None
+    edges = np.argwhere(model.adjacency_matrix_)
+    forward, backward, within = counts(edges, level)
     return {
-        "forward": sum(bool(level[i] < level[j]) for i, j in edges),
-        "backward": sum(bool(level[i] > level[j]) for i, j in edges),
-        "within": sum(bool(level[i] == level[j]) for i, j in edges),
+        "forward": forward,
+        "backward": backward,
+        "within": within,
         "against": [f"{names[i]}->{names[j]}" for i, j in edges if level[i] > level[j]],
         "noise": model.noise_distribution_,
         "seconds": seconds,
-    }
+    } | ({"decided": counts(edges[~undecided[tuple(edges.T)]], level)[:2]} if resamples else {})
+
+
+def counts(edges, level):
+    """Return how many edges point to a later level, to an earlier one, and to their own."""
+    steps = [int(level[j] - level[i]) for i, j in edges]
+    return [sum(step > 0 for step in steps), sum(step < 0 for step in steps), steps.count(0)]
 
 
 def main():
@@ -247,6 +260,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tables", nargs="+", choices=LEVELS, default=["look"])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["auto"])
+    parser.add_argument("--resamples", type=int, default=0)
     args = parser.parse_args()
     kept = json.loads(args.results.read_text(encoding="utf-8")) if args.results.exists() else {}
     HNMSearch().fit(np.random.default_rng(0).normal(size=(50, 3)))  # compile before the clock runs
@@ -254,9 +268,9 @@ def main():
         for method in args.methods:
             found = []
             for name, levels in LEVELS[tables].items():
-                key = f"{name}/{method}"
+                key = f"{name}/{method}" + (f"/{args.resamples} resamples" if args.resamples else "")
                 if key not in kept:
-                    kept[key] = fit_one(args.folder / f"{name}.csv", levels, METHODS[method])
+                    kept[key] = fit_one(args.folder / f"{name}.csv", levels, METHODS[method], args.resamples)
                     with replace_on_success(args.results) as temporary:
                         temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
                 found.append(kept[key])
@@ -274,8 +288,12 @@ def line(name, method, row):
 
 def total_line(tables, method, rows):
     forward, backward = (sum(row[which] for row in rows) for which in ("forward", "backward"))
-    share = forward / max(1, forward + backward)
-    return f"{tables:<12} {method:<9} forward {forward}, backward {backward}: {share:.0%}; {len(rows)} tables"
+    decided = np.sum([row.get("decided", [0, 0]) for row in rows], axis=0)
+    parts = {"": (forward, backward)}
+    if decided.any():
+        parts |= {"decided: ": decided, "undecided: ": (forward - decided[0], backward - decided[1])}
+    shares = [f"{part}forward {f}, backward {b}: {f / max(1, f + b):.0%}" for part, (f, b) in parts.items()]
+    return f"{tables:<12} {method:<9} {'; '.join(shares)}; {len(rows)} tables"
 
 
 if __name__ == "__main__":

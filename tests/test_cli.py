@@ -213,6 +213,7 @@ def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeyp
         "hidden_units": 3,
         "prior_precision": 0.25,
         "edge_penalty": 4.0,
+        "binary_effect_penalty": 7.0,
         "max_parents": 2,
         "noise_distribution": "free",
         "column_transform": "none",

@@ -10,6 +10,7 @@ from helpers import hetero_chain
 from naive import all_dags, orders_of
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, cli, metrics, posterior
+from icdh.cli._uncertainty import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.search.candidates import choose_candidates, weigh_families
@@ -179,6 +180,20 @@ def test_probabilities_of_an_ensemble(ensemble):
     assert ensemble.edges(0.8) == []
     turned = GraphEnsemble(["a", "b", "c"], ensemble.graphs.transpose(0, 2, 1), ensemble.weights)
     assert [edge[:4] for edge in turned.edges()] == [("b", "a", 0.75, 0.25), ("c", "b", 0.75, 0.0)]
+
+
+def test_a_direction_is_decided_where_the_graphs_with_an_edge_agree(ensemble):
+    np.testing.assert_array_equal(ensemble.direction_probability, [[0, 0.75, 0], [0.25, 0, 1], [0, 0, 0]])
+    assert [edge.direction for edge in ensemble.edges()] == [0.75, 1.0]
+    dag = np.array([[0.0, 9.0, 0.1], [0.0, 0.0, 7.0], [0.0, 0.0, 0.0]])
+    never_found, turned = (0, 2), (0, 1)
+    assert list(map(tuple, np.argwhere(ensemble.undecided(dag)))) == [turned, never_found]
+    assert list(map(tuple, np.argwhere(ensemble.undecided(dag, 0.75)))) == [never_found]
+    assert not ensemble.undecided(dag.T, 0.25)[1, 0]
+    with pytest.raises(ValueError, match=r"dag must have shape \(3, 3\); got \(2, 2\)"):
+        ensemble.undecided(dag[:2, :2])
+    with pytest.raises(ValueError, match="at most 1"):
+        ensemble.undecided(dag, 1.5)
 
 
 def test_paths_of_any_length_make_ancestors():
@@ -440,6 +455,13 @@ def test_the_command_prints_probabilities_and_writes_them(file, tmp_path, capsys
     assert len(kept.read_text().splitlines()) == 5
     assert command("fit", file, *search, "--posterior") == 0
     assert "a -> b" in capsys.readouterr().out.split("probability")[1]
+
+
+def test_the_command_says_of_which_edges_the_direction_is_undecided(ensemble):
+    dag = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0]])
+    _, first, second = probability_lines(ensemble, dag)
+    assert first.split()[3:] == ["0.75", "0.25", "0.75", "learned", "reversed,", "direction", "undecided"]
+    assert second.split()[3:] == ["0.75", "0.00", "0.75", "learned"]
 
 
 def test_options_that_do_not_go_together_are_refused(file, tmp_path, capsys):

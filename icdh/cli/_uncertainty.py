@@ -90,10 +90,12 @@ def check(args: argparse.Namespace) -> None:
 
 def probability_lines(ensemble, dag: np.ndarray) -> list[str]:
     """Return a line for every edge of the graph, and for every other one that is not improbable."""
-    rows = [("edge", "probability", "reverse", "path", "")]
+    rows, undecided = [("edge", "probability", "reverse", "path", "")], ensemble.undecided(dag)
     for edge in ensemble.edges():
         i, j = ensemble.names.index(edge.cause), ensemble.names.index(edge.effect)
         learned = "learned" if dag[i, j] else "learned reversed" if dag[j, i] else "not learned"
+        if undecided[i, j] or undecided[j, i]:
+            learned += ", direction undecided"
         if edge.probability >= LEAST_PROBABILITY or learned != "not learned":
             label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
             rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))

@@ -96,6 +96,12 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("n_restarts", type=int, metavar="N", help="from how many initial weights to fit; the best fit is kept")
     add("rho_max", type=float, metavar="X", help="the penalty weight at which the augmented Lagrangian gives up")
     add("edge_penalty", type=float, metavar="X", help="nats that an edge must be worth beyond its evidence")
+    add(
+        "binary_effect_penalty",
+        type=float,
+        metavar="X",
+        help="nats more that an edge from a number to a column of two values must be worth",
+    )
     add("max_parents", type=int, metavar="N", help="the most causes of a variable")
     add("noise_distribution", choices=NOISE_DISTRIBUTION, help="the density of the standardised noise")
     add(

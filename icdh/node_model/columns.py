@@ -53,6 +53,13 @@ class Columns(NamedTuple):
         """The sum over all columns."""
         return float(self.log_jacobians.sum())
 
+    @property
+    def from_number_to_binary(self) -> np.ndarray:
+        """Which edges lead from a number to one of two values; bool, shape (N, N)."""
+        binary = np.array([isinstance(own, Levels) and own.are_two for own in self.targets])
+        labels = np.array([isinstance(own, Labels) for own in self.targets])
+        return np.outer(~(binary | labels), binary)
+
     def as_they_are(self, family: tuple[int, tuple[int, ...]]) -> bool:
         """Return whether neither node nor parents are transformed, spread or in thresholds."""
         node, parents = family

@@ -48,8 +48,8 @@ class FamilyEvidence:
         The precision of its weights' prior to start from.
     random_state : int
         Seed of cold starts.
-    edge_penalty : float
-        Nats to pay for each parent.
+    edge_penalty : float or ndarray, shape (N, N)
+        Nats to pay for each parent; [i, j] for the parent i of j.
     noise : {"auto", "gaussian", "student", "free"}
         The density of the standardised residuals: the score falls by what it is worth (`icdh.node_model.noise`).
         "auto" is Gaussian until `settle` finds residuals that are not; then every family chooses.
@@ -73,7 +73,7 @@ class FamilyEvidence:
         hidden_units: int,
         most_units: int | None = None,
         prior_precision: float,
-        edge_penalty: float,
+        edge_penalty: float | np.ndarray,
         random_state: int,
         noise: str,
         n_restarts: int,
@@ -90,7 +90,7 @@ class FamilyEvidence:
         self.prior_precision = prior_precision
         self.units = [hidden_units] * len(self.targets)
         self.fewest_units, self.most_units = hidden_units, most_units or hidden_units
-        self.edge_penalty = edge_penalty
+        self.edge_penalty = np.broadcast_to(edge_penalty, (len(self.targets), len(self.targets)))
         self.random_state = random_state
         self.noise = noise
         self._settled_noise = "gaussian" if noise == "auto" else noise
@@ -286,10 +286,11 @@ class FamilyEvidence:
         candidates = self.values[[self.inputs[i][0] for i in others]]
         if self.rows is not None:
             candidates = candidates[:, self.rows[node]]
-        hopes[others] = OPTIMISM * promises(candidates, x, hidden, scores) - self.edge_penalty
+        penalties = self.edge_penalty[:, node]
+        hopes[others] = OPTIMISM * promises(candidates, x, hidden, scores) - penalties[others]
         if parents and len(x) == len(parents):
             saving, cost = odds_without_parents(x, target, fit, units)
-            hopes[list(parents)] = OPTIMISM * (saving + self.edge_penalty) - LEAST_COST * cost
+            hopes[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
         return hopes
 
     def weights_at_fixed_point(self, family: Family) -> np.ndarray:
@@ -329,8 +330,9 @@ class FamilyEvidence:
             self.fits[family], self._scores[family] = fit, score
 
     def _score(self, family, fit):
-        score = fit.evidence + self.edge_penalty * len(family[1])
-        if self.settled_noise != "gaussian" and isinstance(self.targets[family[0]], Density):
+        node, parents = family
+        score = fit.evidence + self.edge_penalty[list(parents), node].sum()
+        if self.settled_noise != "gaussian" and isinstance(self.targets[node], Density):
             score -= self._worth_of_noise(family, fit)
         return score
 

@@ -121,9 +121,14 @@ class Levels(_Counted, _MeanAndVariance):
         self.values, self.levels = np.unique(values, return_inverse=True)
         self.cuts = thresholds(self.levels)
 
+    @property
+    def are_two(self) -> bool:
+        """Whether there are two levels."""
+        return len(self.cuts) == 1
+
     def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
         """Return the slices of theta that share a prior precision; of two levels the scale is no unknown."""
-        return layers(n_inputs, hidden_units)[: 2 if len(self.cuts) == 1 else 3]
+        return layers(n_inputs, hidden_units)[: 2 if self.are_two else 3]
 
     def take(self, rows: np.ndarray) -> "Levels":
         """Return the target at some observations."""

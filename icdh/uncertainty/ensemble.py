@@ -9,6 +9,9 @@ import numpy as np
 from icdh._checks import check_number
 from icdh.graphs import break_cycles, threshold
 
+LEAST = float(np.finfo(float).tiny)
+DECIDED = 0.95  # share of the graphs with an edge that have to agree on its direction
+
 
 class EdgeBelief(NamedTuple):
     """What an ensemble says of two variables.
@@ -30,6 +33,11 @@ class EdgeBelief(NamedTuple):
     probability: float
     reverse: float
     ancestor: float
+
+    @property
+    def direction(self) -> float:
+        """The probability of cause -> effect given an edge between them; zero if there never is one."""
+        return self.probability / max(self.probability + self.reverse, LEAST)
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,11 @@ class GraphEnsemble:
     def adjacency_probability(self) -> np.ndarray:
         """Probability of an edge between i and j, in whichever direction, shape (N, N)."""
         return self.edge_probability + self.edge_probability.T
+
+    @property
+    def direction_probability(self) -> np.ndarray:
+        """Probability of i -> j given an edge between them, shape (N, N), zero where there never is one."""
+        return self.edge_probability / np.maximum(self.adjacency_probability, LEAST)
 
     @cached_property
     def ancestor_probability(self) -> np.ndarray:
@@ -102,10 +115,36 @@ class GraphEnsemble:
         ValueError, TypeError
             If the level is not such a number.
         """
-        check_number("level", level, low=0, low_open=True)
-        if level > 1:
-            raise ValueError(f"level is a probability, at most 1; got {level!r}")
+        _check_level(level)
         return break_cycles(threshold(self.edge_probability, level)).adjacency
+
+    def undecided(self, dag: np.ndarray, level: float = DECIDED) -> np.ndarray:
+        """Return which edges of a graph point in a direction that the ensemble does not agree on.
+
+        PLACEHOLDER
+
+        Parameters
+        ----------
+        dag : ndarray, shape (N, N)
+            The graph, for instance ``adjacency_matrix_`` of the fit to all rows.
+        level : float
+            The least share of the graphs with an edge between two variables that have to agree: above zero, at most 1.
+
+        Returns
+        -------
+        ndarray of bool, shape (N, N)
+            ``[i, j]`` is True where the graph has i -> j, and fewer than ``level`` of those that have an edge between i
+            and j have this one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the graph is of another shape, or the level is not such a number.
+        """
+        _check_level(level)
+        if np.shape(dag) != self.edge_probability.shape:
+            raise ValueError(f"dag must have shape {self.edge_probability.shape}; got {np.shape(dag)}")
+        return (np.asarray(dag) != 0) & ~(self.direction_probability >= level)
 
     def edges(self, level: float = 0.0) -> list[EdgeBelief]:
         """Return every pair of variables with an edge whose probability exceeds ``level``, the most probable first."""
@@ -131,6 +170,12 @@ class GraphEnsemble:
         if isinstance(variable, (int, np.integer)) and 0 <= variable < len(self.names):
             return int(variable)
         raise ValueError(f"{variable!r} is not one of the variables {', '.join(map(str, self.names))}")
+
+
+def _check_level(level):
+    check_number("level", level, low=0, low_open=True)
+    if level > 1:
+        raise ValueError(f"level is a probability, at most 1; got {level!r}")
 
 
 def _ancestors(graphs: np.ndarray) -> np.ndarray:
