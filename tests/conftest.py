@@ -1,5 +1,6 @@
 import hashlib
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -34,3 +35,11 @@ def chain():
 def fitted(chain):
     """Fitted to the chain; tests must not change it."""
     return ICDH(scaling="standardize", random_state=0).fit(chain)
+
+
+@pytest.fixture
+def _heard():
+    """Ctrl-C is heard, also where a shell that started the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -206,14 +206,6 @@ def test_a_search_that_is_interrupted_keeps_the_best_graph_so_far(laplace, noise
     assert evidences[0] < evidences[-1] == pytest.approx(whole.evidence_)
 
 
-@pytest.fixture
-def _heard():
-    """Ctrl-C is heard, also where a shell that started the tests in the background has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("_heard")
 def test_tasks_that_have_not_begun_never_do(monkeypatch):
     """Ctrl-C in the first batch of 12 + 132 families, while two threads work."""

@@ -61,14 +61,6 @@ def test_workers_that_do_not_close_do_not_hide_an_interrupt(monkeypatch):
         list(in_parallel(square, [1, 2], 2))
 
 
-@pytest.fixture
-def _heard():
-    """Ctrl-C is heard, also where a shell that started the tests in the background has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("_heard")
 def test_an_interrupt_while_workers_start_comes_when_they_have_started(monkeypatch):
     """And they are closed."""
