@@ -58,7 +58,7 @@ ROOMS = {
     "files": ("atomic cells", "text", "readers", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint", "posterior resampling"),
-    "estimators": ("base transform_choice", "icdh hnm_search"),
+    "estimators": ("base canonical doubts transform_choice", "icdh hnm_search"),
 }
 
 

@@ -12,16 +12,18 @@ from icdh._checks import check_callback, check_choice, check_number, n_workers, 
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.base import CausalGraphEstimator
-from icdh.exceptions import ConvergenceWarning, DataWarning
+from icdh.estimators.canonical import canonical_order_and_signs
+from icdh.estimators.doubts import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh.exceptions import ConvergenceWarning
 from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 from icdh.missing import MISSING
-from icdh.model.conditionals import Constant, is_of_labels
+from icdh.model.conditionals import Constant
 from icdh.model.structural import StructuralModel
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
-from icdh.table import FEW_VALUES, Scaling, Table
+from icdh.table import Scaling, Table
 
 SEARCHES = ("greedy", "exact")
 SEARCH_ROWS = 10_000  # of larger tables, so many rows decide the graph that a climb on all rows begins from
@@ -256,7 +258,7 @@ class HNMSearch(CausalGraphEstimator):
         rules = design.rules(self._rules(table.names))
         scaling = Scaling.of(table, "standardize")
         kinds = table.kinds_given(self.kinds)
-        _warn_about_guessed_kinds(table, kinds, self.kinds)
+        warn_about_guessed_kinds(table, kinds, self.kinds)
         values, N = scaling.apply(table.values), table.n_variables
         extended, names = design.with_contexts(values), [*table.names, *design.conditions]
         columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
@@ -304,7 +306,7 @@ class HNMSearch(CausalGraphEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        _warn_about_determined_columns(model, values)
+        warn_about_determined_columns(model, values)
         return self
 
     def rethreshold(self, *, min_worth: float | None = None, max_edges: int | None = None) -> "HNMSearch":
@@ -520,28 +522,6 @@ def _without_limit(scores, found):
     return quick
 
 
-def canonical_order_and_signs(values: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns in an order, and with signs, that depend on their values alone.
-
-    The search sees the table so arranged: neither the order of the user's columns nor their signs change its result.
-
-    Parameters
-    ----------
-    values : ndarray, shape (N, M)
-        A standardised table, one variable a row.
-    columns : ndarray of int
-        Which columns to arrange.
-
-    Returns
-    -------
-    tuple of ndarray
-        The columns, by their fourth and third moments, and for each the sign that makes its third moment positive.
-    """
-    third, fourth = (np.array([np.mean(values[k] ** power) for k in columns]) for power in (3, 4))
-    order = np.lexsort((np.abs(third), fourth))
-    return columns[order], np.where(third[order] < 0, -1.0, 1.0)
-
-
 def _in_users_columns(move, order):
     return move._replace(cause=int(order[move.cause]), effect=int(order[move.effect]))
 
@@ -556,43 +536,3 @@ def _worth_of_edges(scores, node, parents):
     fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
     worth = np.array(scores(fewer)) - scores([(node, parents)])[0]
     return np.maximum(worth, np.finfo(float).tiny)
-
-
-def _warn_about_guessed_kinds(table, kinds, declared):
-    told = {table.position(column) for column in declared or ()}
-    told |= {k for k, own in table.categories.items() if own.declared}
-    guessed = {
-        kind: [repr(table.names[k]) for k, own in enumerate(kinds) if own == kind and k not in told]
-        for kind in ("binary", "ordinal", "categorical")
-    }
-    text = guessed.pop("categorical")
-    labels = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in guessed.items() if names)
-    found = []
-    if labels:
-        found.append(
-            f"columns of fewer than {FEW_VALUES} different values are taken for variables of few ordered levels "
-            f"({labels})"
-        )
-    if text:
-        found.append(f"columns of text are taken for variables of labels without an order ({', '.join(text)})")
-    if found:
-        warnings.warn(
-            f"{', and '.join(found)}; say kinds={{column: kind}} to confirm or change this", DataWarning, stacklevel=5
-        )
-
-
-def _warn_about_determined_columns(model, values):
-    from icdh.node_model._kernels import VARIANCE_FLOOR
-
-    for name, conditional in zip(model.names, model.conditionals, strict=True):
-        if is_of_labels(conditional):
-            continue
-        _, deviation = conditional.mean_and_scale(values)
-        if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
-            labels = ", ".join(repr(model.names[k]) for k in conditional.inputs)
-            warnings.warn(
-                f"column {name!r} is determined by {labels} up to a hundredth of its spread or less: a "
-                "model of noise cannot tell the direction of these edges; drop columns computed from others",
-                DataWarning,
-                stacklevel=5,
-            )
