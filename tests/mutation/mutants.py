@@ -59,7 +59,7 @@ TESTS = {
         "test_many_rows",
         "test_binary_effects",
     ),
-    "node_model/columns.py": ("test_columns", "test_binary_effects"),
+    "node_model/columns.py": ("test_columns", "test_binary_effects", "test_hidden_units"),
     "node_model/rough.py": ("test_time_limit",),
     "_clock.py": ("test_time_limit",),
     "experiments.py": ("test_experiments", "test_missing"),
