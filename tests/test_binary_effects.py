@@ -1,4 +1,4 @@
-"""Edges from numbers to columns of two values: what they must be worth."""
+"""Edges from numbers to columns of two values or labels: what they must be worth."""
 
 import warnings
 
@@ -11,8 +11,8 @@ from icdh.exceptions import DataWarning
 from icdh.node_model.columns import columns_of
 from icdh.node_model.families import OPTIMISM
 
-KINDS = ["binary", "categorical", "ordinal", "continuous", "continuous"]
-YES, COLOUR, GRADE, X, Y = range(5)
+KINDS = ["binary", "categorical", "ordinal", "continuous", "continuous", "categorical"]
+YES, COLOUR, GRADE, X, Y, SEX = range(6)
 PENALTY = 7.0
 
 
@@ -22,7 +22,8 @@ def table(m=300):
     yes = (x + rng.logistic(size=m) > 0).astype(float)
     colour = rng.integers(3, size=m).astype(float)
     grade = np.digitize(x + rng.normal(size=m), [-1.0, 0.0, 1.0]).astype(float)
-    return np.vstack([yes, colour, grade, x, 0.5 * x + rng.normal(size=m)])
+    sex = rng.integers(2, size=m).astype(float)
+    return np.vstack([yes, colour, grade, x, 0.5 * x + rng.normal(size=m), sex])
 
 
 def scores(penalty):
@@ -31,16 +32,16 @@ def scores(penalty):
 
 
 def test_edges_from_numbers_to_two_values():
-    expected = np.zeros((5, 5), dtype=bool)
-    expected[[GRADE, X, Y], YES] = True
+    expected = np.zeros((6, 6), dtype=bool)
+    expected[np.ix_([GRADE, X, Y], [YES, SEX])] = True
     np.testing.assert_array_equal(columns_of(table(), KINDS).from_number_to_binary, expected)
 
 
 def test_edges_from_numbers_to_two_values_cost_a_penalty():
     families = [(YES, ()), (YES, (COLOUR,)), (COLOUR, (YES, X)), (GRADE, (X,)), (X, (YES, COLOUR)), (YES, (X,))]
-    families += [(YES, (GRADE, X)), (YES, (COLOUR, X)), (YES, (COLOUR, GRADE, X, Y))]
+    families += [(YES, (GRADE, X)), (YES, (COLOUR, X)), (YES, (COLOUR, GRADE, X, Y)), (SEX, (YES, X))]
     extra = np.subtract(scores(PENALTY)(families), scores(0.0)(families))
-    np.testing.assert_allclose(extra / PENALTY, [0, 0, 0, 0, 0, 1, 2, 1, 3], atol=1e-9)
+    np.testing.assert_allclose(extra / PENALTY, [0, 0, 0, 0, 0, 1, 2, 1, 3, 1], atol=1e-9)
 
 
 def test_hopes_know_what_an_edge_costs():
@@ -77,6 +78,12 @@ def test_a_column_of_two_values_is_a_cause_unless_the_evidence_is_strong():
     assert np.argwhere(learned(heights())).tolist() == [[0, 1]]
     assert np.argwhere(learned(heights(), binary_effect_penalty=0.0)).tolist() == [[1, 0]]
     assert np.argwhere(learned(outcome())).tolist() == [[0, 2], [1, 2]]
+
+
+def test_two_labels_are_two_values():
+    assert np.argwhere(learned(heights(), kinds={0: "categorical"})).tolist() == [[0, 1]]
+    unpenalised = learned(heights(), kinds={0: "categorical"}, binary_effect_penalty=0.0)
+    assert np.argwhere(unpenalised).tolist() == [[1, 0]]
 
 
 def test_a_very_large_penalty_keeps_numbers_from_being_causes_of_two_values():

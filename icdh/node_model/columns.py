@@ -55,8 +55,8 @@ class Columns(NamedTuple):
 
     @property
     def from_number_to_binary(self) -> np.ndarray:
-        """Which edges lead from a number to one of two values; bool, shape (N, N)."""
-        binary = np.array([isinstance(own, Levels) and own.are_two for own in self.targets])
+        """Which edges lead from a number to one of two values or labels; bool, shape (N, N)."""
+        binary = np.array([not isinstance(own, Density) and own.are_two for own in self.targets])
         labels = np.array([isinstance(own, Labels) for own in self.targets])
         return np.outer(~(binary | labels), binary)
 

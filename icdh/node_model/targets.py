@@ -162,6 +162,11 @@ class Labels(_Counted):
     def __init__(self, labels: np.ndarray, n_labels: int):
         self.labels, self.shares = labels, log_shares(labels, n_labels)
 
+    @property
+    def are_two(self) -> bool:
+        """Whether there are two labels."""
+        return self.shares.size == 2
+
     def take(self, rows: np.ndarray) -> "Labels":
         """Return the target at some observations."""
         part = object.__new__(type(self))
