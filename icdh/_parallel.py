@@ -50,7 +50,8 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
     handled, results = sys.exc_info()[1], (nothing for nothing in ())
     try:
         if os.name == "posix":
-            resource_tracker.ensure_running()  # whose start lets interrupts in
+            for tracker in (resource_tracker, joblib.externals.loky.backend.resource_tracker):
+                tracker.ensure_running()  # whose start lets interrupts in
         with postponed():  # until the workers have started
             results = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **watch)(calls)
         for result in results:  # noqa: UP028 - `yield from` would close them before the filter below is set
