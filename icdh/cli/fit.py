@@ -100,7 +100,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         "binary_effect_penalty",
         type=float,
         metavar="X",
-        help="nats more that an edge from a number to a column of two values must be worth",
+        help="nats more that an edge from a number to a column of two values or labels must be worth",
     )
     add("max_parents", type=int, metavar="N", help="the most causes of a variable")
     add("noise_distribution", choices=NOISE_DISTRIBUTION, help="the density of the standardised noise")
