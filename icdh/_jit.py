@@ -26,6 +26,7 @@ logger = logging.getLogger("icdh")
 CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
 ROWS = 256
+PIVOTS = 4  # of a Cholesky factor that are taken out of what is below at once; written out there
 
 LARGEST_EXPONENT = 708.0
 LOG2_E = 1.4426950408889634
@@ -56,20 +57,14 @@ def exp(x):
     shifted = x * LOG2_E + ROUNDING
     k = shifted - ROUNDING
     r = (x - k * LN2_HIGH) - k * LN2_LOW
-    p = 1.6059043836821613e-10
-    p = p * r + 2.0876756987868099e-09
-    p = p * r + 2.5052108385441720e-08
-    p = p * r + 2.7557319223985888e-07
-    p = p * r + 2.7557319223985893e-06
-    p = p * r + 2.4801587301587302e-05
-    p = p * r + 1.9841269841269841e-04
-    p = p * r + 1.3888888888888889e-03
-    p = p * r + 8.3333333333333333e-03
-    p = p * r + 4.1666666666666664e-02
-    p = p * r + 1.6666666666666666e-01
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    # Taylor's polynomial by Estrin's scheme: half as long a chain of operations that wait for each other as Horner's.
+    r2 = r * r
+    r4 = r2 * r2
+    p0 = (1.0 + r) + r2 * (1 / 2 + r * (1 / 6))
+    p4 = (1 / 24 + r * (1 / 120)) + r2 * (1 / 720 + r * (1 / 5040))
+    p8 = (1 / 40320 + r * (1 / 362880)) + r2 * (1 / 3628800 + r * (1 / 39916800))
+    p12 = 1 / 479001600 + r * (1 / 6227020800)
+    p = p0 + r4 * (p4 + r4 * (p8 + r4 * p12))
     bits = np.float64(p).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
     return np.int64(bits).view(np.float64)
 
@@ -131,34 +126,42 @@ def cholesky_in_place(a, size):
     NaN, with half-written factors, unless the block is positive definite: callers must look.
     """
     log_determinant = 0.0
-    for k in range(size):
-        pivot = a[k, k]
-        if not pivot > 0.0:
-            return math.nan
-        log_determinant += math.log(pivot)
-        scale = 1.0 / math.sqrt(pivot)
-        for j in range(k, size):
-            a[k, j] *= scale
-        for i in range(k + 1, size):
-            factor, source, target = a[k, i], a[k, i:size], a[i, i:size]
+    for first in range(0, size, PIVOTS):
+        last = min(first + PIVOTS, size)
+        for k in range(first, last):
+            pivot, source = a[k, k], a[k, k:size]
+            if not pivot > 0.0:
+                return math.nan
+            log_determinant += math.log(pivot)
+            scale = 1.0 / math.sqrt(pivot)
+            for j in range(size - k):
+                source[j] *= scale
+            for i in range(k + 1, last):
+                factor, source, target = a[k, i], a[k, i:size], a[i, i:size]
+                for j in range(size - i):
+                    target[j] -= factor * source[j]
+        for i in range(last, size):
+            r0, r1, r2, r3 = a[first, i:size], a[first + 1, i:size], a[first + 2, i:size], a[first + 3, i:size]
+            f0, f1, f2, f3, target = r0[0], r1[0], r2[0], r3[0], a[i, i:size]
             for j in range(size - i):
-                target[j] -= factor * source[j]
+                target[j] -= f0 * r0[j] + f1 * r1[j] + f2 * r2[j] + f3 * r3[j]
     return log_determinant
 
 
-@kernel(fastmath=CONTRACT)
+@kernel(fastmath=REASSOCIATE)
 def cholesky_solve(factor, b):
     """Overwrite b with the solution of R^T R b = b."""
     size = b.shape[0]
     for k in range(size):
         b[k] /= factor[k, k]
-        for j in range(k + 1, size):
-            b[j] -= b[k] * factor[k, j]
+        value, row, rest = b[k], factor[k, k + 1 : size], b[k + 1 : size]
+        for j in range(size - k - 1):
+            rest[j] -= value * row[j]
     for k in range(size - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, size):
-            total -= factor[k, j] * b[j]
-        b[k] = total / factor[k, k]
+        total, row, rest = 0.0, factor[k, k + 1 : size], b[k + 1 : size]
+        for j in range(size - k - 1):
+            total += row[j] * rest[j]
+        b[k] = (b[k] - total) / factor[k, k]
 
 
 SMALLEST_DAMPING, LARGEST_DAMPING = 1e-12, 1e20

@@ -60,12 +60,13 @@ def test_rethreshold_is_fitting_with_other_thresholds(method, dense):
 
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_worth_is_in_nats(method):
-    """Edges of the chain are worth about what regressions say; what is absent is worth nothing."""
+    """Edges of the chain are worth about what regressions say; what is absent is worth next to nothing."""
     X = hetero_chain(np.random.default_rng(0), 400)
     model = fitted(method, X)
     truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    assert model.edge_worth_[truth].min() > 100.0
-    assert model.edge_worth_[~truth].max() < 20.0
+    least = model.edge_worth_[truth].min()
+    assert least > 100.0
+    assert model.edge_worth_[~truth].max() < 0.05 * least
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -20,6 +20,7 @@ MEMORY = 30  # steps that are remembered: as many as a descent has
 LEAST_FALL = 1e-4  # share of what the slope promises that a step must achieve (Armijo)
 MOST_TRIALS = 4  # lengths of a step
 SHORTEST, LONGEST = 0.1, 0.5  # of a step, relative to one that was too long
+LENGTHENING = 2.0  # of a step, relative to the one before: along valleys whole steps are too long again and again
 LEAST_CURVATURE = 1e-3  # of the slope: a step along which F bends less is not remembered
 
 _next_damping = kernel(inline="always")(next_damping)
@@ -181,7 +182,7 @@ def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, t
         factor[i, i] += damping
     if math.isnan(cholesky_in_place(factor, freeze)):
         return -1, False
-    objective, slope, length = np.inf, 0.0, 0.0
+    objective, slope, length = np.inf, 0.0, 1.0
     steps, small, pairs, trials = -1, 0, 0, 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
@@ -210,6 +211,6 @@ def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, t
         if steps >= max_steps or small >= 2 or pairs == MEMORY:
             return steps, small >= 2
         _fill_direction(factor, gradient, freeze, moves, changes, curvature, pairs, direction)
-        slope, length, trials = _dot(gradient, direction, freeze), 1.0, 0
+        slope, length, trials = _dot(gradient, direction, freeze), min(1.0, LENGTHENING * max(length, SHORTEST)), 0
         for i in range(freeze):
-            trial[i] = theta[i] + direction[i]
+            trial[i] = theta[i] + length * direction[i]

@@ -28,13 +28,9 @@ _SQRT_HALF = math.sqrt(0.5)
 
 
 @kernel(fastmath=CONTRACT)
-def node_forward(x, theta, units, hidden, mean, variance):
-    """Fill the hidden units (m, n), the means (n,) and the variances (n,) of the node model."""
+def fill_hidden(x, theta, units, hidden):
+    """Fill the hidden units (m, n)."""
     p, n = x.shape
-    out, own = (p + 1) * units, units + 1
-    for r in range(n):
-        mean[r] = theta[out]
-        variance[r] = theta[out + own]
     for h in range(units):
         unit = hidden[h]
         for r in range(n):
@@ -43,9 +39,22 @@ def node_forward(x, theta, units, hidden, mean, variance):
             weight, cause = theta[j * units + h], x[j]
             for r in range(n):
                 unit[r] += weight * cause[r]
-        to_mean, to_variance = theta[out + 1 + h], theta[out + own + 1 + h]
         for r in range(n):
             unit[r] = 1.0 - 2.0 / (exp(2.0 * unit[r]) + 1.0)
+
+
+@kernel(fastmath=CONTRACT)
+def node_forward(x, theta, units, hidden, mean, variance):
+    """Fill the hidden units (m, n), the means (n,) and the variances (n,) of the node model."""
+    p, n = x.shape
+    out, own = (p + 1) * units, units + 1
+    fill_hidden(x, theta, units, hidden)
+    for r in range(n):
+        mean[r] = theta[out]
+        variance[r] = theta[out + own]
+    for h in range(units):
+        unit, to_mean, to_variance = hidden[h], theta[out + 1 + h], theta[out + own + 1 + h]
+        for r in range(n):
             mean[r] += to_mean * unit[r]
             variance[r] += to_variance * unit[r]
     for r in range(n):
@@ -150,8 +159,9 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
     inputs, own = p + 1, m + 1  # rows of the first layer; weights of one output
     shared = inputs * m
     weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
-    inner, outer = np.zeros((padded(shared), ROWS)), np.zeros((padded(own + 1), ROWS))
-    of_inputs, of_units = np.zeros((padded(_pairs(inputs)), ROWS)), np.zeros((padded(_pairs(m)), ROWS))
+    # What is beyond the rows that are filled is anything, and so are the products with it, which nobody reads.
+    inner, outer = np.empty((padded(shared), ROWS)), np.empty((padded(own + 1), ROWS))
+    of_inputs, of_units = np.empty((padded(_pairs(inputs)), ROWS)), np.empty((padded(_pairs(m)), ROWS))
     pairs = np.zeros((of_inputs.shape[0], of_units.shape[0]))
     cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
     for first in range(0, y.size, ROWS):

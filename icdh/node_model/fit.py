@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from icdh.node_model._kernels import node_forward
+from icdh.node_model._kernels import fill_hidden, node_forward
 
 SPLIT = 0.3  # how far apart the two halves of a unit start
 
@@ -81,8 +81,9 @@ def forward(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.nda
 
 def hidden_units_of(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> np.ndarray:
     """Return the hidden units, shape (m, n), at the parents' values x (p, n), one parent a row."""
-    p, m = len(x), hidden_units
-    return np.tanh(theta[: p * m].reshape(p, m).T @ x + theta[p * m : (p + 1) * m, np.newaxis])
+    hidden = np.empty((hidden_units, x.shape[1]))
+    fill_hidden(np.ascontiguousarray(x), theta, hidden_units, hidden)
+    return hidden
 
 
 def indicators(codes: np.ndarray, n_labels: int) -> np.ndarray:
