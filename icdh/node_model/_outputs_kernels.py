@@ -8,7 +8,10 @@ import math
 
 import numpy as np
 
-from icdh._jit import CONTRACT, REASSOCIATE, ROWS, add_gram, kernel
+from icdh._jit import CONTRACT, REASSOCIATE, ROWS, add_gram, exp, kernel
+
+LEAST_GAP = 1e-300  # between thresholds
+SMALL_GAP = 0.01  # below which a series is more exact than one minus an exponential
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -113,9 +116,12 @@ def add_fisher_of_labels(x, hidden, theta, intercepts, weights, unit, p, fisher)
 
 
 @kernel()
-def _logistic(z):
-    tail = math.exp(-abs(z))
-    return 1.0 / (1.0 + tail) if z >= 0.0 else tail / (1.0 + tail)
+def mirror_with_penalty(fisher, penalty, whole):
+    """Fill the whole of a matrix that is known on and above its diagonal, and add the penalties to that."""
+    for i in range(penalty.size):
+        for j in range(i, penalty.size):
+            whole[i, j] = whole[j, i] = fisher[i, j]
+        whole[i, i] += penalty[i]
 
 
 @kernel()
@@ -124,45 +130,95 @@ def _log_logistic(z):
 
 
 @kernel()
+def _surprise(mu, slope, level, cuts):
+    """Return -log P of a level, exact in the tails."""
+    log_p, low, high = 0.0, 0.0, 0.0
+    if level > 0:
+        low = (cuts[level - 1] - mu) * slope
+        log_p += _log_logistic(-low)
+    if level < cuts.size:
+        high = (cuts[level] - mu) * slope
+        log_p += _log_logistic(high)
+    if 0 < level < cuts.size:
+        log_p += math.log(-math.expm1(-max(high - low, LEAST_GAP)))
+    return -log_p
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_beyond(cut, mu, slope, high, beyond):
+    """Fill a threshold, standardised, and one minus the logistic there."""
+    for r in range(mu.size):
+        high[r] = (cut - mu[r]) * slope[r]
+        beyond[r] = 1.0 / (1.0 + exp(high[r]))
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_between(low, high, between, by_gap):
+    """Fill 1 - e^-gap of the gaps between two thresholds, and the gap times the derivative of its logarithm."""
+    for r in range(low.size):
+        gap = max(high[r] - low[r], LEAST_GAP)
+        tail = exp(-gap)
+        series = gap * (1.0 - gap * (1 / 2 - gap * (1 / 6 - gap * (1 / 24 - gap * (1 / 120)))))
+        between[r] = series if gap < SMALL_GAP else 1.0 - tail
+        by_gap[r] = gap * tail / between[r]
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale):
+    """Fill the derivatives of log P of a level by mu and u."""
+    for r in range(slope.size):
+        by_mean[r] = (below[r] - beyond[r]) * slope[r]
+    for r in range(slope.size):
+        by_scale[r] = 0.5 * (below[r] * low[r] - beyond[r] * high[r] - by_gap[r])
+
+
+@kernel(fastmath=CONTRACT)
+def _add_squares(below, beyond, between, by_mean, by_scale, sums):
+    """Add the products of the derivatives, weighted by the probability of the level."""
+    mean_mean, mean_scale, scale_scale = sums[0], sums[1], sums[2]
+    for r in range(below.size):
+        between[r] *= (1.0 - below[r]) * (1.0 - beyond[r])
+    for r in range(below.size):
+        of_mean = between[r] * by_mean[r]
+        mean_mean[r] += of_mean * by_mean[r]
+        mean_scale[r] += of_mean * by_scale[r]
+        scale_scale[r] += between[r] * by_scale[r] * by_scale[r]
+
+
+@kernel(fastmath=CONTRACT)
 def level_terms(mu, u, levels, cuts, unit, limit, pull, roots):
     """Fill the derivatives of -log P by (mu, u), (2, n), and roots of their Fisher matrix; return the sum of -log P.
 
     The model is that of `icdh.node_model.levels`; ``unit`` times the deviation is the logistic's own, ``limit`` that of
     u. The Fisher matrix is the sum over k = 0, 1 of roots[k] roots[k]^T, (2, 2, n).
     """
-    last, total = cuts.size, 0.0
-    for r in range(mu.size):
-        slope = unit * math.exp(-0.5 * min(max(u[r], -limit), limit))
-        mean_mean, mean_scale, scale_scale = 0.0, 0.0, 0.0
-        low, below = 0.0, 0.0  # the threshold below the level, standardised, and the logistic there
+    total, last, work = 0.0, cuts.size, np.empty((12, ROWS))
+    for first in range(0, mu.size, ROWS):
+        rows = min(ROWS, mu.size - first)
+        centre, own = mu[first : first + rows], levels[first : first + rows]
+        block = work[:, :rows]
+        slope, low, below, high, beyond, between = block[0], block[1], block[2], block[3], block[4], block[5]
+        by_gap, by_mean, by_scale, sums = block[6], block[7], block[8], block[9:]
+        for r in range(rows):
+            slope[r] = unit * exp(-0.5 * min(max(u[first + r], -limit), limit))
+            low[r] = below[r] = sums[0, r] = sums[1, r] = sums[2, r] = 0.0
         for k in range(last + 1):
-            p, log_p, by_mean, by_scale = 1.0 - below, 0.0, below, below * low
-            high, above = 0.0, 1.0
+            for r in range(rows):
+                high[r], beyond[r], between[r], by_gap[r] = 0.0, 0.0, 1.0, 0.0
             if k < last:
-                high = (cuts[k] - mu[r]) * slope
-                above = _logistic(high)
-                p *= above
-                by_mean -= 1.0 - above
-                by_scale -= (1.0 - above) * high
+                _fill_beyond(cuts[k], centre, slope, high, beyond)
             if 0 < k < last:
-                gap = max(high - low, 1e-300)
-                between = -math.expm1(-gap)
-                p *= between
-                by_scale -= gap * math.exp(-gap) / between
-                log_p += math.log(between) if levels[r] == k else 0.0
-            by_mean *= slope
-            by_scale *= 0.5
-            mean_mean += p * by_mean * by_mean
-            mean_scale += p * by_mean * by_scale
-            scale_scale += p * by_scale * by_scale
-            if levels[r] == k:
-                log_p += _log_logistic(high) if k < last else 0.0
-                log_p += _log_logistic(-low) if k > 0 else 0.0
-                total -= log_p
-                pull[0, r], pull[1, r] = -by_mean, -by_scale
-            low, below = high, above
-        root = math.sqrt(mean_mean)
-        cross = mean_scale / max(root, 1e-150)
-        roots[0, 0, r], roots[0, 1, r] = root, cross
-        roots[1, 0, r], roots[1, 1, r] = 0.0, math.sqrt(max(scale_scale - cross * cross, 0.0))
+                _fill_between(low, high, between, by_gap)
+            _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale)
+            _add_squares(below, beyond, between, by_mean, by_scale, sums)
+            for r in range(rows):
+                if own[r] == k:
+                    pull[0, first + r], pull[1, first + r] = -by_mean[r], -by_scale[r]
+                low[r], below[r] = high[r], 1.0 - beyond[r]
+        for r in range(rows):
+            total += _surprise(centre[r], slope[r], own[r], cuts)
+            root = math.sqrt(sums[0, r])
+            cross = sums[1, r] / max(root, 1e-150)
+            roots[0, 0, first + r], roots[0, 1, first + r] = root, cross
+            roots[1, 0, first + r], roots[1, 1, first + r] = 0.0, math.sqrt(max(sums[2, r] - cross * cross, 0.0))
     return total

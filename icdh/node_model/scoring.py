@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from icdh._jit import FIRST_DAMPING, LARGEST_DAMPING, next_damping, padded
+from icdh.node_model._outputs_kernels import mirror_with_penalty
 
 
 class System(Protocol):
@@ -67,8 +68,6 @@ def empty_fisher(free: int) -> np.ndarray:
 
 def with_penalty(fisher: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     """Return the whole of a matrix that is known on and above its diagonal, with the penalties, (free,), added."""
-    free = penalty.size
-    whole = np.triu(fisher[:free, :free])
-    whole += np.triu(whole, 1).T
-    whole[np.diag_indices(free)] += penalty
+    whole = np.empty((penalty.size, penalty.size))
+    mirror_with_penalty(fisher, penalty, whole)
     return whole
