@@ -16,6 +16,7 @@ Dickey, "The weighted likelihood ratio, linear hypotheses on normal location par
 Statistics 42 (1971).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -256,19 +257,21 @@ def _penalties(parts, precision, size):
 
 def _prior_cost(parts, precision, prior_precision):
     """Return what the prior adds to the evidence: its normalisation, and the hyperprior of the precisions."""
-    ratio = precision / prior_precision
-    hyperprior = 0.5 * (ratio - 1.0 - np.log(ratio)).sum()
-    sizes = [layer.stop - layer.start for layer in parts]
-    return float(hyperprior - 0.5 * (np.log(precision) * sizes).sum())
+    cost = 0.0
+    for layer, value in zip(parts, precision.tolist(), strict=True):
+        ratio = value / prior_precision
+        cost += ratio - 1.0 - math.log(ratio) - (layer.stop - layer.start) * math.log(value)
+    return 0.5 * cost
 
 
 def _updated_precision(theta, posterior_variance, parts, precision, prior_precision):
     """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about the first one."""
-    updated = np.empty_like(precision)
-    for k, layer in enumerate(parts):
-        determined = max(float((1.0 - precision[k] * posterior_variance[layer]).sum()), 0.0)
-        updated[k] = (determined + 1.0) / (float(theta[layer] @ theta[layer]) + 1.0 / prior_precision)
-    return updated
+    updated = []
+    for layer, value in zip(parts, precision.tolist(), strict=True):
+        weights = theta[layer]
+        determined = max(weights.size - value * float(posterior_variance[layer].sum()), 0.0)
+        updated.append((determined + 1.0) / (float(weights @ weights) + 1.0 / prior_precision))
+    return np.array(updated)
 
 
 def _fit_without_parents(target, hidden_units):
