@@ -41,6 +41,7 @@ ROOMS = {
         "_kernels",
         "_outputs_kernels",
         "_descent_kernels fit scoring",
+        "_noise_kernels _promise_kernels",
         "descent levels labels noise promise",
         "targets",
         "evidence columns",

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
-from icdh.node_model import promise
+from icdh.node_model._promise_kernels import add_products_of_features
 from icdh.node_model.evidence import fit_node, odds_without_parents
 from icdh.node_model.families import OPTIMISM, FamilyEvidence
 from icdh.node_model.levels import LevelsSystem, thresholds
@@ -106,12 +106,28 @@ def test_signs_and_the_order_of_rows_and_candidates_change_no_promise():
     np.testing.assert_allclose(of_candidates(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
 
 
-def test_promises_are_the_same_however_many_candidates_are_worked_on_at_once(monkeypatch):
+@pytest.mark.parametrize("units", [0, 2])
+def test_functions_of_candidates_are_multiplied_over_all_rows(units):
+    """N is more than two blocks of rows, and no multiple of one."""
+    rng = np.random.default_rng(6)
+    candidates, hidden, others = rng.normal(size=(3, N)), rng.normal(size=(units, N)), rng.normal(size=(4, N))
+    size = 4 * -(-(3 + units) // 4)
+    grams, products = np.zeros((3, size, size)), np.zeros((3, size, 4))
+    add_products_of_features(candidates, hidden, others, grams, products)
+    for x, gram, product in zip(candidates, grams, products, strict=True):
+        features = np.vstack([np.tanh(0.8 * x), np.tanh(0.8 * x) ** 2, x, x * hidden])
+        np.testing.assert_allclose(gram[: 3 + units, : 3 + units], features @ features.T, rtol=1e-12, atol=1e-10)
+        np.testing.assert_allclose(product[: 3 + units], features @ others.T, rtol=1e-12, atol=1e-10)
+
+
+def test_what_a_candidate_promises_does_not_hang_on_who_stands_beside():
     values = standardised(*np.random.default_rng(6).normal(size=(8, N)))
-    whole = of_candidates(values[1:], values[0] + 0.2 * values[5])
-    monkeypatch.setattr(promise, "BLOCK", 3 * 3 * N)  # three candidates of three functions
-    np.testing.assert_allclose(of_candidates(values[1:], values[0] + 0.2 * values[5]), whole, rtol=1e-9)
-    assert whole[4] > 5.0
+    y, x = values[0] + 0.2 * values[5] + 0.2 * values[1] * values[6], values[1:2]
+    hidden = np.tanh(np.array([[0.5], [1.0]]) * x)
+    whole = of_candidates(values[2:], y, x, hidden)
+    assert whole[3] > 5.0
+    for k, alone in enumerate(values[2:]):
+        np.testing.assert_allclose(of_candidates(alone[np.newaxis], y, x, hidden), whole[[k]], rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])

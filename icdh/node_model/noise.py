@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from icdh.entropy import negentropy, negentropy_deviation
+from icdh.node_model._noise_kernels import student_scales
 
 NOISE_DISTRIBUTIONS = ("auto", "gaussian", "student", "free")
 FREE_COST = 3.0  # standard deviations
@@ -62,10 +63,9 @@ def student_gain(e: np.ndarray) -> float:
     if variance == 0.0 or np.square(squares).mean() <= 3.0 * variance**2:  # lighter tails than the Gaussian's
         return 0.0
     gaussian = -0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0)
-    dof = np.array(DEGREES_OF_FREEDOM)[:, np.newaxis]
-    scale2 = np.full_like(dof, variance)
-    for _ in range(SCALE_STEPS):  # expectation maximisation
-        scale2 = ((dof + 1.0) / (dof + squares / scale2) * squares).mean(axis=1, keepdims=True)
+    scales = np.full(len(DEGREES_OF_FREEDOM), variance)
+    student_scales(squares, np.array(DEGREES_OF_FREEDOM), SCALE_STEPS, scales)
+    dof, scale2 = np.array(DEGREES_OF_FREEDOM)[:, np.newaxis], scales[:, np.newaxis]
     tails = 0.5 * (dof + 1.0) * np.log1p(squares / (dof * scale2)).sum(axis=1, keepdims=True)
     constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof * scale2)
     return float((n * constant - tails).max() - gaussian - 0.5 * np.log(n))

@@ -10,11 +10,13 @@ the larger family would gain, at the cost of a matrix product. Most candidates p
 
 import numpy as np
 
+from icdh._jit import padded
+from icdh.node_model._promise_kernels import add_products_of_features
+
 PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
 ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
 ROUGH_PRODUCT = 0.25
 RESOLVED = 1e-3  # of a function's deviation, what must be left once what is explained is taken out
-BLOCK = 2**17  # numbers that are worked on at once, so that they stay in the cache
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
 
@@ -42,18 +44,8 @@ def promises(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: 
     rest = scores - (scores @ explained.T) @ explained
     products_with = hidden if len(x) else hidden[:0]
     relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
-    squares, total = np.empty((2, len(candidates), relative.size)), rest[0] @ rest[0]
-    step = max(1, BLOCK // (n * relative.size))
-    for first in range(0, len(candidates), step):
-        features = _features(candidates[first : first + step], products_with)
-        squares[:, first : first + step] = _squared_projections(features, explained, rest)
+    squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
     return _evidence(_with_large_effects(squares[0], total, n), relative, n) + _evidence(squares[1], relative, n)
-
-
-def _features(candidates, hidden):
-    """Return smooth functions of every candidate, and its products with the hidden units, shape (c, k, n)."""
-    x, bounded = candidates[:, np.newaxis], np.tanh(0.8 * candidates)[:, np.newaxis]
-    return np.concatenate([bounded, np.square(bounded), x, x * hidden], axis=1)
 
 
 def _orthonormal(rows):
@@ -65,16 +57,23 @@ def _orthonormal(rows):
     return (vectors[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ rows
 
 
-def _squared_projections(features, explained, rest):
-    """Return the squares of what both scores have of the features, each freed of the features before it, (2, c, k)."""
-    taken = features @ explained.T
-    products = features @ features.transpose(0, 2, 1)
+def _squared_projections(candidates, hidden, explained, rest):
+    """Return the squares of what both scores have of the features, each freed of the features before it, (2, c, k).
+
+    The features are smooth functions of every candidate, and its products with the hidden units.
+    """
+    count, size, known = len(candidates), 3 + len(hidden), len(explained)
+    others = np.zeros((padded(known + 2), rest.shape[1]))
+    others[:known], others[known : known + 2] = explained, rest
+    grams, with_others = np.zeros((count, padded(size), padded(size))), np.zeros((count, padded(size), len(others)))
+    add_products_of_features(np.ascontiguousarray(candidates), hidden, others, grams, with_others)
+    products, taken, left_over = grams[:, :size, :size], with_others[:, :size, :known], with_others[:, :size, known:]
     left = products - taken @ taken.transpose(0, 2, 1)
     whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
     scale = np.where(squares > RESOLVED**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
     correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
-    correlations += np.eye(features.shape[1]) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
-    projections = scale[:, :, np.newaxis] * (features @ rest.T)
+    correlations += np.eye(size) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
+    projections = scale[:, :, np.newaxis] * left_over[:, :, :2]
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 

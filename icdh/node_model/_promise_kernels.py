@@ -1,0 +1,47 @@
+"""Kernels of promises: what the functions of every candidate have in common with each other and with other rows."""
+
+import numpy as np
+
+from icdh._jit import CONTRACT, ROWS, add_gram, add_product, exp, kernel
+
+STEEPNESS = 0.8  # of the bounded function of a candidate
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_features(x, hidden, first, rows, features):
+    """Fill a bounded function of a candidate, its square, the candidate, and its products with the hidden units."""
+    bounded, squared, plain = features[0], features[1], features[2]
+    for r in range(rows):
+        plain[r] = x[first + r]
+    for r in range(rows):
+        bounded[r] = 1.0 - 2.0 / (exp(2.0 * STEEPNESS * plain[r]) + 1.0)
+    for r in range(rows):
+        squared[r] = bounded[r] * bounded[r]
+    for h in range(hidden.shape[0]):
+        unit, product = hidden[h, first : first + rows], features[3 + h]
+        for r in range(rows):
+            product[r] = plain[r] * unit[r]
+
+
+@kernel()
+def add_products_of_features(candidates, hidden, others, grams, products):
+    """Add, for every candidate, the products of its features with each other and with the other rows.
+
+    ``candidates`` is (c, n), ``hidden`` (m, n), ``others`` (e, n); ``grams`` is (c, k, k) and ``products`` (c, k, e),
+    k being m + 3, where k and e are made multiples of four: what is beyond m + 3 features is anything.
+    """
+    n, k, e = candidates.shape[1], grams.shape[1], others.shape[0]
+    features, block = np.empty((k, ROWS)), np.empty((e, ROWS))
+    for first in range(0, n, ROWS):
+        rows = min(ROWS, n - first)
+        for i in range(e):
+            for r in range(rows):
+                block[i, r] = others[i, first + r]
+        for c in range(candidates.shape[0]):
+            _fill_features(candidates[c], hidden, first, rows, features)
+            add_gram(features, rows, grams[c])
+            add_product(features, block, rows, products[c])
+    for c in range(candidates.shape[0]):
+        for i in range(k):
+            for j in range(i):
+                grams[c, i, j] = grams[c, j, i]
