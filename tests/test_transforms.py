@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import yeojohnson, yeojohnson_llf
 
-from icdh import HNMSearch, Knowledge
+from icdh import HNMSearch, Knowledge, simulate
+from icdh.estimators import transform_choice
 from icdh.estimators.transform_choice import most_asked_for
+from icdh.search.climb import Climber
 from icdh.transforms import TRANSFORMS, Transform, fit_transform
 
 CASES = [
@@ -60,6 +62,28 @@ def test_the_transform_is_that_which_the_evidence_prefers(exponentiated):
     better, worse = (logarithms, plain) if exponentiated else (plain, logarithms)
     assert better.evidence_ > worse.evidence_ + 10.0
     assert chosen.evidence_ == better.evidence_
+
+
+@pytest.mark.parametrize("exponentiated", [False, True])
+def test_a_transform_that_the_graph_found_without_one_denies_is_not_searched_under(exponentiated, monkeypatch):
+    climbs, honest = [], Climber.climb_once
+    x = simulate.simulate_sem(simulate.erdos_renyi(6, 2, random_state=1), 400, random_state=1).X
+    X = np.exp((x - x.mean(axis=0)) / x.std(axis=0)) if exponentiated else x
+
+    def choose(hopeless):
+        climbs.clear()
+        monkeypatch.setattr(transform_choice, "HOPELESS", hopeless)
+        return HNMSearch(n_restarts=1).fit(X).column_transform_
+
+    def counted(climber, graph, forbidden, report=None):
+        climbs.append(climber.scores.values.shape)
+        return honest(climber, graph, forbidden, report)
+
+    monkeypatch.setattr(Climber, "climb_once", counted)
+    chosen = choose(transform_choice.HOPELESS)
+    some = len(climbs)
+    assert choose(np.inf) == chosen == ("log" if exponentiated else "none")
+    assert len(climbs) - some == (0 if exponentiated else 2)
 
 
 def test_one_variable_does_not_choose_the_transform_of_all():
