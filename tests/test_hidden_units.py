@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from icdh import HNMSearch, bootstrap, load, posterior
+from icdh.estimators.hnm_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
 from icdh.node_model import families as families_module
 from icdh.node_model import fit as fit_module
 from icdh.node_model.columns import columns_of
@@ -100,6 +101,41 @@ def test_units_stay_where_no_more_are_allowed():
         scores = evidence(bent(), most_units=most)
         assert not scores.grow(GRAPH)
         assert scores.units == [2] * 4
+
+
+@pytest.mark.parametrize("few_rows", [False, True])
+def test_a_graph_that_was_found_gets_more_units_apart_from_the_search(few_rows):
+    scores = evidence(bent(n=900), most_units=4)
+    if few_rows:
+        scores.start_on_few_rows(450)
+        scores.starts.grow(GRAPH)
+    scores.grow(GRAPH)
+    scores.refine(GRAPH)
+    before, units, fits = scores(GRAPH), list(scores.units), dict(scores.fits)
+    assert units == [4, 2, 2, 2]
+    larger = scores.with_more_units(GRAPH, 16)
+    assert larger.units[0] > 4
+    assert larger.units[1:] == [2, 2, 2]
+    after = larger(GRAPH)
+    assert after[0] < before[0] - 5.0
+    assert after[1:] == before[1:]
+    assert larger.fits[GRAPH[0]].theta.size == n_weights(1, larger.units[0])
+    assert (scores(GRAPH), scores.units, scores.fits) == (before, units, fits)
+
+
+def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
+    scores, seen = evidence(bent()), {}
+    scores([(0, (1,))])
+    honest = families_module.fit_node
+
+    def recorded(x, y, *, precision=None, **options):
+        seen[len(x)] = precision
+        return honest(x, y, precision=precision, **options)
+
+    monkeypatch.setattr(families_module, "fit_node", recorded)
+    scores([(0, (1, 3)), (2, (3,))])
+    np.testing.assert_array_equal(seen[2], scores.fits[0, (1,)].precision)
+    assert seen[1] is None
 
 
 def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
@@ -228,6 +264,17 @@ def test_models_keep_the_units_of_every_variable(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     mean = model.predict(X)[:, 0]
     assert np.mean((X[:, 0] - mean) ** 2) < 0.05
+
+
+def test_the_graph_found_gets_units_that_the_search_does_without():
+    x1, x2 = np.random.default_rng(12).uniform(-3, 3, size=(2, 600))
+    waves = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + np.sin(3 * x1)
+    values = standardised(x1, x2, waves + x1 + 0.02 * np.random.default_rng(13).normal(size=600))
+    model = HNMSearch(column_transform="none", knowledge={"roots": [0, 1]}, n_restarts=1).fit(values.T)
+    found = model.found_graph()
+    assert units_of(model) == [FEWEST_UNITS, FEWEST_UNITS, MOST_UNITS]
+    assert sorted(found.scores.units) == [FEWEST_UNITS, FEWEST_UNITS, SEARCH_UNITS]
+    assert model.evidence_ > 100.0 - sum(found.scores(list(enumerate(found.graph))))
 
 
 def test_the_order_and_the_signs_of_columns_do_not_change_units(fitted):

@@ -197,12 +197,42 @@ class FamilyEvidence:
     def _take_twice_the_units(self, family, fit):
         node = family[0]
         self.units[node] *= 2
-        for known in [known for known in self.fits if known[0] == node]:
-            del self.fits[known], self._scores[known]
-            self._hopes.pop(known, None)
-            self._refined.discard(known)
-            self._settled.discard(known)
+        self._forget([known for known in self.fits if known[0] == node])
         self._keep([family], [fit])
+
+    def _forget(self, families):
+        for family in families:
+            del self.fits[family], self._scores[family]
+            self._hopes.pop(family, None)
+            self._refined.discard(family)
+            self._settled.discard(family)
+
+    def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
+        """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.
+
+        Further units describe the effects of a graph better, and hardly ever change which graph is best, so a search
+        may do without them.
+
+        Parameters
+        ----------
+        families : sequence
+            A node and its parents each.
+        most_units : int
+            How far to double the hidden units.
+        """
+        larger = copy(self)
+        larger.units, larger.most_units, larger._hopes = list(self.units), most_units, {}
+        larger.fits = {family: self.fits[family] for family in families}
+        larger._scores = {family: self._scores[family] for family in families}
+        larger._refined, larger._settled = set(self._refined), set(self._settled)
+        larger._large_enough = set(self._large_enough)
+        if self.starts is not None:
+            larger.starts = self.starts.with_more_units(families, most_units)
+            larger.units = larger.starts.units
+            larger._forget([own for own in families if larger.units[own[0]] > self.units[own[0]]])
+        larger.grow(families)
+        larger.refine([own for own in families if larger.units[own[0]] > self.units[own[0]]])
+        return larger
 
     def settle(self, families: Sequence[Family]) -> bool:
         """Fit families with further units from all initial weights, too, and let every family choose its noise.
@@ -385,9 +415,9 @@ class FamilyEvidence:
     def _warm_start(self, node, parents):
         """Return how to begin: with the best known fit with one parent fewer, or more, the weights of that one at zero.
 
-        Where there is a fit on few rows, it is that, with its precisions. Fits with one parent more, of which the
-        weights of that parent are left out, are all that is known of most families of a node that has just got more
-        units.
+        Its precisions come with it: from those of the prior all weights would shrink and grow again. Where there is a
+        fit on few rows, it is that, with its precisions for good. Fits with one parent more, of which the weights of
+        that parent are left out, are all that is known of most families of a node that has just got more units.
         """
         if self.starts is not None and self.starts.fits[node, parents].succeeded:
             known = self.starts.fits[node, parents]
@@ -400,13 +430,13 @@ class FamilyEvidence:
             fit, new = best
             weights = self._weights_of(new, parents, units)
             theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
-            return {"start": theta}
+            return {"start": theta, "precision": fit.precision}
         others = [new for new in range(len(self.targets)) if new != node and new not in parents]
         more = [((node, tuple(sorted((*parents, new)))), new) for new in others]
         if best := self._best_known(more):
             fit, new = best
             theta = np.delete(fit.theta, self._weights_of(new, parents, units))
-            return {"start": theta}
+            return {"start": theta, "precision": fit.precision}
         return {}
 
     def _weights_of(self, parent, others, units):
