@@ -24,7 +24,7 @@ from icdh.search.moves import (
 )
 
 MIN_GAIN = 1e-6
-BATCH = 4  # moves scored at once
+BATCH = 2  # moves scored at once
 CONTENDER_MARGIN = 30.0  # nats: what refining a family that lacks a parent may make up for
 
 
