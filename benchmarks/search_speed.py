@@ -131,7 +131,7 @@ def table(name, seed, folder=None):
     from simulated_tables import KINDS, draw
 
     if name in KINDS:
-        return draw(name, 8, 1, 1000, seed)
+        return draw(name, 8, 1, 1000, seed)[:2]
     from icdh import simulate
 
     variables, edges, rows = map(int, name.split("-"))

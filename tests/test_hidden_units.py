@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from icdh import HNMSearch, bootstrap, load, posterior
+from icdh.estimators import hnm_search
 from icdh.estimators.hnm_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
 from icdh.node_model import families as families_module
 from icdh.node_model import fit as fit_module
@@ -266,15 +267,18 @@ def test_models_keep_the_units_of_every_variable(fitted, tmp_path):
     assert np.mean((X[:, 0] - mean) ** 2) < 0.05
 
 
-def test_the_graph_found_gets_units_that_the_search_does_without():
+@pytest.mark.parametrize("long", [False, True])
+def test_the_graph_found_gets_units_that_the_search_of_a_short_table_does_without(long, monkeypatch):
     x1, x2 = np.random.default_rng(12).uniform(-3, 3, size=(2, 600))
     waves = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + np.sin(3 * x1)
     values = standardised(x1, x2, waves + x1 + 0.02 * np.random.default_rng(13).normal(size=600))
+    monkeypatch.setattr(hnm_search, "SEARCH_UNITS_ROWS", 599 if long else 600)
     model = HNMSearch(column_transform="none", knowledge={"roots": [0, 1]}, n_restarts=1).fit(values.T)
     found = model.found_graph()
     assert units_of(model) == [FEWEST_UNITS, FEWEST_UNITS, MOST_UNITS]
-    assert sorted(found.scores.units) == [FEWEST_UNITS, FEWEST_UNITS, SEARCH_UNITS]
-    assert model.evidence_ > 100.0 - sum(found.scores(list(enumerate(found.graph))))
+    assert sorted(found.scores.units) == [FEWEST_UNITS, FEWEST_UNITS, MOST_UNITS if long else SEARCH_UNITS]
+    difference = model.evidence_ + sum(found.scores(list(enumerate(found.graph))))
+    assert difference == pytest.approx(0.0, abs=1e-6) if long else difference > 100.0
 
 
 def test_the_order_and_the_signs_of_columns_do_not_change_units(fitted):

@@ -29,6 +29,7 @@ SEARCHES = ("greedy", "exact")
 SEARCH_ROWS = 10_000  # of larger tables, so many rows decide the graph that a climb on all rows begins from
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
+SEARCH_UNITS_ROWS = 2000  # that as few decide the graph of; in longer tables what they cannot follow looks like edges
 NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
 TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
 
@@ -436,7 +437,7 @@ class HNMSearch(CausalGraphEstimator):
             columns.causes,
             columns.targets,
             hidden_units=FEWEST_UNITS if self.hidden_units == "auto" else self.hidden_units,
-            most_units=SEARCH_UNITS if self.hidden_units == "auto" else None,
+            most_units=_search_units(columns.causes.shape[1]) if self.hidden_units == "auto" else None,
             prior_precision=self.prior_precision,
             edge_penalty=self.edge_penalty + self.binary_effect_penalty * columns.from_number_to_binary,
             random_state=seed,
@@ -505,6 +506,10 @@ class HNMSearch(CausalGraphEstimator):
             fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
             conditionals[order[node]] = fitted.at_zero(n_variables)
         return dag, conditionals
+
+
+def _search_units(n_observations):
+    return SEARCH_UNITS if n_observations <= SEARCH_UNITS_ROWS else MOST_UNITS
 
 
 def _exact(scores, found, rules):
