@@ -69,8 +69,9 @@ class HNMSearch(CausalGraphEstimator):
         the causes found so far, one to three of ten as a rule: those that are nearly determined. The graph found gets
         up to twenty, and so does the search of tables of more than 1500 rows; in shorter ones it has up to ten, as more
         decide no edge there (1000 rows: 4.1 errors each in the mean of 36 simulated graphs, in two thirds of the time;
-        2000 rows: 2.6 errors with ten, 2.1 with twenty in 16). In the mean of ten simulated graphs "auto" made 3.3 errors where five units everywhere
-        made 4.3 (10 variables, 20 edges), and 5.0 beside 5.7 (20 variables, 20 edges), in 1.4 times the time.
+        2000 rows: 2.6 errors with ten, 2.1 with twenty in 16). In the mean of ten simulated graphs of 1000 rows "auto"
+        made 3.3 errors where five units everywhere made 4.3 (10 variables, 20 edges), and 5.2 beside 5.7 (20
+        variables, 20 edges), in 1.4 times the time.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float, default 2.0
