@@ -210,8 +210,8 @@ class FamilyEvidence:
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
         """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.
 
-        Further units describe the effects of a graph better, and hardly ever change which graph is best, so a search
-        may do without them.
+        Further units describe the effects of a graph better, and of few rows hardly ever change which graph is best, so
+        a search may do without them.
 
         Parameters
         ----------
