@@ -201,6 +201,8 @@ def spread_ties(ordered: np.ndarray) -> np.ndarray:
     ndarray, shape (n,)
         Order statistics without ties; values that were alone, and a sample of one value, stay as they are.
     """
+    if (ordered[1:] > ordered[:-1]).all():
+        return ordered
     low, high = cells(ordered)
     _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
     place = (np.arange(ordered.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
