@@ -66,24 +66,26 @@ def test_the_transform_is_that_which_the_evidence_prefers(exponentiated):
 
 @pytest.mark.parametrize("exponentiated", [False, True])
 def test_a_transform_that_the_graph_found_without_one_denies_is_not_searched_under(exponentiated, monkeypatch):
-    climbs, honest = [], Climber.climb_once
+    rows, honest = [], Climber.climb_once
     x = simulate.simulate_sem(simulate.erdos_renyi(6, 2, random_state=1), 400, random_state=1).X
     X = np.exp((x - x.mean(axis=0)) / x.std(axis=0)) if exponentiated else x
 
-    def choose(hopeless):
-        climbs.clear()
+    def chosen(hopeless):
+        rows.clear()
         monkeypatch.setattr(transform_choice, "HOPELESS", hopeless)
         return HNMSearch(n_restarts=1).fit(X).column_transform_
 
-    def counted(climber, graph, forbidden, report=None):
-        climbs.append(climber.scores.values.shape)
+    def noted(climber, graph, forbidden, report=None):
+        rows.append(climber.scores.values.shape[1])
         return honest(climber, graph, forbidden, report)
 
-    monkeypatch.setattr(Climber, "climb_once", counted)
-    chosen = choose(transform_choice.HOPELESS)
-    some = len(climbs)
-    assert choose(np.inf) == chosen == ("log" if exponentiated else "none")
-    assert len(climbs) - some == (0 if exponentiated else 2)
+    monkeypatch.setattr(Climber, "climb_once", noted)
+    monkeypatch.setattr(transform_choice, "PILOT_ROWS", 390)
+    transform = "log" if exponentiated else "none"
+    assert chosen(transform_choice.HOPELESS) == transform
+    assert rows.count(390) == (3 if exponentiated else 1)
+    assert chosen(np.inf) == transform
+    assert rows.count(390) == 3
 
 
 def test_one_variable_does_not_choose_the_transform_of_all():
