@@ -117,7 +117,7 @@ def test_the_command_line_is_silent_when_nothing_is_compiled(warm, table):
 
 def test_the_command_fails_where_nothing_can_be_kept(monkeypatch, capsys):
     monkeypatch.setattr(warmup, "call_every_kernel", lambda: None)
-    monkeypatch.setattr(_descent_kernels, "scoring_steps", njit(lambda: None))
+    monkeypatch.setattr(_descent_kernels, "node_fit", njit(lambda: None))
     assert cli.main(["warmup"]) == 2
     assert "set NUMBA_CACHE_DIR" in capsys.readouterr().err
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from naive import node_objective
 
-from icdh.node_model import _kernels, descent
-from icdh.node_model._descent_kernels import quasi_newton_steps, scoring_steps
+from icdh.node_model import _descent_kernels, _kernels
+from icdh.node_model._descent_kernels import node_fit, quasi_newton_steps, scoring_steps
 from icdh.node_model.fit import cold_start, forward, intercepts
 
 UNITS = 4
@@ -31,9 +31,9 @@ def system(x, y, spread, theta, penalty):
     return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
 
 
-def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7):
+def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, node_fit=node_fit):
     factor, freeze = np.zeros((theta.size, theta.size)), theta.size if freeze is None else freeze
-    return factor, *descent.node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, factor)
+    return factor, *node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, factor)
 
 
 def steps_of(kernel, x, y, spread, theta, penalty, *options, damping=1.0, gradient=None, fisher=None):
@@ -75,8 +75,9 @@ def test_scoring_alone_and_quasi_newton_from_the_first_step_reach_the_same_minim
     x, y, spread, theta, penalty = problem(600)
     start = theta.copy()
     _, value, *_ = fitted(x, y, spread, theta, penalty)
-    monkeypatch.setattr(descent, "SLOW", slow)
-    _, other, _, _, converged = fitted(x, y, spread, start, penalty, max_steps=5000, tol=1e-5)
+    monkeypatch.setattr(_descent_kernels, "SLOW", slow)
+    options = {"max_steps": 5000, "tol": 1e-5, "node_fit": node_fit.py_func}
+    _, other, _, _, converged = fitted(x, y, spread, start, penalty, **options)
     assert converged
     assert other == pytest.approx(value, abs=0.01)
 
@@ -194,8 +195,8 @@ def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_doe
         dampings.append(arguments[9])
         return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
 
-    monkeypatch.setattr(descent, "quasi_newton_steps", fails_twice)
-    _, other, _, _, converged = fitted(x, y, spread, start, penalty)
+    monkeypatch.setattr(_descent_kernels, "quasi_newton_steps", fails_twice)
+    _, other, _, _, converged = fitted(x, y, spread, start, penalty, node_fit=node_fit.py_func)
     assert converged
     assert other == pytest.approx(value, abs=0.5)
     np.testing.assert_allclose(np.divide(dampings[1:3], dampings[:2]), [2.0, 4.0])
@@ -245,3 +246,14 @@ def test_a_start_that_is_no_number_has_no_matrix():
     assert value == np.inf
     assert np.isnan(log_determinant)
     assert (steps, converged) == (0, False)
+
+
+def test_a_table_that_cannot_be_written_to_is_fitted_all_the_same():
+    """Such are the tables that workers share; and of so many rows some are enough for the matrix."""
+    x, y, spread, theta, penalty = problem(10_007)
+    start = theta.copy()
+    _, value, *_ = fitted(x, y, spread, theta, penalty)
+    for part in (x, y, spread):
+        part.flags.writeable = False
+    _, other, *_ = fitted(x, y, spread, start, penalty)
+    assert other == value

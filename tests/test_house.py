@@ -42,7 +42,7 @@ ROOMS = {
         "_outputs_kernels",
         "_descent_kernels fit scoring",
         "_noise_kernels _promise_kernels",
-        "descent levels labels noise promise",
+        "levels labels noise promise",
         "targets",
         "evidence columns",
         "families",

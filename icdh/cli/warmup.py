@@ -27,13 +27,13 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Call every kernel once, and say what was compiled and where it is kept."""
     from icdh._compilation import watch
-    from icdh.node_model._descent_kernels import scoring_steps
+    from icdh.node_model._descent_kernels import node_fit
     from icdh.two_phase._kernels import projected_least_squares
 
     begin, compiled = time.perf_counter(), watch.compiled
     call_every_kernel()
     compiled = watch.compiled - compiled
-    folders = [kernel.stats.cache_path for kernel in (scoring_steps, projected_least_squares)]
+    folders = [kernel.stats.cache_path for kernel in (node_fit, projected_least_squares)]
     if None in folders:
         raise OSError("no folder can keep what is compiled; set NUMBA_CACHE_DIR to one that can be written")
     what = f"{compiled} functions compiled in {time.perf_counter() - begin:.1f} s" if compiled else "nothing to compile"

@@ -1,4 +1,10 @@
-"""Kernels of descent on F: steps of Fisher scoring, and quasi-Newton steps from a Fisher matrix that stays."""
+"""Kernels of the descent on F to its minimum: Fisher scoring while it falls fast, quasi-Newton steps where it creeps.
+
+Most steps of scoring to the minimum of a model of many units lower F by next to nothing: the Fisher matrix is not the
+curvature there, and computing it is what costs. A gradient costs a tenth of it or less, so once a step of scoring
+lowers F by less than `SLOW` limited-memory BFGS takes over, whose first matrix is the damped one of the last step.
+On the way some observations are enough for the matrix, of which only steps depend; the last one is of all.
+"""
 
 import math
 
@@ -6,8 +12,10 @@ import numpy as np
 
 from icdh._jit import (
     CONTRACT,
+    FIRST_DAMPING,
     LARGEST_DAMPING,
     REASSOCIATE,
+    SMALLEST_DAMPING,
     cholesky_in_place,
     cholesky_solve,
     kernel,
@@ -16,6 +24,9 @@ from icdh._jit import (
 from icdh.node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
 from icdh.node_model._outputs_kernels import backpropagate
 
+SLOW = 10.0  # nats
+FEW_WEIGHTS = 30  # of which the matrix costs next to nothing: scoring alone, which forgets rounding errors
+ENOUGH = 64  # observations for every weight: with fewer, fits end in worse minima
 MEMORY = 30  # steps that are remembered: as many as a descent has
 LEAST_FALL = 1e-4  # share of what the slope promises that a step must achieve (Armijo)
 MOST_TRIALS = 4  # lengths of a step
@@ -214,3 +225,93 @@ def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, t
         slope, length, trials = _dot(gradient, direction, freeze), min(1.0, LENGTHENING * max(length, SHORTEST)), 0
         for i in range(freeze):
             trial[i] = theta[i] + length * direction[i]
+
+
+@kernel()
+def _every(apart, x):
+    """Return every ``apart``-th observation of variables, one a row."""
+    some = np.empty((x.shape[0], (x.shape[1] + apart - 1) // apart))
+    for i in range(x.shape[0]):
+        for r in range(some.shape[1]):
+            some[i, r] = x[i, r * apart]
+    return some
+
+
+@kernel()
+def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol, factor):
+    """Minimise F over theta, in place.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    y, spread : ndarray, shape (n,)
+        The node, and the variance of what its values stand for.
+    theta : ndarray
+        Where to start.
+    penalty : ndarray
+        That of every weight.
+    hidden_units : int
+        m.
+    freeze : int
+        Weights from here on stay as they are.
+    max_steps : int
+        The most steps; with none, what is returned is what is at theta.
+    tol : float
+        Stop when two steps in a row lower F by less than this many nats.
+    factor : ndarray, shape (size, size)
+        Is filled with the Cholesky factor R of the Fisher matrix at the end.
+
+    Returns
+    -------
+    tuple
+        F, the log determinant of the Fisher matrix (NaN if there is none), the steps taken, and whether the last of
+        them lowered F by less than ``tol``.
+    """
+    n, size, gradient = y.size, theta.size, np.empty(theta.size)
+    apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
+    some = x, y, spread
+    if apart > 1:
+        some = _every(apart, x), y[::apart].copy(), spread[::apart].copy()
+    slow = SLOW if size > FEW_WEIGHTS else 0.0
+    damping, growth = FIRST_DAMPING * n, 2.0
+    most, steps, done, last = max_steps, 0, False, max_steps == 0
+    while True:
+        # One call of each large kernel: a second one would be compiled again.
+        objective, taken, ended, damping_there = scoring_steps(
+            x,
+            y,
+            spread,
+            some,
+            apart,
+            theta,
+            penalty,
+            hidden_units,
+            freeze,
+            most,
+            tol,
+            slow,
+            damping,
+            gradient,
+            factor,
+        )
+        if last:
+            break
+        if most > 0:
+            steps, done, damping = taken, ended, damping_there
+        taken = -1
+        while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and objective < np.inf:
+            left = max_steps - steps
+            taken, done = quasi_newton_steps(
+                x, y, spread, theta, penalty, hidden_units, freeze, left, tol, damping, gradient, factor
+            )
+            if taken < 0:
+                damping, growth = damping * growth, 2.0 * growth
+        if taken < 0 and apart == 1:
+            break  # the factor is that of these weights and all observations
+        if taken > 0:
+            steps, damping, growth = steps + taken, max(damping / 3.0, SMALLEST_DAMPING), 2.0
+        most, last = 0, taken < 0 or done or steps >= max_steps
+        if last:
+            apart, some = 1, (x, y, spread)
+    return objective, cholesky_in_place(factor, size), steps, done

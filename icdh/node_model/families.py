@@ -450,20 +450,30 @@ class FamilyEvidence:
         return min((own for own in known if own[0].succeeded), key=_evidence_first, default=None)
 
     def _map(self, function, *arguments):
-        if self.n_jobs == 1:
-            return self._counted(map(function, *arguments))
-        pool = ThreadPoolExecutor(self.n_jobs)
-        try:
-            return self._counted(pool.map(function, *arguments))
-        finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C what has not begun never does
+        """Return what a function makes of each of these arguments; this thread is one of the workers."""
+        tasks = list(zip(*arguments, strict=True))
+        results, order = [None] * len(tasks), iter(range(len(tasks)))
 
-    def _counted(self, results):
-        kept = []
-        for result in results:
-            kept.append(result)
-            self.clock.part_done()
-        return kept
+        def work():
+            for k in order:
+                results[k] = function(*tasks[k])
+                self.clock.part_done()
+
+        n_helpers = min(self.n_jobs, len(tasks)) - 1
+        if n_helpers < 1:
+            work()
+            return results
+        helpers = ThreadPoolExecutor(n_helpers)
+        try:
+            helping = [helpers.submit(work) for _ in range(n_helpers)]
+            work()
+            for helper in helping:
+                helper.result()
+        finally:
+            for _ in order:  # after Ctrl-C what has not begun never does
+                pass
+            helpers.shutdown()
+        return results
 
 
 def _evidence_first(fit_and_position):

@@ -31,7 +31,7 @@ class System(Protocol):
 def minimise(
     own: System, theta: np.ndarray, penalty: np.ndarray, max_steps: int, tol: float, factor: np.ndarray
 ) -> tuple[float, float, int, bool]:
-    """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model.descent.node_fit`."""
+    """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model._descent_kernels.node_fit`."""
     # Not for densities: with their kernels it takes 1.4 (5000 rows) to 5.4 times (200) the CPU of the compiled loop.
     free = own.free
     value, gradient, fisher = own.system(theta, penalty)
