@@ -31,7 +31,7 @@ from icdh.search import climb, escapes
 STAGES = {
     "transform": (transform_choice, "choose_transform"),
     "climb": (hnm_search, "greedy_search"),
-    "escapes": (escapes._Search, "escape_from_every_node"),
+    "escapes": (escapes._Search, "escape"),
     "settled": (escapes._Search, "settle"),
     "afterwards": (hnm_search.HNMSearch, "_fits_as_they_are"),
     "worth": (hnm_search.HNMSearch, "_fitted_parts"),

@@ -139,6 +139,21 @@ def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
     assert seen[1] is None
 
 
+def test_twice_the_units_are_not_tried_where_they_cost_nats_of_nearly_the_same_parents(monkeypatch):
+    values, tried, honest = np.random.default_rng(0).normal(size=(6, 300)), [], FamilyEvidence._fit_twice_the_units
+    monkeypatch.setattr(
+        FamilyEvidence, "_fit_twice_the_units", lambda own, family: tried.append(family) or honest(own, family)
+    )
+    scores = evidence(standardised(*values))
+    for family in [(0, (1, 2)), (0, (1, 2, 3, 4)), (0, (1, 3)), (0, (2,)), (0, (3, 4)), (5, (1, 3))]:
+        assert not scores.grow([family])
+    assert tried == [(0, (1, 2)), (0, (3, 4)), (5, (1, 3))]
+    scores.units[0] = 4
+    scores._forget(list(scores.fits))
+    scores.grow([(0, (1, 3))])
+    assert tried[3:] == [(0, (1, 3))]  # of more units nothing is known
+
+
 def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
     """With one parent more, at its outputs; with one fewer, at the same weights without that parent's."""
     values = bent()

@@ -237,6 +237,36 @@ def test_no_room_is_made_for_graphs_far_behind():
         assert all(asked[k] < min(asked[:k]) + FAR for k in range(1, len(asked)))
 
 
+def random_tables(count, seed=5):
+    """Scores, and better ones of half of the families once they are refined."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        scores = {family: 3.0 * rng.normal() for family in all_families()}
+        yield Table(scores, {own: score - 5.0 * rng.random() for own, score in scores.items() if rng.random() < 0.5})
+
+
+def test_where_a_search_ends_no_move_pays_when_families_are_refined():
+    """Escapes to better graphs are kept as they are scored, and refined in the end."""
+    forbidden, escaped = np.eye(N, dtype=bool), 0
+    for table in random_tables(100):
+        graph, moves, *_ = greedy_search(table, forbidden)
+        escaped += any(move.kind == "detach" for move in moves)
+        assert Climber(table, forbidden, 8).climb(graph) == (graph, [])
+    assert escaped > 10
+
+
+@pytest.mark.parametrize(("refined", "escapes"), [(-7.0, True), (-5.5, False), (None, False)])
+def test_an_escape_that_comes_close_is_refined(refined, escapes):
+    """The escape of the test above, to a graph of no better score unless a family of it is refined."""
+    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
+    scores[0, (2,)] = scores[1, (2,)] = -3.0
+    scores[2, (0,)], scores[2, (0, 1)] = -1.0, -5.0
+    table = Table(scores, {} if refined is None else {(2, (0, 1)): refined})
+    table.hopes = lambda family: np.full(3, np.inf)
+    graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    assert (graph == ((), (), (0, 1))) == escapes
+
+
 def test_callback_sees_every_move():
     seen = []
     _, moves, *_ = greedy_search(Table(gaussian_scores(0)), np.eye(N, dtype=bool), callback=seen.append)

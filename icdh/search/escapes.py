@@ -84,9 +84,9 @@ def greedy_search(
     try:
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None:
-            search.escape_from_every_node()
+            search.escape()
         while start is None and search.settle():
-            search.escape_from_every_node()
+            search.escape()
     except KeyboardInterrupt:
         if not search.moves:
             raise
@@ -130,12 +130,25 @@ class _Search:
     def _try(self, move, graph):
         self.callback(move._replace(kept=False))
 
-    def escape_from_every_node(self):
-        """Detach one node after the other, round and round, until no escape from any leads to a much better graph."""
+    def escape(self):
+        """Escape from every node, until the graph where that leads stays one when its families are refined."""
+        while self._escape_from_every_node():
+            graph = self.graph
+            self.climb(graph)
+            if self.graph == graph:
+                return
+
+    def _escape_from_every_node(self):
+        """Detach one node after the other, round and round, until no escape from any leads to a much better graph.
+
+        Returns whether any led to a better one.
+        """
+        start = self.graph
         node, failed = 0, 0
         while failed < len(self.graph):
             failed = 0 if self._escape(node) > LEAST_GAIN else failed + 1
             node = (node + 1) % len(self.graph)
+        return self.graph != start
 
     def _escape(self, node):
         """Detach a node from all parents that are not required; return what that gains."""
@@ -160,7 +173,10 @@ class _Search:
         return Move("detach", node, node, before - after)
 
     def _detour(self, node, least):
-        """Climb while the detached node gets no parent, then freely; refine what comes close to the graph at hand."""
+        """Climb while the detached node gets no parent, then freely.
+
+        What then comes close to the graph at hand, and is not better yet, is refined as that is.
+        """
         climber = self.climber
         moves = [self._detach(node, least)]
         source = climber.forbidden.copy()
@@ -173,8 +189,9 @@ class _Search:
         third = []
         if self._is_within(FAR, graph):
             climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
-        if self._is_within(REFINING_MARGIN, graph):
-            graph, third = climber.climb(graph, self._try)
+        if self._is_within(REFINING_MARGIN, graph) and not self._is_within(0.0, graph):
+            climber.scores.refine([*enumerate(graph), *enumerate(self.graph)])
+            graph, third = climber.climb_once(graph, climber.forbidden, self._try)
         return graph, moves + first + second + third
 
     def _is_within(self, nats, graph):
