@@ -53,9 +53,10 @@ class LevelsSystem:
     def __init__(self, x: np.ndarray, levels: np.ndarray, cuts: np.ndarray, hidden_units: int):
         self.x, self.levels, self.cuts, self.units = np.ascontiguousarray(x), levels, cuts, hidden_units
         self.b2, self.b3 = intercepts(len(x), hidden_units)
-        self.free = self.b3 if len(cuts) == 1 else n_weights(len(x), hidden_units)
         self.n_observations = levels.size
-        of_outputs = np.array([self.b2] if len(cuts) == 1 else [self.b2, self.b3])
+        self.n_outputs = 1 if len(cuts) == 1 else 2  # of two levels the scale is no unknown
+        self.free = self.b3 if self.n_outputs == 1 else n_weights(len(x), hidden_units)
+        of_outputs = np.array([self.b2, self.b3])[: self.n_outputs]
         self.layout = of_outputs, of_outputs + 1
 
     def outputs(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,7 +83,7 @@ class LevelsSystem:
         hidden, _, pull, roots = self.terms(theta)
         deviation = np.sqrt(np.square(roots).sum(axis=0))
         standardised = -pull / np.maximum(deviation, 1e-150)
-        if len(self.cuts) == 1:
+        if self.n_outputs == 1:
             standardised[1] = 0.0
         return hidden, standardised
 
@@ -90,8 +91,7 @@ class LevelsSystem:
         """Return F, its gradient and its Fisher matrix over the free weights."""
         hidden, value, pull, roots = self.terms(theta)
         gradient, fisher = penalty * theta, empty_fisher(self.free)
-        outputs = len(self.layout[0])
-        backpropagate(self.x, hidden, theta, *self.layout, 1.0, pull[:outputs], gradient)
+        backpropagate(self.x, hidden, theta, *self.layout, 1.0, pull[: self.n_outputs], gradient)
         add_fisher_of_levels(self.x, hidden, theta, *self.layout, roots, fisher)
         value += 0.5 * float(penalty @ theta**2)
         return value, gradient[: self.free], with_penalty(fisher, penalty[: self.free])
