@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from icdh.node_model._kernels import VARIANCE_FLOOR
 from icdh.node_model._descent_kernels import node_fit
+from icdh.node_model._kernels import VARIANCE_FLOOR
 from icdh.node_model.fit import NodeConditional, forward, intercepts, layers, n_weights
 from icdh.node_model.labels import LabelConditional, LabelsSystem, label_layers, log_shares, n_label_weights
 from icdh.node_model.levels import LevelsSystem, thresholds
@@ -65,7 +65,7 @@ class Density(_MeanAndVariance):
         return Density(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
 
     def minimise(self, x: np.ndarray, *options: Any) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; options and result are those of `icdh.node_model._descent_kernels.node_fit`."""
+        """Minimise F over theta, in place; options and result are those of `node_fit`."""
         return node_fit(x, self.centre, self.spread, *options)
 
     def scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
