@@ -366,9 +366,9 @@ class NetworkConditional:
         return self.outputs(_activations(features, np.arange(len(features)), self.hidden))
 
     def with_each_input_held(
-        self, values: np.ndarray, centre: np.ndarray
+        self, values: np.ndarray, centre: np.ndarray, held: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield every input, with mean and scale, each of shape (M,), where it is held.
+        """Yield every input that is to be held, with mean and scale, each of shape (M,), where it is.
 
         All share one product with the inputs, so that networks of many inputs take no longer than they must.
 
@@ -378,13 +378,16 @@ class NetworkConditional:
             The values of all variables, one a row.
         centre : ndarray, shape (N,)
             Where every variable is held.
+        held : ndarray of bool, shape (N,)
+            The variables to hold, one at a time.
         """
         from scipy.special import expit
 
         features = features_of(values[self.inputs], len(self.hidden) > len(self.inputs))
         z = self.hidden.T @ features
-        for i, w in zip(self.inputs, self.hidden, strict=False):
-            yield int(i), *self.outputs(expit(z + np.outer(w, centre[i] - values[i])))
+        for k in np.flatnonzero(held[self.inputs]):
+            i = int(self.inputs[k])
+            yield i, *self.outputs(expit(z + np.outer(self.hidden[k], centre[i] - values[i])))
 
     def outputs(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given the hidden activations s, shape (m1, M)."""

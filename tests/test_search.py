@@ -267,6 +267,34 @@ def test_an_escape_that_comes_close_is_refined(refined, escapes):
     assert (graph == ((), (), (0, 1))) == escapes
 
 
+def test_an_escape_goes_on_once_the_detached_node_may_have_parents_again():
+    """Node 0 has to lose 2 and 3 so that it may explain 2; without 3 the graph there would be far behind."""
+    scores = {family: 0.1 * len(family[1]) for family in all_families()}
+    scores[0, (2,)], scores[0, (3,)], scores[0, (2, 3)], scores[1, (2,)] = -20.0, -50.0, -70.0, -20.0
+    scores[2, (0,)], scores[2, (0, 1)] = -10.0, -60.0
+    graph, *_ = greedy_search(Table(scores), np.eye(N, dtype=bool))
+    assert graph == ((3,), (), (0, 1), ())
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_an_escape_that_does_not_end_far_behind_gets_the_room_it_asks_for(room):
+    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
+    scores[0, (2,)] = scores[1, (2,)] = -30.0
+    scores[2, (0,)], scores[2, (0, 1)] = -10.0, -50.0
+    table = Table(scores)
+    table.hopes = lambda family: np.full(3, np.inf)
+
+    def grow(families):
+        asks = (2, (0, 1)) in families and table.scores[2, (0, 1)] > -70.0
+        table.scores.update({(2, (0, 1)): -70.0} if asks else {})
+        return asks
+
+    if room:
+        table.grow = grow
+    graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    assert (graph == ((), (), (0, 1))) == room
+
+
 def test_callback_sees_every_move():
     seen = []
     _, moves, *_ = greedy_search(Table(gaussian_scores(0)), np.eye(N, dtype=bool), callback=seen.append)

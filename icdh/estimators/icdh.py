@@ -122,7 +122,8 @@ class ICDH(CausalGraphEstimator):
         What edges are worth, in nats: by how much the log-likelihood of the data falls when the cause is held at its
         mean in the distribution of the effect. Where causes are correlated that is too much: refitted without one, the
         others would take over a part. To refit would take half as long again as the fit; ``weights_`` tells true edges
-        from others better than either.
+        from others better than either. Once ``max_seconds`` are over only edges of the graph are weighed, at this
+        ``threshold``, and zero stands for others.
     edge_probability_ : ndarray, shape (N, N)
         In which share of the imputations i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of ICDH
@@ -273,7 +274,8 @@ class ICDH(CausalGraphEstimator):
         rules = rules.among(np.arange(N))
         dag = rules.dag(network.adjacency(), self.threshold)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
-        worth = worth_of_inputs(model, values, design.baseline)
+        among = dag.adjacency != 0.0 if result.timed_out else None  # of many inputs the others take as long as a round
+        worth = worth_of_inputs(model, values, design.baseline, among)
         model = replace(model, adjacency=self._worthy(dag.adjacency, worth, rules, stacklevel=5))
         self._learn(
             model,

@@ -10,7 +10,9 @@ from icdh.graphs import strongest_first
 FEWEST_VARIABLES = 8  # of fewer, more than half of the possible edges is nothing remarkable
 
 
-def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+def worth_of_inputs(
+    model: Any, values: np.ndarray, rows: np.ndarray | None = None, among: np.ndarray | None = None
+) -> np.ndarray:
     """Return how many nats of log-likelihood the data lose when an input of a conditional is held at its mean.
 
     Parameters
@@ -21,6 +23,8 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
         Scaled observations.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
+    among : ndarray of bool, shape (N, N), optional
+        The edges to weigh; by default all. What others are worth is zero.
 
     Returns
     -------
@@ -28,6 +32,7 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
         [i, n] is what i is worth to the distribution of n, over all observations; at least zero.
     """
     worth = np.zeros((len(values), len(values)))
+    among = np.ones(worth.shape, dtype=bool) if among is None else among
     for n, conditional in enumerate(model.conditionals):
         node = slice(n, n + 1)
         counts = None if rows is None else rows[node]
@@ -36,7 +41,7 @@ def worth_of_inputs(model: Any, values: np.ndarray, rows: np.ndarray | None = No
             return values.shape[1] * gaussian_nll(values[node], mean[np.newaxis], scale[np.newaxis], counts)
 
         fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
-        for i, mean, scale in conditional.with_each_input_held(values, model.centre):
+        for i, mean, scale in conditional.with_each_input_held(values, model.centre, among[:, n]):
             worth[i, n] = max(nll(mean, scale) - fitted, 0.0)
     return worth
 
