@@ -2,8 +2,9 @@
 
 The search climbs from the graph of the required edges, by default the empty one. It then tries to leave the local
 optimum: each node in turn loses all parents that are not required, the climb goes on while it gets no other, then
-freely, and the outcome stays if it is better. Where there is no escape the scores settle on the graph; if that changed
-them the search goes on from there, or from where a climb from the beginning leads now.
+freely, and the outcome stays if it is better. Where there is no escape the families of the graph are refined, and the
+search goes on if that leads to another. Then the scores settle on the graph; if that changed them the search goes on
+from there, or from where a climb from the beginning leads now.
 """
 
 from collections.abc import Callable

@@ -7,7 +7,7 @@ A third entry says why a mutant computes the same as the module: no test can not
 TESTS = {
     "_jit.py": ("test_linear_algebra", "test_phase_two", "test_evidence"),
     "_network_kernels.py": ("test_likelihood", "test_phase_one", "test_phase_two"),
-    "network.py": ("test_likelihood", "test_phase_one", "test_phase_two", "test_worth"),
+    "network.py": ("test_likelihood", "test_phase_one", "test_phase_two", "test_worth", "test_time_limit"),
     "likelihood.py": ("test_likelihood",),
     "density.py": ("test_likelihood", "test_rows", "test_two_phase"),
     "acyclicity.py": ("test_acyclicity",),
@@ -109,7 +109,8 @@ MUTANTS = {
         ("d_floor += d_sigma", "d_floor = d_sigma"),
     ],
     "network.py": [
-        ("np.outer(w, centre[i] - values[i])", "np.outer(w, values[i] - centre[i])"),
+        ("np.flatnonzero(held[self.inputs])", "np.arange(len(self.inputs))"),
+        ("np.outer(self.hidden[k], centre[i] - values[i])", "np.outer(self.hidden[k], values[i] - centre[i])"),
         ("np.linalg.norm(self.w1, axis=1).T", "np.linalg.norm(self.w1, axis=1)"),
         ("LARGEST_LOG_FLOOR = 150.0", "LARGEST_LOG_FLOOR = 11.0"),
         ("reach = 1.0 if bias else 0.1", "reach = 0.1"),
