@@ -74,7 +74,7 @@ def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_vari
             some[r] = unit[r * apart]
 
 
-@kernel(fastmath=CONTRACT)
+@kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
 def scoring_steps(
     x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, slow, damping, gradient, fisher
 ):
@@ -173,7 +173,7 @@ def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, di
             direction[i] += rest * moves[k, i]
 
 
-@kernel(fastmath=CONTRACT)
+@kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
 def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, tol, damping, gradient, fisher):
     """Take up to `MEMORY` steps of limited-memory BFGS, begun with the damped Fisher matrix, from theta, in place.
 
@@ -237,7 +237,7 @@ def _every(apart, x):
     return some
 
 
-@kernel()
+@kernel(fastmath=CONTRACT)
 def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol, factor):
     """Minimise F over theta, in place.
 
