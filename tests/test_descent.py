@@ -257,3 +257,12 @@ def test_a_table_that_cannot_be_written_to_is_fitted_all_the_same():
         part.flags.writeable = False
     _, other, *_ = fitted(x, y, spread, start, penalty)
     assert other == value
+
+
+def test_some_of_the_observations_lead_to_the_minimum_in_about_as_many_steps_as_all(monkeypatch):
+    x, y, spread, theta, penalty = problem(10_007)
+    start = theta.copy()
+    *_, some, _ = fitted(x, y, spread, theta, penalty, tol=0.1)
+    monkeypatch.setattr(_descent_kernels, "ENOUGH", 10**6)
+    *_, every, _ = fitted(x, y, spread, start, penalty, tol=0.1, node_fit=node_fit.py_func)
+    assert some < 2 * every
