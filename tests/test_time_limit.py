@@ -261,7 +261,7 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
 
 
 def test_a_search_says_what_its_first_families_are_for():
-    """The short searches for a transform make no moves that count: on wide tables they would look like a standstill."""
+    """The short search for a transform makes no moves that count: on wide tables it would look like a standstill."""
     said, X = [], np.random.default_rng(0).normal(size=(200, 4))
 
     class Watch:
@@ -279,7 +279,7 @@ def test_a_search_says_what_its_first_families_are_for():
 
     HNMSearch(callback=Watch()).fit(X)
     stages = [line.partition(", for a transform")[0] for line in said if "for a transform" in line]
-    assert list(dict.fromkeys(stages)) == [f"short search {k} of 3" for k in (1, 2, 3)]
+    assert set(stages) == {"short search"}
     assert "transform" not in said[-1]
 
 

@@ -93,10 +93,9 @@ class HNMSearch(CausalGraphEstimator):
         evidence prefers (`icdh.node_model.noise`).
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         One monotone transform of every continuous or gridded column, with a parameter that suits each column
-        (`icdh.transforms`), under which the graph is sought; or the one of the three whose evidence is highest in
-        short searches on at most 400 rows of 40 columns, where no single variable may decide it (none under a transform
-        that the graph found without one denies); the distributions that the model then holds are those of the columns
-        as they are.
+        (`icdh.transforms`), under which the graph is sought; or the one of the three under which variables gain most
+        evidence, no single one more than its share, given the graph that a short search on at most 400 rows of 40
+        columns finds without any; the distributions that the model then holds are those of the columns as they are.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
         values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
