@@ -131,7 +131,7 @@ def fit_one(X, truth, labels, method):
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = LABELS[method](X, labels) if labels else HNMSearch(**METHODS[method]).fit(X)
+        model = LABELS[method](X, labels) if method in LABELS else HNMSearch(**METHODS[method]).fit(X)
     seconds = time.process_time() - start
     found = metrics.evaluate(model.adjacency_matrix_, truth)
     chosen = model.noise_distribution_

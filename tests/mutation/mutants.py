@@ -409,7 +409,11 @@ MUTANTS = {
         ("(steps if steps > 0 else -1)", "steps"),
         ("some[i, r] = x[i, r * apart]", "some[i, r] = x[i, r]"),
         ("apart = max(n // (ENOUGH * size), 1)", "apart = max(n // size, 1)"),
-        ("y[::apart].copy(), spread", "y[::apart][::-1].copy(), spread"),
+        (
+            "y[::apart].copy(), spread",
+            "y[::apart][::-1].copy(), spread",
+            "the Fisher matrix is of the variances alone, and the gradient is computed from all observations",
+        ),
         ("            apart, some = 1, (x, y, spread)\n", "            pass\n"),
         ("if taken < 0 and apart == 1:", "if apart == 1:"),
         ("damping, growth = damping * growth, 2.0 * growth\n        if taken", "break\n        if taken"),
