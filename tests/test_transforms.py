@@ -100,6 +100,7 @@ def test_one_variable_does_not_choose_the_transform_of_all():
     assert most_asked_for({"none": plain, "log": 2.0 * small, "yeo-johnson": small}, 400) == "log"
     assert most_asked_for({"none": plain, "log": most}, 400) == "log"
     assert most_asked_for({"none": plain, "log": -small}, 400) == "none"
+    assert most_asked_for({"none": plain, "log": small / 3.0}, 400) == "none"
     half = np.array([15.0, 15.0, -1.0, -1.0, -1.0])
     assert most_asked_for({"none": np.zeros(5), "log": half}, 400) == "log"
 

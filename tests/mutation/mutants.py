@@ -463,7 +463,8 @@ MUTANTS = {
         ("        if graph is None:\n", "        if True:\n"),
         ("most, none = MOST_GAIN * n_observations,", "most, none = MOST_GAIN,"),
         ("columns.log_jacobians - search.scores(families)", "-np.array(search.scores(families))"),
-        ("return max(gains", "return min(gains"),
+        ("best = max(gains", "best = min(gains"),
+        ("> PRICE * none.size", "> 0.0"),
         ("        search.scores.settle(families)\n", ""),
     ],
     "node_model/labels.py": [
