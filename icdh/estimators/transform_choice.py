@@ -1,11 +1,11 @@
 """Which monotone transform a table asks for, by the evidence of one graph on a part of its rows.
 
 The graph is that of a short search without a transform. Under the one that suits it nearly every variable gains a few
-nats given the same causes. Of 80 simulated tables that had been transformed all but four gained, most of them 20 to 160
-nats; of 113 that had not, six did, by 4 to 44 nats, all with noise of heavy tails. A transform has a parameter for every
-column, which costs `PRICE` nats each: with that, seven of the former have none, and three of the latter one. Searches
-under every transform tell less: they end with other graphs, in which some variables gain hundreds of nats that others
-lose, whatever the transform.
+nats given the same causes. Of 80 simulated tables that had been transformed all but four gained, most of them 20 to
+160 nats; of 113 that had not, six did, by 4 to 44 nats, all with noise of heavy tails. A transform has a parameter
+for every column, which costs `PRICE` nats each: with that, seven of the former have none, and three of the latter one.
+Searches under every transform tell less: they end with other graphs, in which some variables gain hundreds of nats
+that others lose, whatever the transform.
 
 One transform serves all columns, so many of them have to ask for it. A variable that its causes nearly determine
 gains or loses nats by the observation with the slightest misfit of its mechanism, and would outvote all others:
