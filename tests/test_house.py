@@ -56,6 +56,7 @@ ROOMS = {
         "findings",
         "structural",
     ),
+    "graphs": ("checks", "edges", "cycles exports"),
     "files": ("atomic cells", "text", "readers", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint", "posterior resampling"),

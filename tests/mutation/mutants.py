@@ -12,7 +12,7 @@ TESTS = {
     "density.py": ("test_likelihood", "test_rows", "test_two_phase"),
     "acyclicity.py": ("test_acyclicity",),
     "entropy.py": ("test_entropy",),
-    "graphs.py": ("test_graphs",),
+    "graphs/": ("test_graphs",),
     "table.py": ("test_table", "test_columns::test_point_masses_are_told_from_grids", "test_labels"),
     "two_phase/": ("test_phase_two", "test_rows", "test_failed_factors", "test_two_phase"),
     "two_phase/dag.py": (
@@ -153,11 +153,13 @@ MUTANTS = {
         ("(values[1:] + values[:-1]) / 2", "values[1:]"),
         ("rng.random(sample.size) * (high - low)\n", "0.5 * (high - low)\n"),
     ],
-    "graphs.py": [
+    "graphs/edges.py": [
         ("np.abs(A) >= value", "np.abs(A) > value"),
+        ("np.argsort(-np.abs(", "np.argsort(np.abs("),
+    ],
+    "graphs/cycles.py": [
         ("if reaches[j, i]:", "if reaches[i, j]:"),
         ("            reaches |= np.outer(reaches[:, i], reaches[j])\n", ""),
-        ("np.argsort(-np.abs(", "np.argsort(np.abs("),
         ("i = min(ready)", "i = max(ready)"),
         ("abs(A[removed[0]])", "abs(A[removed[-1]])"),
         ("causes_left = edges.sum(axis=0)", "causes_left = edges.sum(axis=1)"),
