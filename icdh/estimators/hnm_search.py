@@ -12,7 +12,7 @@ from icdh._checks import check_callback, check_choice, check_number, n_workers, 
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.base import CausalGraphEstimator
-from icdh.estimators.canonical import canonical_order_and_signs
+from icdh.estimators.canonical import CanonicalTable
 from icdh.estimators.doubts import warn_about_determined_columns, warn_about_guessed_kinds
 from icdh.exceptions import ConvergenceWarning
 from icdh.experiments import Design, Interventions
@@ -265,27 +265,19 @@ class HNMSearch(CausalGraphEstimator):
         kinds = table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
         values, N = scaling.apply(table.values), table.n_variables
-        extended, names = design.with_contexts(values), [*table.names, *design.conditions]
-        columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
-        order, signs = canonical_order_and_signs(extended, columns)
-        signs[np.isin(order, table.unordered)] = 1.0
-        if self.search == "exact" and order.size > MOST_VARIABLES:
+        canonical = CanonicalTable.of(table, values, kinds, design, rules)
+        if self.search == "exact" and canonical.order.size > MOST_VARIABLES:
             raise ValueError(
-                f"search='exact' is for at most {MOST_VARIABLES} variables, X has {order.size}; use 'greedy'"
+                f"search='exact' is for at most {MOST_VARIABLES} variables, X has {canonical.order.size}; use 'greedy'"
             )
-        own, rows = rules.among(order), None if design.rows is None else design.rows[order]
-        canonical = extended[order] * signs[:, np.newaxis]
-        canonical_kinds = [kinds[k] if k < N else "continuous" for k in order]
-        n_labels = [len(table.categories[k].labels) if k in table.categories else 0 for k in order]
-        kinds_and_labels = canonical_kinds, n_labels
-        transform, columns, scores, found = self._search(canonical, kinds_and_labels, own, rows, order, names, clock)
+        transform, columns, scores, found = self._search(canonical, clock)
         if self.search == "exact" and not found.ended_early:
-            found = _exact(scores, found, own)
+            found = _exact(scores, found, canonical.rules)
         known, (final, found) = scores, self._with_final_units(scores, found)
         scores = _without_limit(scores, found)
         final = scores if found.ended_early else final
-        fits = self._fits_as_they_are(canonical, kinds_and_labels, columns, rows, final, found, clock)
-        dag, conditionals = self._fitted_parts(scores, fits, found.graph, order, signs, len(names), N)
+        fits = self._fits_as_they_are(canonical, columns, final, found, clock)
+        dag, conditionals = _fitted_parts(canonical, scores, fits, found.graph, N)
         worth, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._worthy(rules.dag(worth).adjacency, worth, rules, stacklevel=5)
         model = StructuralModel.of(table, scaling, kept, conditionals[:N])
@@ -294,7 +286,7 @@ class HNMSearch(CausalGraphEstimator):
             model = model.with_noise_of(values, design.baseline)
         self._learn(
             model,
-            history_=[_in_users_columns(move, order) for move in found.moves],
+            history_=[_in_users_columns(move, canonical.order) for move in found.moves],
             evidence_=columns.log_jacobian - _total(final, found),
             noise_distribution_="mixed" if len(noise) > 1 else min(noise, default="gaussian"),
             column_transform_=transform,
@@ -302,7 +294,7 @@ class HNMSearch(CausalGraphEstimator):
             nll_=model.nll(values, design.baseline),
             targets_=design.targets(dag),
             edge_worth_=worth,
-            _found=FoundGraph(known, found.graph, own, order),
+            _found=FoundGraph(known, found.graph, canonical.rules, canonical.order),
             interrupted_=found.interrupted,
             timed_out_=found.timed_out,
         )
@@ -397,17 +389,17 @@ class HNMSearch(CausalGraphEstimator):
         check_number("prior_precision", self.prior_precision, low=0, low_open=True)
         check_callback(self.callback)
 
-    def _search(self, values, kinds_and_labels, rules, rows, order, names, clock):
-        """Return transform, columns, scores and what the search found, on canonical columns."""
+    def _search(self, table, clock):
+        """Return transform, columns, scores and what the search found, on the columns of a canonical table."""
         from icdh.estimators.transform_choice import choose_transform
         from icdh.node_model.columns import columns_of
 
         def report(move):
-            move = _in_users_columns(move, order)
+            move = _in_users_columns(move, table.order)
             if not move.kept:
                 self._call_back(move)
                 return
-            line = f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats"
+            line = f"{move.kind} {table.names[move.cause]} -> {table.names[move.effect]}: {move.gain:.2f} nats"
             self._report(line, move)
 
         def pilot(columns, rows, chosen):
@@ -415,17 +407,19 @@ class HNMSearch(CausalGraphEstimator):
             scores = self._scores(columns, rows, seed, 1, clock)
             return Climber(scores, rules.forbidden[own], self.max_parents, rules.required[own])
 
+        rules = table.rules
         seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
         with single_blas_thread():
             if transform == "auto":
                 try:
-                    transform = choose_transform(values, *kinds_and_labels, rows, pilot, seed, clock)
+                    transform = choose_transform(
+                        table.values, table.kinds, table.n_labels, table.rows, pilot, seed, clock
+                    )
                 except OutOfTime:
                     transform = "none"
                 clock.stage = ""
-            kinds, n_labels = kinds_and_labels
-            columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
-            scores = self._scores(columns, rows, seed, self.n_restarts, clock)
+            columns = columns_of(table.values, table.kinds, transform, seed, table.n_labels).with_normal_scores()
+            scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
             options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
             found = greedy_search(scores.starts or scores, rules.forbidden, **options)
             if scores.starts is not None and not found.ended_early:
@@ -464,50 +458,54 @@ class HNMSearch(CausalGraphEstimator):
         except OutOfTime:
             return scores, found._replace(timed_out=True)
 
-    def _fits_as_they_are(self, values, kinds_and_labels, columns, rows, scores, found, clock):
+    def _fits_as_they_are(self, table, columns, scores, found, clock):
         """Return weights and hidden units of every family on the columns as they are, of the search if it saw them.
 
         They are at the fixed point of their prior's precisions, so that the path of a search is not seen in them,
         unless the search was cut short.
         """
-        from icdh.node_model.columns import columns_of
-        from icdh.node_model.rough import FEW_ROWS
-
         unseen = [family for family in enumerate(found.graph) if not columns.as_they_are(family)]
-        own = scores
-        if unseen:
-            kinds, n_labels = kinds_and_labels
-            as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in kinds]
-            plain = columns_of(values, as_numbers, n_labels=n_labels)
-            own = self._scores(plain, rows, scores.random_state, self.n_restarts, clock)
-            try:
-                own.grow(unseen)
-                own.refine(unseen)
-                own(unseen)
-                own = own.with_more_units(unseen, MOST_UNITS) if self.hidden_units == "auto" else own
-            except OutOfTime:
-                own = own.on_few_rows(FEW_ROWS)
-                own(unseen)
-        sources = [(family, own if family in unseen else scores) for family in enumerate(found.graph)]
+        plain = self._scores_as_they_are(table, unseen, scores.random_state, clock) if unseen else scores
+        sources = [(family, plain if family in unseen else scores) for family in enumerate(found.graph)]
         if found.ended_early:
             return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
         return [(source.weights_at_fixed_point(family), source.units[family[0]]) for family, source in sources]
 
-    def _fitted_parts(self, scores, fits, graph, order, signs, size, n_variables):
-        """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""
-        from icdh.node_model.fit import in_original_signs
-        from icdh.node_model.targets import conditional_of
+    def _scores_as_they_are(self, table, families, seed, clock):
+        """Return scores on the columns as they are that hold fits of these families, on few rows if time is over."""
+        from icdh.node_model.columns import columns_of
+        from icdh.node_model.rough import FEW_ROWS
 
-        dag, conditionals = np.zeros((size, size)), [Constant()] * size
-        for node, parents in enumerate(graph):
-            causes, widths = order[list(parents)], scores.widths[list(parents)]
-            dag[causes, order[node]] = _worth_of_edges(scores, node, parents)
-            of_inputs = np.repeat(signs[list(parents)], widths)
-            theta, units = fits[node]
-            theta = in_original_signs(theta, units, of_inputs, signs[node])
-            fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
-            conditionals[order[node]] = fitted.at_zero(n_variables)
-        return dag, conditionals
+        as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in table.kinds]
+        columns = columns_of(table.values, as_numbers, n_labels=table.n_labels)
+        scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
+        try:
+            scores.grow(families)
+            scores.refine(families)
+            scores(families)
+            return scores.with_more_units(families, MOST_UNITS) if self.hidden_units == "auto" else scores
+        except OutOfTime:
+            quick = scores.on_few_rows(FEW_ROWS)
+            quick(families)
+            return quick
+
+
+def _fitted_parts(table, scores, fits, graph, n_variables):
+    """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""
+    from icdh.node_model.fit import in_original_signs
+    from icdh.node_model.targets import conditional_of
+
+    order, signs, size = table.order, table.signs, len(table.names)
+    dag, conditionals = np.zeros((size, size)), [Constant()] * size
+    for node, parents in enumerate(graph):
+        causes, widths = order[list(parents)], scores.widths[list(parents)]
+        dag[causes, order[node]] = _worth_of_edges(scores, node, parents)
+        of_inputs = np.repeat(signs[list(parents)], widths)
+        theta, units = fits[node]
+        theta = in_original_signs(theta, units, of_inputs, signs[node])
+        fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
+        conditionals[order[node]] = fitted.at_zero(n_variables)
+    return dag, conditionals
 
 
 def _search_units(n_observations):
