@@ -31,9 +31,9 @@ def system(x, y, spread, theta, penalty):
     return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
 
 
-def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, node_fit=node_fit):
+def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, patience=2, node_fit=node_fit):
     factor, freeze = np.zeros((theta.size, theta.size)), theta.size if freeze is None else freeze
-    return factor, *node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, factor)
+    return factor, *node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, patience, factor)
 
 
 def steps_of(kernel, x, y, spread, theta, penalty, *options, damping=1.0, gradient=None, fisher=None):
@@ -101,7 +101,7 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
     theta = theta + 0.3 * np.random.default_rng(1).normal(size=theta.size)
     some = tuple(np.ascontiguousarray(part[..., ::3]) for part in (x, y, spread))
     found, gradient, fisher = steps_of(
-        scoring_steps, x, y, spread, theta, penalty, some, 3, theta, penalty, UNITS, theta.size, 0, 0.1, 1.0
+        scoring_steps, x, y, spread, theta, penalty, some, 3, theta, penalty, UNITS, theta.size, 0, 0.1, 2, 1.0
     )
     value, exact, _ = system(x, y, spread, theta, penalty)
     _, _, of_some = system(*some, theta, 0.0 * penalty)
@@ -111,10 +111,10 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
     np.testing.assert_allclose(np.triu(fisher), np.triu(expected), rtol=1e-9, atol=1e-9 * expected.max())
 
 
-def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, damping=1.0, fisher=None):
+def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, patience=2, damping=1.0, fisher=None):
     """Take steps from theta; return what is said of them, and the values of F at their ends."""
     _, gradient, exact = system(x, y, spread, theta, penalty)
-    options = theta, penalty, UNITS, theta.size, most, tol
+    options = theta, penalty, UNITS, theta.size, most, tol, patience
     found, gradient, _ = steps_of(
         quasi_newton_steps,
         x,
@@ -192,7 +192,7 @@ def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_doe
     _, value, *_ = fitted(x, y, spread, theta, penalty)
 
     def fails_twice(*arguments):
-        dampings.append(arguments[9])
+        dampings.append(arguments[10])
         return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
 
     monkeypatch.setattr(_descent_kernels, "quasi_newton_steps", fails_twice)
@@ -216,25 +216,39 @@ def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_v
     assert variance.max() < 1e3
 
 
-def scoring(x, y, spread, theta, penalty, most, tol, slow, damping):
+def scoring(x, y, spread, theta, penalty, most, tol, patience, slow, damping):
     """Take steps of scoring from theta with the matrix of all observations."""
-    options = (x, y, spread), 1, theta, penalty, UNITS, theta.size, most, tol, slow
+    options = (x, y, spread), 1, theta, penalty, UNITS, theta.size, most, tol, patience, slow
     return steps_of(scoring_steps, x, y, spread, theta, penalty, *options, damping=damping)[0]
 
 
-def test_scoring_ends_after_two_small_steps_in_a_row_or_one_slow_one():
-    x, y, spread, theta, penalty = problem()
-    start = theta.copy()
-    _, steps, small, _ = scoring(x, y, spread, theta, penalty, 50, 1e9, 0.0, 60.0)
-    assert (steps, small) == (2, True)
-    _, steps, small, _ = scoring(x, y, spread, start, penalty, 50, 1e-9, 1e9, 60.0)
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_scoring_ends_after_so_many_small_steps_in_a_row(patience):
+    _, steps, small, _ = scoring(*problem(), 50, 1e9, patience, 0.0, 60.0)
+    assert (steps, small) == (patience, True)
+
+
+def test_scoring_ends_after_one_slow_step():
+    _, steps, small, _ = scoring(*problem(), 50, 1e-9, 2, 1e9, 60.0)
     assert (steps, small) == (1, False)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_quasi_newton_steps_end_after_so_many_small_ones_in_a_row(patience):
+    (steps, small), _ = quasi_newton(*problem(), tol=1e9, patience=patience)
+    assert (steps, small) == (patience, True)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_a_fit_ends_after_so_many_small_steps_in_a_row(patience):
+    *_, steps, converged = fitted(*problem(), tol=1e9, patience=patience)
+    assert (steps, converged) == (patience, True)
 
 
 def test_where_no_step_can_be_computed_the_weights_stay():
     x, y, spread, theta, penalty = problem()
     before = theta.copy()
-    _, steps, small, _ = scoring(x, y, spread, theta, -1e12 * penalty, 50, 0.1, 0.0, 0.0)
+    _, steps, small, _ = scoring(x, y, spread, theta, -1e12 * penalty, 50, 0.1, 2, 0.0, 0.0)
     assert (steps, small) == (0, False)
     np.testing.assert_array_equal(theta, before)
 

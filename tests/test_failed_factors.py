@@ -115,7 +115,7 @@ def test_a_phase_two_without_any_number_says_so(monkeypatch):
     assert np.isfinite(step.weights.w1).all()
 
 
-def never_factorised(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor):
+def never_factorised(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor):
     """What a fit returns whose Fisher matrix is indefinite, with numbers where a factor should be."""
     theta[:] = 7.0
     factor[:] = 7.0
@@ -134,16 +134,30 @@ def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
     np.testing.assert_allclose(deviation, y.std(), rtol=1e-9)
 
 
+def test_one_small_step_ends_a_fit_after_an_update_of_the_precisions_and_no_other(monkeypatch):
+    """Not of the first one, which creeps at times; nor of its cold start, which has constant variance."""
+    x, y = table(1, 200), table(2, 200)[1]
+    honest, said = targets.node_fit, []
+
+    def heard(*options):
+        said.append(options[-2])
+        return honest(*options)
+
+    monkeypatch.setattr(targets, "node_fit", heard)
+    fit_node(x, y, tol=1e-6)
+    assert said == [2, 2, 1, 1]
+
+
 @pytest.mark.parametrize("failing", [2, 3])
 def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing):
     """The first call of a cold start has constant variance; later ones may fail: the fits before them count."""
     x, y = table(1, 200), table(2, 200)[1]
     honest, calls = targets.node_fit, []
 
-    def fails(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor):
+    def fails(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor):
         calls.append(penalty)
         fit = never_factorised if len(calls) == failing else honest
-        return fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, factor)
+        return fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor)
 
     before = fit_node(x, y, precision_updates=0)
     monkeypatch.setattr(targets, "node_fit", fails)

@@ -295,8 +295,9 @@ def test_the_estimator_passes_the_checks_of_scikit_learn():
 def test_clone_and_cross_validation(table, model):
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    scores = cross_val_score(HNMSearch(n_restarts=1), table, cv=2)
-    assert scores.mean() > cross_val_score(HNMSearch(edge_penalty=1e6), table, cv=2).mean() + 0.5
+    settings = {"n_restarts": 1}, {"edge_penalty": 1e6}
+    scores, empty = (cross_val_score(HNMSearch(**own), table, cv=5) for own in settings)
+    assert np.median(scores) > np.median(empty) + 2.0  # one row beyond the range of the others may cost 100 nats
 
 
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")

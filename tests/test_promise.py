@@ -205,7 +205,7 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
     penalty, factor = np.full(size, 1e-8), np.zeros((size, size))
     for layer, precision in zip(target.layers(2, 3), fit.precision, strict=True):
         penalty[layer] = precision
-    target.minimise(x, fit.theta.copy(), penalty, 3, size, 0, 1.0, factor)
+    target.minimise(x, fit.theta.copy(), penalty, 3, size, 0, 1.0, 1, factor)
     covariance = np.linalg.inv(np.triu(factor).T @ np.triu(factor))
     for k in range(2):
         own = slice(3 * k, 3 * k + 3)

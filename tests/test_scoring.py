@@ -24,7 +24,9 @@ class Quadratic:
 
 def minimised(system, **options):
     theta, factor = np.zeros(2), np.zeros((2, 2))
-    found = minimise(system, theta, np.zeros(2), **{"max_steps": 100, "tol": 1e-10, **options}, factor=factor)
+    found = minimise(
+        system, theta, np.zeros(2), **{"max_steps": 100, "tol": 1e-10, "patience": 2, **options}, factor=factor
+    )
     return theta, factor, *found
 
 
@@ -36,6 +38,12 @@ def test_one_step_without_damping_solves_a_quadratic():
     np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), CURVATURE)
     assert steps == 1
     assert not converged  # two small steps say so
+
+
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_a_fit_ends_after_so_many_small_steps_in_a_row(patience):
+    *_, steps, converged = minimised(Quadratic(0), tol=1e9, patience=patience)
+    assert (steps, converged) == (patience, True)
 
 
 def test_damping_takes_more_steps_to_the_same_minimum():

@@ -76,14 +76,15 @@ def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_vari
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
 def scoring_steps(
-    x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, slow, damping, gradient, fisher
+    x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, patience, slow, damping, gradient, fisher
 ):
     """Take steps of Fisher scoring with Levenberg-Marquardt damping from theta, in place.
 
     Weights at and after index ``freeze`` stay as they are. The Fisher matrix is that of ``some``: x, y and spread of
-    every ``apart``-th observation, which counts for as many. Steps end where two lower F by less than ``tol`` or one by
-    less than ``slow``, and leave gradient and Fisher matrix as they are there (NaN if F is not finite). Returns F, the
-    steps taken, whether the last of them lowered F by less than ``tol``, and the damping they ended with.
+    every ``apart``-th observation, which counts for as many. Steps end where ``patience`` of them lower F by less than
+    ``tol`` or one by less than ``slow``, and leave gradient and Fisher matrix as they are there (NaN if F is not
+    finite). Returns F, the steps taken, whether the last of them lowered F by less than ``tol``, and the damping they
+    ended with.
     """
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
@@ -127,7 +128,7 @@ def scoring_steps(
             elif fall > 0.0:
                 small = 0
             damping, growth = _next_damping(damping, growth, fall / predicted)
-        ended = small >= 2 or (steps > 0 and 0.0 < fall < slow)
+        ended = small >= patience or (steps > 0 and 0.0 < fall < slow)
         if steps >= max_steps or ended or damping > LARGEST_DAMPING or not objective < np.inf:
             break
         for i in range(freeze):
@@ -142,7 +143,7 @@ def scoring_steps(
         for i in range(freeze):
             trial[i] = theta[i] + step[i]
             predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
-    return objective, steps, small >= 2, damping
+    return objective, steps, small >= patience, damping
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -174,12 +175,14 @@ def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, di
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, tol, damping, gradient, fisher):
+def quasi_newton_steps(
+    x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, damping, gradient, fisher
+):
     """Take up to `MEMORY` steps of limited-memory BFGS, begun with the damped Fisher matrix, from theta, in place.
 
-    Gradient and Fisher matrix are those at theta; the gradient is kept up to date. Steps end where two in a row lower
-    F by less than ``tol`` or no length of a step lowers it. Returns the steps taken, -1 if the first fails, and
-    whether the last of them lowered F by less than ``tol``.
+    Gradient and Fisher matrix are those at theta; the gradient is kept up to date. Steps end where ``patience`` of
+    them in a row lower F by less than ``tol`` or no length of a step lowers it. Returns the steps taken, -1 if the
+    first fails, and whether the last of them lowered F by less than ``tol``.
     """
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
@@ -219,8 +222,8 @@ def quasi_newton_steps(x, y, spread, theta, penalty, units, freeze, max_steps, t
             curvature[pairs] = _dot(moves[pairs], changes[pairs], freeze)
             if curvature[pairs] > -LEAST_CURVATURE * length * slope:
                 pairs += 1
-        if steps >= max_steps or small >= 2 or pairs == MEMORY:
-            return steps, small >= 2
+        if steps >= max_steps or small >= patience or pairs == MEMORY:
+            return steps, small >= patience
         _fill_direction(factor, gradient, freeze, moves, changes, curvature, pairs, direction)
         slope, length, trials = _dot(gradient, direction, freeze), min(1.0, LENGTHENING * max(length, SHORTEST)), 0
         for i in range(freeze):
@@ -238,7 +241,7 @@ def _every(apart, x):
 
 
 @kernel(fastmath=CONTRACT)
-def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol, factor):
+def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol, patience, factor):
     """Minimise F over theta, in place.
 
     Parameters
@@ -257,8 +260,8 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
         Weights from here on stay as they are.
     max_steps : int
         The most steps; with none, what is returned is what is at theta.
-    tol : float
-        Stop when two steps in a row lower F by less than this many nats.
+    tol, patience : float, int
+        Stop when so many steps in a row, ``patience``, lower F by less than ``tol`` nats.
     factor : ndarray, shape (size, size)
         Is filled with the Cholesky factor R of the Fisher matrix at the end.
 
@@ -290,6 +293,7 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
             freeze,
             most,
             tol,
+            patience,
             slow,
             damping,
             gradient,
@@ -303,7 +307,7 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
         while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and objective < np.inf:
             left = max_steps - steps
             taken, done = quasi_newton_steps(
-                x, y, spread, theta, penalty, hidden_units, freeze, left, tol, damping, gradient, factor
+                x, y, spread, theta, penalty, hidden_units, freeze, left, tol, patience, damping, gradient, factor
             )
             if taken < 0:
                 damping, growth = damping * growth, 2.0 * growth

@@ -102,7 +102,7 @@ def fit_node(
     max_steps : int
         The most steps of each fit.
     tol : float
-        Stop when two steps in a row lower F by less than this many nats.
+        Stop when two steps in a row lower F by less than this many nats; after an update of the precisions, one.
     precision_updates : int
         How often the prior's precisions are updated at most, until that changes the evidence by less than ``tol``;
         zero keeps them as they are.
@@ -177,9 +177,9 @@ def _fits_of_updated_precisions(x, target, theta, precision, settings, enough, *
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
     factor, fits = np.zeros((theta.size, theta.size)), []
 
-    def minimise(free):
+    def minimise(free, patience=2):
         penalty = _penalties(parts, precision, theta.size)
-        return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, factor)
+        return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, patience, factor)
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
@@ -187,7 +187,8 @@ def _fits_of_updated_precisions(x, target, theta, precision, settings, enough, *
         if fits:
             variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
             precision = _updated_precision(theta, variances, parts, precision, prior_precision)
-        objective, log_determinant, steps, converged = minimise(theta.size)
+        # An update hardly moves a minimum, and steps from there do not creep: the first small one is the last.
+        objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
         if np.isnan(log_determinant):
             break
         evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
@@ -224,7 +225,7 @@ def odds_without_parents(
     parts = target.layers(p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
     penalty = _penalties(parts, fit.precision, theta.size)
-    _, log_determinant, *_ = target.minimise(x, theta, penalty, m, theta.size, 0, 1.0, factor)
+    _, log_determinant, *_ = target.minimise(x, theta, penalty, m, theta.size, 0, 1.0, 1, factor)
     if np.isnan(log_determinant):
         return np.full(p, np.inf), np.zeros(p)
     free = parts[-1].stop
