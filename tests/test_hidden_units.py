@@ -77,6 +77,19 @@ def test_what_was_enough_is_not_tried_again(monkeypatch):
     assert seen == [8, 8, 2]
 
 
+def test_what_was_known_with_fewer_units_is_forgotten(monkeypatch):
+    """The fit with twice the units is no refined one, and what a change may gain is another matter given that."""
+    family, scores, fits = (0, (1,)), evidence(bent()), []
+    scores.refine([family])
+    before = scores.hopes(family)
+    assert scores.grow([family])
+    assert before[2] != scores.hopes(family)[2]
+    honest = families_module.fit_node
+    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: fits.append(k) or honest(*a, **k))
+    scores.refine([family])
+    assert fits != []
+
+
 def test_large_families_get_their_further_starts_where_the_search_ends(monkeypatch):
     scores, cold = evidence(bent(), n_restarts=3), []
     scores.grow(GRAPH)
@@ -205,6 +218,17 @@ def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
         assert scores([family])[0] == pytest.approx(plain[family] - worth, abs=1e-9)
     assert not scores.settle(graph)
     assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10
+
+
+def test_another_fit_may_be_the_best_once_the_noise_is_not_gaussian(monkeypatch):
+    graph, fits = [(0, (1,)), (1, ()), (2, ())], []
+    scores = evidence(heavy_tails(), noise="auto", most_units=None)
+    scores.refine(graph)
+    assert scores.settle(graph)
+    honest = families_module.fit_node
+    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: fits.append(k) or honest(*a, **k))
+    scores.refine(graph)
+    assert fits != []
 
 
 def test_one_variable_of_many_does_not_show_that_noise_is_not_gaussian():

@@ -104,6 +104,16 @@ def test_a_cause_of_labels_comes_and_goes_as_one():
     assert scores.fits[2, (0, 1)].evidence == pytest.approx(fresh.evidence, abs=8.0)
 
 
+def test_what_labels_may_gain_is_not_guessed():
+    """Neither as effects nor beside others as causes; as parents of the same node they say nothing of the others."""
+    rng = np.random.default_rng(6)
+    values = np.vstack([rng.normal(size=300), rng.integers(0, 3, size=300), rng.normal(size=(2, 300))])
+    scores = scores_of_columns(columns_of(values, ["continuous", "categorical", *["continuous"] * 2]), hidden_units=3)
+    assert_array_equal(np.isinf(scores.hopes((1, (0,)))), [True] * 4)
+    assert_array_equal(np.isinf(scores.hopes((2, (0,)))), [False, True, True, False])
+    assert_array_equal(np.isinf(scores.hopes((2, (0, 1)))), [True, True, True, False])
+
+
 @pytest.fixture(scope="module")
 def frame():
     """x -> colour -> y, z apart."""

@@ -41,6 +41,13 @@ def test_fits_that_begin_on_few_rows_end_on_all(data):
     assert (few == 300).all()
 
 
+def test_the_precisions_of_few_rows_are_those_of_all_while_graphs_compare(data):
+    family, scores = (1, (0, 2)), evidence_of(data.X)
+    scores.start_on_few_rows(300)
+    scores([family])
+    np.testing.assert_array_equal(scores.fits[family].precision, scores.starts.fits[family].precision)
+
+
 def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
     from icdh.node_model import families as module
 

@@ -48,6 +48,7 @@ TESTS = {
     "model/conditionals.py": ("test_labels",),
     "estimators/transform_choice.py": ("test_transforms",),
     "node_model/families.py": (
+        "test_promise",
         "test_evidence",
         "test_hidden_units",
         "test_rows",
