@@ -6,7 +6,7 @@ from helpers import hetero_chain
 
 from icdh.network import initial_weights
 from icdh.node_model import families, targets
-from icdh.node_model.evidence import fit_node, odds_without_parents
+from icdh.node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.fit import node_outputs
 from icdh.two_phase.dag import minimise_on_dag
@@ -132,6 +132,8 @@ def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
     mean, deviation = node_outputs(fit.theta, x)
     np.testing.assert_allclose(mean, y.mean(), atol=1e-12)
     np.testing.assert_allclose(deviation, y.std(), rtol=1e-9)
+    monkeypatch.undo()  # what stands for a fit is not gone on from
+    assert at_fixed_point(x, targets.Density.exact(y), fit, hidden_units=5, prior_precision=3.0) is fit
 
 
 def test_one_small_step_ends_a_fit_after_an_update_of_the_precisions_and_no_other(monkeypatch):

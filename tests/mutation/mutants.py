@@ -56,6 +56,7 @@ TESTS = {
         "test_interrupts",
         "test_time_limit",
         "test_labels::test_a_cause_of_labels_comes_and_goes_as_one",
+        "test_labels::test_what_labels_may_gain_is_not_guessed",
         "test_many_rows",
         "test_binary_effects",
     ),
