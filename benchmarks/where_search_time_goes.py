@@ -34,7 +34,7 @@ STAGES = {
     "escapes": (escapes._Search, "escape"),
     "settled": (escapes._Search, "settle"),
     "afterwards": (hnm_search.HNMSearch, "_fits_as_they_are"),
-    "worth": (hnm_search.HNMSearch, "_fitted_parts"),
+    "worth": (hnm_search, "_fitted_parts"),
 }
 PURPOSES = {
     "further starts": (families.FamilyEvidence, "refine"),

@@ -332,6 +332,24 @@ def test_a_search_ends_whatever_the_scores_are(size):
     assert len(result.moves) <= len(seen) < 10_000
 
 
+def test_a_score_that_is_no_number_hides_no_other():
+    scores = dict.fromkeys(all_families(), 0.0)
+    scores[1, (0,)], scores[2, (0,)] = np.nan, -5.0
+    graph, moves = Climber(Table(scores), np.eye(N, dtype=bool), 1).climb_once(((),) * N, np.eye(N, dtype=bool))
+    assert graph == ((), (), (0,), ())
+    assert [move.gain for move in moves] == [5.0]
+
+
+def test_a_gain_that_the_total_does_not_show_is_none():
+    """Of nats of 1e20 in all a thousandth is lost, however exact the family's own score."""
+    scores = dict.fromkeys(all_families(), 0.0)
+    scores.update({family: 1e20 for family in all_families() if family[0] == 3})
+    scores[1, (0,)] = -1e-3
+    graph, moves = Climber(Table(scores), np.eye(N, dtype=bool), 1).climb_once(((),) * N, np.eye(N, dtype=bool))
+    assert graph == ((),) * N
+    assert moves == []
+
+
 def replayed(moves, n=N):
     """The graph that moves lead to from the empty one."""
     parents = [set() for _ in range(n)]

@@ -362,7 +362,11 @@ MUTANTS = {
         ("ratio = value / prior_precision", "ratio = value"),
         ("- (layer.stop - layer.start) * math.log(value)", "+ (layer.stop - layer.start) * math.log(value)"),
         ("[:, : p * m].reshape(free, p, m)", "[:, free - p * m :].reshape(free, p, m)"),
-        ("if not (fit.succeeded and len(x)):", "if False:"),
+        (
+            "if not (fit.succeeded and len(x)):",
+            "if False:",
+            "the precisions of such fits are NaN, under which there is none",
+        ),
         ("FLAT = 1e-8", "FLAT = 3.0"),
         ("theta.copy(), objective, log_determinant", "theta, objective, log_determinant"),
         ("return -0.5 * np.linalg.slogdet(covariance)", "return 0.5 * np.linalg.slogdet(covariance)"),
