@@ -365,6 +365,12 @@ def replayed(moves, n=N):
     return tuple(tuple(sorted(own)) for own in parents)
 
 
+def test_a_climb_returns_the_moves_that_lead_to_its_end_after_refining_too():
+    for table in random_tables(30):
+        graph, moves = Climber(table, np.eye(N, dtype=bool), 8).climb(((),) * N)
+        assert replayed(moves) == graph
+
+
 def test_moves_lead_to_the_graph_and_are_told_whatever_detours_and_refined_scores_do():
     """Over random scores some searches leave an optimum, and some nodes get causes again that they had lost."""
     rng, detours, regained = np.random.default_rng(3), 0, 0
