@@ -175,11 +175,27 @@ def test_closed_streams_cost_nothing(table, streams):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_standard_output_is_one_line(table):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_is_one_line(table, unbuffered):
+    """Buffered, it is full once when the command ends and once more when Python does."""
+    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
     command = f"{sys.executable} -m icdh fit data.csv --max-rounds 2 --tol 1e9 --output graph.csv > /dev/full"
-    result = subprocess.run(command, shell=True, capture_output=True, env=ENVIRONMENT, check=False)
+    result = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
     assert result.returncode == 2
     assert result.stderr == b"icdh: error: cannot use the standard input or output: No space left on device\n"
+    assert read_graph("graph.csv")[0].any()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_warnings_that_cannot_be_written_cost_nothing(table, unbuffered):
+    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
+    command = f"{sys.executable} -m icdh fit data.csv --max-rounds 1 --output graph.csv"
+    heard = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
+    assert b"warning" in heard.stderr
+    result = subprocess.run(f"{command} 2> /dev/full", shell=True, capture_output=True, env=environment, check=False)
+    assert result.returncode == 0
+    assert result.stdout == heard.stdout
     assert read_graph("graph.csv")[0].any()
 
 

@@ -17,7 +17,7 @@ from importlib import import_module
 
 from icdh._interrupts import follows_interrupt
 from icdh._version import __version__
-from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED
+from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED, drop
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.exceptions import ConvergenceWarning, DataWarning, MissingExtraError, WorkerLostError
 
@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
             return code
         except BrokenPipeError:
-            # Nobody reads the output any more; Python would complain once more when it closes it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop(sys.stdout)
             return BROKEN_PIPE
         except KeyboardInterrupt:
             return _say_interrupted()
@@ -128,6 +127,10 @@ def _explain(error):
         return BAD_INPUT
     if isinstance(error, OSError) and error.errno and error.filename is None:  # all files are named
         say("error", f"cannot use the standard input or output: {error.strerror}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            drop(sys.stdout)
         return BAD_INPUT
     if isinstance(error, EXPECTED):
         say("error", error)
