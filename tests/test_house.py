@@ -50,7 +50,7 @@ ROOMS = {
     ),
     "search": ("_kernels moves", "climb orders", "escapes candidates"),
     "model": (
-        "conditionals noise overview worth",
+        "conditionals noise overview strength",
         "intervene gaps",
         "effects persist export",
         "findings",

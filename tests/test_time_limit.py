@@ -12,7 +12,7 @@ from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, _clock, cli, gr
 from icdh._clock import Clock, OutOfTime
 from icdh.cli._progress import SignsOfLife
 from icdh.files import read_graph, write_table
-from icdh.model.worth import worth_of_inputs
+from icdh.model.strength import strength_of_inputs
 from icdh.node_model.families import FamilyEvidence
 from icdh.node_model.rough import FEW_ROWS, RoughEvidence
 from icdh.two_phase import fit_two_phase
@@ -74,7 +74,7 @@ def test_without_any_time_there_are_the_required_edges_alone(X, estimator):
     assert model.timed_out_
     assert not model.interrupted_
     assert np.isfinite(model.score(X))
-    assert np.isfinite(model.edge_worth_).all()
+    assert np.isfinite(model.edge_strength_).all()
     assert np.isfinite(model.sample(5, random_state=0)).all()
 
 
@@ -111,9 +111,9 @@ def test_when_time_is_over_only_edges_of_the_graph_are_weighed(X):
     late = stopped(ICDH(threshold=0.6, random_state=0, max_seconds=60), X)
     edges = late.adjacency_matrix_ != 0.0
     assert 0 < edges.sum() < np.count_nonzero(late.weights_)
-    whole = worth_of_inputs(late.model_, X.T)
+    whole = strength_of_inputs(late.model_, X.T)
     assert np.count_nonzero(whole) == np.count_nonzero(late.weights_)
-    np.testing.assert_allclose(late.edge_worth_, np.where(edges, whole, 0.0), rtol=1e-12)
+    np.testing.assert_allclose(late.edge_strength_, np.where(edges, whole, 0.0), rtol=1e-12)
 
 
 @pytest.mark.usefixtures("ticking")

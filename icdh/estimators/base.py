@@ -23,8 +23,8 @@ from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 from icdh.missing import complete_rows, neighbours_values
 from icdh.model.gaps import redrawn
+from icdh.model.strength import density_warning, strong_edges
 from icdh.model.structural import StructuralModel
-from icdh.model.worth import density_warning, worthy_edges
 from icdh.table import Table
 
 logger = logging.getLogger("icdh")
@@ -265,9 +265,9 @@ class CausalGraphEstimator(Parameters):
         """
         return type(self)(**self.get_params())
 
-    def _worthy(self, dag, worth, rules, stacklevel):
-        """Return the edges worth enough; warn if they are many, at the line that ``stacklevel`` names from here."""
-        kept = worthy_edges(dag, worth, self.min_worth, self.max_edges, rules.required)
+    def _strong(self, dag, strength, rules, stacklevel):
+        """Return the strong edges; warn if they are many, at the line that ``stacklevel`` names from here."""
+        kept = strong_edges(dag, strength, self.min_strength, self.max_edges, rules.required)
         message = density_warning(kept)
         if message:
             warnings.warn(message, DataWarning, stacklevel=stacklevel)

@@ -119,10 +119,10 @@ class HNMSearch(CausalGraphEstimator):
     knowledge : Knowledge or mapping, optional
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Forbidden edges are no
         unknowns; required ones are in every graph, whatever they are worth, even more than ``max_parents``.
-    min_worth : float, default 0.0
-        Edges worth less, in nats over all observations, are not part of the graph; see ``edge_worth_``.
+    min_strength : float, default 0.0
+        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``.
     max_edges : int, optional
-        The most edges of the graph: those worth most.
+        The most edges of the graph, the strongest.
     missing : {"error", "drop", "impute"}, default "error"
         What is done about gaps, NaN: complain and count them, leave out rows with any, or draw what is missing from
         the fitted model given what is there, and fit again.
@@ -170,9 +170,9 @@ class HNMSearch(CausalGraphEstimator):
     targets_ : dict
         For each condition whose targets were not known, from its label to the worth of its effect on every
         variable, in nats, shape (N,).
-    edge_worth_ : ndarray, shape (N, N)
-        What edges are worth, in nats: those of ``adjacency_matrix_``, edges that ``min_worth`` and ``max_edges`` leave
-        out included.
+    edge_strength_ : ndarray, shape (N, N)
+        The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
+        includes the edges that ``min_strength`` and ``max_edges`` remove.
     edge_probability_ : ndarray, shape (N, N)
         In which share of the imputations i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of HNMSearch
@@ -219,7 +219,7 @@ class HNMSearch(CausalGraphEstimator):
         n_jobs: int = 1,
         forbidden_edges: ArrayLike | None = None,
         knowledge: Knowledge | Mapping | None = None,
-        min_worth: float = 0.0,
+        min_strength: float = 0.0,
         max_edges: int | None = None,
         missing: str = "error",
         n_imputations: int = 5,
@@ -241,7 +241,7 @@ class HNMSearch(CausalGraphEstimator):
         self.n_jobs = n_jobs
         self.forbidden_edges = forbidden_edges
         self.knowledge = knowledge
-        self.min_worth = min_worth
+        self.min_strength = min_strength
         self.max_edges = max_edges
         self.missing = missing
         self.n_imputations = n_imputations
@@ -278,8 +278,8 @@ class HNMSearch(CausalGraphEstimator):
         final = scores if found.ended_early else final
         fits = self._fits_as_they_are(canonical, columns, final, found, clock)
         dag, conditionals = _fitted_parts(canonical, scores, fits, found.graph, N)
-        worth, rules = dag[:N, :N], rules.among(np.arange(N))
-        kept = self._worthy(rules.dag(worth).adjacency, worth, rules, stacklevel=5)
+        strength, rules = dag[:N, :N], rules.among(np.arange(N))
+        kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
         model = StructuralModel.of(table, scaling, kept, conditionals[:N])
         noise = {final.noise_of(family) for family in enumerate(found.graph)} - {"levels"}
         if noise - {"gaussian"}:
@@ -293,7 +293,7 @@ class HNMSearch(CausalGraphEstimator):
             kinds_=kinds,
             nll_=model.nll(values, design.baseline),
             targets_=design.targets(dag),
-            edge_worth_=worth,
+            edge_strength_=strength,
             _found=FoundGraph(known, found.graph, canonical.rules, canonical.order),
             interrupted_=found.interrupted,
             timed_out_=found.timed_out,
@@ -308,12 +308,12 @@ class HNMSearch(CausalGraphEstimator):
         warn_about_determined_columns(model, values)
         return self
 
-    def rethreshold(self, *, min_worth: float | None = None, max_edges: int | None = None) -> "HNMSearch":
-        """Set other thresholds and rebuild the DAG from ``edge_worth_``, without searching again.
+    def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
+        """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
 
         Parameters
         ----------
-        min_worth, max_edges : float, int
+        min_strength, max_edges : float, int
             New values of the parameters; those that are not given stay.
 
         Returns
@@ -334,9 +334,9 @@ class HNMSearch(CausalGraphEstimator):
             If more than half of the possible edges stay.
         """
         model = self._fitted_model()
-        changed = self._with_thresholds(min_worth=min_worth, max_edges=max_edges)
+        changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
-        kept = changed._worthy(rules.dag(self.edge_worth_).adjacency, self.edge_worth_, rules, stacklevel=3)
+        kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, stacklevel=3)
         changed._learn(replace(model, adjacency=kept))
         self.__dict__ = changed.__dict__
         return self
@@ -381,7 +381,7 @@ class HNMSearch(CausalGraphEstimator):
         for name in ("max_parents", "n_restarts", "n_imputations"):
             check_number(name, getattr(self, name), low=1, integer=True)
         check_choice("missing", self.missing, MISSING)
-        check_number("min_worth", self.min_worth, low=0)
+        check_number("min_strength", self.min_strength, low=0)
         self._check_limits()
         n_workers(self.n_jobs)
         for name in ("edge_penalty", "binary_effect_penalty"):
@@ -499,7 +499,7 @@ def _fitted_parts(table, scores, fits, graph, n_variables):
     dag, conditionals = np.zeros((size, size)), [Constant()] * size
     for node, parents in enumerate(graph):
         causes, widths = order[list(parents)], scores.widths[list(parents)]
-        dag[causes, order[node]] = _worth_of_edges(scores, node, parents)
+        dag[causes, order[node]] = _strength_of_edges(scores, node, parents)
         of_inputs = np.repeat(signs[list(parents)], widths)
         theta, units = fits[node]
         theta = in_original_signs(theta, units, of_inputs, signs[node])
@@ -551,8 +551,8 @@ def _total(scores, found):
     return float(sum(scores(list(enumerate(found.graph)))))
 
 
-def _worth_of_edges(scores, node, parents):
+def _strength_of_edges(scores, node, parents):
     """Return by how much the score of a family rises without each of its parents, never quite zero."""
     fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
-    worth = np.array(scores(fewer)) - scores([(node, parents)])[0]
-    return np.maximum(worth, np.finfo(float).tiny)
+    strength = np.array(scores(fewer)) - scores([(node, parents)])[0]
+    return np.maximum(strength, np.finfo(float).tiny)

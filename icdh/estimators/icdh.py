@@ -14,8 +14,8 @@ from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.experiments import Design
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
+from icdh.model.strength import strength_of_inputs
 from icdh.model.structural import StructuralModel
-from icdh.model.worth import worth_of_inputs
 from icdh.network import NetworkConditional, Weights
 from icdh.table import SCALINGS, Scaling
 
@@ -70,10 +70,10 @@ class ICDH(CausalGraphEstimator):
     knowledge : Knowledge or mapping, optional
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Forbidden edges are no
         unknowns; required ones are in every graph, whatever the penalty and the threshold.
-    min_worth : float, default 0.0
-        Edges worth less, in nats over all observations, are not part of the graph; see ``edge_worth_``.
+    min_strength : float, default 0.0
+        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``.
     max_edges : int, optional
-        The most edges of the graph: those worth most.
+        The most edges of the graph, the strongest.
     missing : {"error", "drop", "impute"}, default "error"
         What is done about gaps, NaN: complain and count them, leave out rows with any, or draw what is missing from
         the fitted model given what is there, and fit again.
@@ -118,12 +118,12 @@ class ICDH(CausalGraphEstimator):
     targets_ : dict
         For each condition whose targets were not known, from its label to the weight of its effect on every variable,
         shape (N,).
-    edge_worth_ : ndarray, shape (N, N)
-        What edges are worth, in nats: by how much the log-likelihood of the data falls when the cause is held at its
-        mean in the distribution of the effect. Where causes are correlated that is too much: refitted without one, the
-        others would take over a part. To refit would take half as long again as the fit; ``weights_`` tells true edges
-        from others better than either. Once ``max_seconds`` are over only edges of the graph are weighed, at this
-        ``threshold``, and zero stands for others.
+    edge_strength_ : ndarray, shape (N, N)
+        The strength of every edge, in nats: by how much the log-likelihood of the data falls when the cause is held at
+        its mean in the distribution of the effect. This overstates strength where causes are correlated: refitted
+        without one, the others would take over a part. A refit would take half as long again as the fit;
+        ``weights_`` tells true edges from others better than either. After ``max_seconds`` only the edges of the graph
+        at this ``threshold`` have a strength; that of others is zero.
     edge_probability_ : ndarray, shape (N, N)
         In which share of the imputations i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of ICDH
@@ -219,7 +219,7 @@ class ICDH(CausalGraphEstimator):
         n_jobs: int = 1,
         forbidden_edges: ArrayLike | None = None,
         knowledge: Knowledge | Mapping | None = None,
-        min_worth: float = 0.0,
+        min_strength: float = 0.0,
         max_edges: int | None = None,
         missing: str = "error",
         n_imputations: int = 5,
@@ -244,7 +244,7 @@ class ICDH(CausalGraphEstimator):
         self.n_jobs = n_jobs
         self.forbidden_edges = forbidden_edges
         self.knowledge = knowledge
-        self.min_worth = min_worth
+        self.min_strength = min_strength
         self.max_edges = max_edges
         self.missing = missing
         self.n_imputations = n_imputations
@@ -275,14 +275,14 @@ class ICDH(CausalGraphEstimator):
         dag = rules.dag(network.adjacency(), self.threshold)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
         among = dag.adjacency != 0.0 if result.timed_out else None  # of many inputs the others take as long as a round
-        worth = worth_of_inputs(model, values, design.baseline, among)
-        model = replace(model, adjacency=self._worthy(dag.adjacency, worth, rules, stacklevel=5))
+        strength = strength_of_inputs(model, values, design.baseline, among)
+        model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules, stacklevel=5))
         self._learn(
             model,
             network_=network,
             targets_=targets,
             weights_=network.adjacency(),
-            edge_worth_=worth,
+            edge_strength_=strength,
             history_=result.history,
             nll_=model.nll(values, design.baseline),
             n_rounds_=result.best.round,
@@ -295,13 +295,13 @@ class ICDH(CausalGraphEstimator):
         return self
 
     def rethreshold(
-        self, threshold: float | None = None, *, min_worth: float | None = None, max_edges: int | None = None
+        self, threshold: float | None = None, *, min_strength: float | None = None, max_edges: int | None = None
     ) -> "ICDH":
         """Set other thresholds and rebuild the DAG from ``weights_``, without fitting again.
 
         Parameters
         ----------
-        threshold, min_worth, max_edges : float, float, int
+        threshold, min_strength, max_edges : float, float, int
             New values of the parameters; those that are not given stay.
 
         Returns
@@ -322,10 +322,10 @@ class ICDH(CausalGraphEstimator):
             If edges on cycles had to go, or more than half of the possible edges stay.
         """
         model = self._fitted_model()
-        changed = self._with_thresholds(threshold=threshold, min_worth=min_worth, max_edges=max_edges)
+        changed = self._with_thresholds(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
         dag = rules.dag(self.weights_, changed.threshold)
-        kept = changed._worthy(dag.adjacency, self.edge_worth_, rules, stacklevel=3)
+        kept = changed._strong(dag.adjacency, self.edge_strength_, rules, stacklevel=3)
         changed._learn(replace(model, adjacency=kept))
         self.__dict__ = changed.__dict__
         _warn_about_cycles(dag, stacklevel=3)
@@ -342,7 +342,7 @@ class ICDH(CausalGraphEstimator):
         for name in ("h_tol", "rho_max"):
             check_number(name, getattr(self, name), low=0, low_open=True)
         check_choice("missing", self.missing, MISSING)
-        check_number("min_worth", self.min_worth, low=0)
+        check_number("min_strength", self.min_strength, low=0)
         self._check_limits()
         n_workers(self.n_jobs)
         check_flag("bias", self.bias)

@@ -7,7 +7,7 @@ A third entry says why a mutant computes the same as the module: no test can not
 TESTS = {
     "_jit.py": ("test_linear_algebra", "test_phase_two", "test_evidence"),
     "_network_kernels.py": ("test_likelihood", "test_phase_one", "test_phase_two"),
-    "network.py": ("test_likelihood", "test_phase_one", "test_phase_two", "test_worth", "test_time_limit"),
+    "network.py": ("test_likelihood", "test_phase_one", "test_phase_two", "test_strength", "test_time_limit"),
     "likelihood.py": ("test_likelihood",),
     "density.py": ("test_likelihood", "test_rows", "test_two_phase"),
     "acyclicity.py": ("test_acyclicity",),

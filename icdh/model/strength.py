@@ -1,4 +1,4 @@
-"""What the edges of a fitted model are worth, and the graph of those that are worth enough."""
+"""The strength of the edges of a fitted model, in nats, and the graph of the strong ones."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from icdh.graphs import strongest_first
 FEWEST_VARIABLES = 8  # of fewer, more than half of the possible edges is nothing remarkable
 
 
-def worth_of_inputs(
+def strength_of_inputs(
     model: Any, values: np.ndarray, rows: np.ndarray | None = None, among: np.ndarray | None = None
 ) -> np.ndarray:
     """Return how many nats of log-likelihood the data lose when an input of a conditional is held at its mean.
@@ -24,15 +24,15 @@ def worth_of_inputs(
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
     among : ndarray of bool, shape (N, N), optional
-        The edges to weigh; by default all. What others are worth is zero.
+        The edges to compute; by default all. The strength of others is zero.
 
     Returns
     -------
     ndarray, shape (N, N)
-        [i, n] is what i is worth to the distribution of n, over all observations; at least zero.
+        [i, n] is the strength of the input i of n, in nats over all observations; at least zero.
     """
-    worth = np.zeros((len(values), len(values)))
-    among = np.ones(worth.shape, dtype=bool) if among is None else among
+    strength = np.zeros((len(values), len(values)))
+    among = np.ones(strength.shape, dtype=bool) if among is None else among
     for n, conditional in enumerate(model.conditionals):
         node = slice(n, n + 1)
         counts = None if rows is None else rows[node]
@@ -42,32 +42,32 @@ def worth_of_inputs(
 
         fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
         for i, mean, scale in conditional.with_each_input_held(values, model.centre, among[:, n]):
-            worth[i, n] = max(nll(mean, scale) - fitted, 0.0)
-    return worth
+            strength[i, n] = max(nll(mean, scale) - fitted, 0.0)
+    return strength
 
 
-def worthy_edges(
-    A: np.ndarray, worth: np.ndarray, min_worth: float, max_edges: int | None, required: np.ndarray
+def strong_edges(
+    A: np.ndarray, strength: np.ndarray, min_strength: float, max_edges: int | None, required: np.ndarray
 ) -> np.ndarray:
-    """Return the graph without edges worth too little, and of the others those worth most.
+    """Return the graph without its weak edges.
 
     Parameters
     ----------
     A : ndarray, shape (N, N)
         A weighted adjacency matrix.
-    worth : ndarray, shape (N, N)
-        What its edges are worth, in nats.
-    min_worth : float
-        Edges worth less go.
+    strength : ndarray, shape (N, N)
+        The strength of its edges, in nats.
+    min_strength : float
+        Weaker edges are removed.
     max_edges : int or None
-        The most edges that stay; None for any number.
+        The most edges to keep, the strongest first; None keeps all.
     required : ndarray of bool, shape (N, N)
-        Edges that stay whatever they are worth; they count as the first.
+        Edges to keep whatever their strength; they count towards ``max_edges``.
     """
-    order = sorted(strongest_first(A), key=lambda edge: (not required[edge], -worth[edge]))
+    order = sorted(strongest_first(A), key=lambda edge: (not required[edge], -strength[edge]))
     kept = np.zeros_like(A)
     for count, edge in enumerate(order):
-        if required[edge] or (worth[edge] >= min_worth and (max_edges is None or count < max_edges)):
+        if required[edge] or (strength[edge] >= min_strength and (max_edges is None or count < max_edges)):
             kept[edge] = A[edge]
     return kept
 
@@ -80,5 +80,5 @@ def density_warning(A: np.ndarray) -> str | None:
         return None
     return (
         f"{edges} of {possible} possible edges: so dense a graph says little, and common causes that were not measured "
-        "may be behind it; keep the edges worth most by min_worth= or max_edges=, or by rethreshold"
+        "may be behind it; keep the strongest by min_strength= or max_edges=, or by rethreshold"
     )

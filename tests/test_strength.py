@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from icdh import ICDH, DataWarning, HNMSearch
 from icdh.density import gaussian_nll
-from icdh.model.worth import density_warning, worthy_edges
+from icdh.model.strength import density_warning, strong_edges
 from icdh.network import forward
 
 ESTIMATORS = {
@@ -34,43 +34,43 @@ def fitted(method, X, **parameters):
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_the_edges_worth_most_stay(method, dense):
     model = fitted(method, dense)
-    worth = model.edge_worth_[model.adjacency_matrix_ != 0]
+    worth = model.edge_strength_[model.adjacency_matrix_ != 0]
     limited = fitted(method, dense, max_edges=4)
     assert np.count_nonzero(limited.adjacency_matrix_) == 4
-    assert limited.edge_worth_[limited.adjacency_matrix_ != 0].min() >= np.sort(worth)[-4]
+    assert limited.edge_strength_[limited.adjacency_matrix_ != 0].min() >= np.sort(worth)[-4]
     cut = float(np.median(worth))
-    limited = fitted(method, dense, min_worth=cut)
-    assert_array_equal(limited.adjacency_matrix_ != 0, (model.adjacency_matrix_ != 0) & (model.edge_worth_ >= cut))
+    limited = fitted(method, dense, min_strength=cut)
+    assert_array_equal(limited.adjacency_matrix_ != 0, (model.adjacency_matrix_ != 0) & (model.edge_strength_ >= cut))
 
 
 @pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_rethreshold_is_fitting_with_other_thresholds(method, dense):
     model = fitted(method, dense, max_edges=2)
-    assert model.rethreshold(max_edges=4, min_worth=1.0) is model
-    expected = fitted(method, dense, max_edges=4, min_worth=1.0)
+    assert model.rethreshold(max_edges=4, min_strength=1.0) is model
+    expected = fitted(method, dense, max_edges=4, min_strength=1.0)
     assert_array_equal(model.adjacency_matrix_, expected.adjacency_matrix_)
-    assert (model.max_edges, model.min_worth) == (4, 1.0)
-    with pytest.raises(ValueError, match="min_worth"):
-        model.rethreshold(min_worth=-1.0, max_edges=1)
+    assert (model.max_edges, model.min_strength) == (4, 1.0)
+    with pytest.raises(ValueError, match="min_strength"):
+        model.rethreshold(min_strength=-1.0, max_edges=1)
     with pytest.raises(TypeError, match="max_edges"):
         model.rethreshold(max_edges=1.5)
     assert model.max_edges == 4
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-def test_worth_is_in_nats(method):
+def test_strength_is_in_nats(method):
     """Edges of the chain are worth about what regressions say; what is absent is worth next to nothing."""
     X = hetero_chain(np.random.default_rng(0), 400)
     model = fitted(method, X)
     truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    least = model.edge_worth_[truth].min()
+    least = model.edge_strength_[truth].min()
     assert least > 100.0
-    assert model.edge_worth_[~truth].max() < 0.05 * least
+    assert model.edge_strength_[~truth].max() < 0.05 * least
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_worth_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mean(bias):
+def test_strength_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mean(bias):
     """By the network's own forward pass, one edge after the other; intercepts are no inputs."""
     X = hetero_chain(np.random.default_rng(3), 150)
     model = ICDH(random_state=0, bias=bias).fit(X)
@@ -83,14 +83,14 @@ def test_worth_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mean(b
         lost = gaussian_nll(X.T[node], other_mean[node], other_scale[node]) - gaussian_nll(
             X.T[node], mean[node], scale[node]
         )
-        assert model.edge_worth_[i, n] == pytest.approx(max(len(X) * lost, 0.0), rel=1e-8, abs=1e-8)
+        assert model.edge_strength_[i, n] == pytest.approx(max(len(X) * lost, 0.0), rel=1e-8, abs=1e-8)
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_required_edges_stay_whatever_they_are_worth(method):
     X = hetero_chain(np.random.default_rng(0), 200)
     knowledge = {"required": [(2, 0)]}
-    model = fitted(method, X, knowledge=knowledge, max_edges=1, min_worth=1e9)
+    model = fitted(method, X, knowledge=knowledge, max_edges=1, min_strength=1e9)
     assert_array_equal(np.argwhere(model.adjacency_matrix_), [[2, 0]])
 
 
@@ -116,6 +116,6 @@ def test_required_edges_count_as_the_first():
     worth[0, 1], worth[0, 2], worth[1, 2] = 1.0, 3.0, 2.0
     required = np.zeros((3, 3), dtype=bool)
     required[0, 1] = True
-    kept = worthy_edges(A, worth, 0.0, 2, required)
+    kept = strong_edges(A, worth, 0.0, 2, required)
     assert_array_equal(np.argwhere(kept), [[0, 1], [0, 2]])
-    assert_array_equal(np.argwhere(worthy_edges(A, worth, 2.5, None, required)), [[0, 1], [0, 2]])
+    assert_array_equal(np.argwhere(strong_edges(A, worth, 2.5, None, required)), [[0, 1], [0, 2]])
