@@ -38,15 +38,18 @@ ROOMS = {
         "restarts",
     ),
     "node_model": (
-        "_kernels",
+        "_kernels _gain_kernels _noise_kernels",
         "_outputs_kernels",
-        "_descent_kernels fit scoring",
-        "_noise_kernels _promise_kernels",
-        "levels labels noise promise",
-        "targets",
+        "_descent_kernels network scoring",
+        "gaussian ordinal categorical noise gain_estimates",
+        "responses",
         "evidence columns",
         "families",
-        "rough",
+        "warm_starts",
+        "cache",
+        "polish growth noise_choice",
+        "family_evidence",
+        "subsample",
     ),
     "search": ("_kernels moves", "climb orders", "escapes candidates"),
     "model": (
@@ -60,7 +63,13 @@ ROOMS = {
     "files": ("atomic cells", "text", "readers", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint", "posterior resampling"),
-    "estimators": ("base canonical doubts transform_choice", "icdh hnm_search"),
+    "estimators": (
+        "base canonical data_warnings",
+        "transform_choice",
+        "graph_search",
+        "refit",
+        "icdh hnm_search",
+    ),
 }
 
 

@@ -3,56 +3,28 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import check_callback, check_choice, check_number, n_workers, random_generator
-from icdh._clock import Clock, OutOfTime
-from icdh._threads import single_blas_thread
+from icdh._checks import check_callback, check_choice, check_number, n_workers
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import CanonicalTable
-from icdh.estimators.doubts import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh.estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh.estimators.graph_search import FoundGraph, GraphSearch
+from icdh.estimators.refit import refit
 from icdh.exceptions import ConvergenceWarning
 from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
-from icdh.knowledge.rules import EdgeRules
 from icdh.missing import MISSING
-from icdh.model.conditionals import Constant
 from icdh.model.structural import StructuralModel
-from icdh.search.climb import Climber
-from icdh.search.escapes import greedy_search
 from icdh.table import Scaling, Table
 
 SEARCHES = ("greedy", "exact")
-SEARCH_ROWS = 10_000  # of larger tables, so many rows decide the graph that a climb on all rows begins from
-MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
-FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
-SEARCH_UNITS_ROWS = 1500  # that as few decide the graph of; in longer tables what they cannot follow looks like edges
 NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
 TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
-
-
-class FoundGraph(NamedTuple):
-    """What a search found, on the columns that vary, in the order that the search saw them in.
-
-    Attributes
-    ----------
-    scores : icdh.node_model.families.FamilyEvidence
-        The scores of families.
-    graph : tuple
-        The parents of every node.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    order : ndarray of int, shape (n,)
-        The user's columns.
-    """
-
-    scores: Any
-    graph: tuple
-    rules: EdgeRules
-    order: np.ndarray
 
 
 class HNMSearch(CausalGraphEstimator):
@@ -256,57 +228,52 @@ class HNMSearch(CausalGraphEstimator):
         return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
 
     def _fit_table(self, table, interventions, clock):
-        """Fit to a table without gaps."""
+        """Fit to a table without gaps: prepare, search, refit, model."""
         table.warn(stacklevel=4)
         table.check_learnable()
         design = Design.of(interventions, table)
         rules = design.rules(self._rules(table.names))
-        scaling = Scaling.of(table, "standardize")
-        kinds = table.kinds_given(self.kinds)
+        scaling, kinds, N = Scaling.of(table, "standardize"), table.kinds_given(self.kinds), table.n_variables
         warn_about_guessed_kinds(table, kinds, self.kinds)
-        values, N = scaling.apply(table.values), table.n_variables
-        canonical = CanonicalTable.of(table, values, kinds, design, rules)
-        if self.search == "exact" and canonical.order.size > MOST_VARIABLES:
-            raise ValueError(
-                f"search='exact' is for at most {MOST_VARIABLES} variables, X has {canonical.order.size}; use 'greedy'"
-            )
-        transform, columns, scores, found = self._search(canonical, clock)
-        if self.search == "exact" and not found.ended_early:
-            found = _exact(scores, found, canonical.rules)
-        known, (final, found) = scores, self._with_final_units(scores, found)
-        scores = _without_limit(scores, found)
-        final = scores if found.ended_early else final
-        fits = self._fits_as_they_are(canonical, columns, final, found, clock)
-        dag, conditionals = _fitted_parts(canonical, scores, fits, found.graph, N)
-        strength, rules = dag[:N, :N], rules.among(np.arange(N))
+        canonical = CanonicalTable.of(table, scaling, kinds, design, rules)
+        search = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names))
+        found = search.run()
+        fitted = refit(search, found, N)
+        strength, rules = fitted.strength[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
-        model = StructuralModel.of(table, scaling, kept, conditionals[:N])
-        noise = {final.noise_of(family) for family in enumerate(found.graph)} - {"levels"}
-        if noise - {"gaussian"}:
+        model, values = StructuralModel.of(table, scaling, kept, fitted.conditionals[:N]), scaling.apply(table.values)
+        if fitted.noise - {"gaussian"}:
             model = model.with_noise_of(values, design.baseline)
         self._learn(
             model,
-            history_=[_in_users_columns(move, canonical.order) for move in found.moves],
-            evidence_=columns.log_jacobian - _total(final, found),
-            noise_distribution_="mixed" if len(noise) > 1 else min(noise, default="gaussian"),
-            column_transform_=transform,
+            history_=[canonical.in_users_columns(move) for move in found.result.moves],
+            evidence_=fitted.evidence,
+            noise_distribution_="mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
+            column_transform_=found.transform,
             kinds_=kinds,
             nll_=model.nll(values, design.baseline),
-            targets_=design.targets(dag),
+            targets_=design.targets(fitted.strength),
             edge_strength_=strength,
-            _found=FoundGraph(known, found.graph, canonical.rules, canonical.order),
-            interrupted_=found.interrupted,
-            timed_out_=found.timed_out,
+            _found=found,
+            interrupted_=found.result.interrupted,
+            timed_out_=fitted.timed_out,
         )
-        if found.ended_early:
-            reason = "interrupted" if found.interrupted else f"max_seconds={self.max_seconds} ended the search"
+        if self.interrupted_ or self.timed_out_:
+            reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
             warnings.warn(
-                f"{reason} after {len(found.moves)} moves; the best graph so far is kept",
+                f"{reason} after {len(self.history_)} moves; the best graph so far is kept",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         warn_about_determined_columns(model, values)
         return self
+
+    def _report_move(self, names, move):
+        """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
+        if not move.kept:
+            self._call_back(move)
+            return
+        self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
 
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
@@ -341,7 +308,7 @@ class HNMSearch(CausalGraphEstimator):
         self.__dict__ = changed.__dict__
         return self
 
-    def found_graph(self) -> "FoundGraph":
+    def found_graph(self) -> FoundGraph:
         """Return what the search found, on its own columns, for `icdh.posterior`.
 
         Raises
@@ -388,171 +355,3 @@ class HNMSearch(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=0)
         check_number("prior_precision", self.prior_precision, low=0, low_open=True)
         check_callback(self.callback)
-
-    def _search(self, table, clock):
-        """Return transform, columns, scores and what the search found, on the columns of a canonical table."""
-        from icdh.estimators.transform_choice import choose_transform
-        from icdh.node_model.columns import columns_of
-
-        def report(move):
-            move = _in_users_columns(move, table.order)
-            if not move.kept:
-                self._call_back(move)
-                return
-            line = f"{move.kind} {table.names[move.cause]} -> {table.names[move.effect]}: {move.gain:.2f} nats"
-            self._report(line, move)
-
-        def pilot(columns, rows, chosen):
-            own = np.ix_(chosen, chosen)
-            scores = self._scores(columns, rows, seed, 1, clock)
-            return Climber(scores, rules.forbidden[own], self.max_parents, rules.required[own])
-
-        rules = table.rules
-        seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
-        with single_blas_thread():
-            if transform == "auto":
-                try:
-                    transform = choose_transform(
-                        table.values, table.kinds, table.n_labels, table.rows, pilot, seed, clock
-                    )
-                except OutOfTime:
-                    transform = "none"
-                clock.stage = ""
-            columns = columns_of(table.values, table.kinds, transform, seed, table.n_labels).with_normal_scores()
-            scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
-            options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
-            found = greedy_search(scores.starts or scores, rules.forbidden, **options)
-            if scores.starts is not None and not found.ended_early:
-                found = greedy_search(scores, rules.forbidden, **options, start=found)
-        return transform, columns, scores, found
-
-    def _scores(self, columns, rows, seed, n_restarts, clock):
-        from icdh.node_model.families import FamilyEvidence
-
-        scores = FamilyEvidence(
-            columns.causes,
-            columns.targets,
-            hidden_units=FEWEST_UNITS if self.hidden_units == "auto" else self.hidden_units,
-            most_units=_search_units(columns.causes.shape[1]) if self.hidden_units == "auto" else None,
-            prior_precision=self.prior_precision,
-            edge_penalty=self.edge_penalty + self.binary_effect_penalty * columns.from_number_to_binary,
-            random_state=seed,
-            noise=self.noise_distribution,
-            n_restarts=n_restarts,
-            n_jobs=n_workers(self.n_jobs),
-            rows=rows,
-            clock=clock,
-            widths=columns.widths,
-        )
-        if columns.causes.shape[1] > 2 * SEARCH_ROWS:
-            scores.start_on_few_rows(SEARCH_ROWS)
-        return scores
-
-    def _with_final_units(self, scores, found):
-        """Return the scores of the graph that was found, with all the units that it asks for; and what was found."""
-        if self.hidden_units != "auto" or found.ended_early:
-            return scores, found
-        try:
-            with single_blas_thread():
-                return scores.with_more_units(list(enumerate(found.graph)), MOST_UNITS), found
-        except OutOfTime:
-            return scores, found._replace(timed_out=True)
-
-    def _fits_as_they_are(self, table, columns, scores, found, clock):
-        """Return weights and hidden units of every family on the columns as they are, of the search if it saw them.
-
-        They are at the fixed point of their prior's precisions, so that the path of a search is not seen in them,
-        unless the search was cut short.
-        """
-        unseen = [family for family in enumerate(found.graph) if not columns.as_they_are(family)]
-        plain = self._scores_as_they_are(table, unseen, scores.random_state, clock) if unseen else scores
-        sources = [(family, plain if family in unseen else scores) for family in enumerate(found.graph)]
-        if found.ended_early:
-            return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
-        return [(source.weights_at_fixed_point(family), source.units[family[0]]) for family, source in sources]
-
-    def _scores_as_they_are(self, table, families, seed, clock):
-        """Return scores on the columns as they are that hold fits of these families, on few rows if time is over."""
-        from icdh.node_model.columns import columns_of
-        from icdh.node_model.rough import FEW_ROWS
-
-        as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in table.kinds]
-        columns = columns_of(table.values, as_numbers, n_labels=table.n_labels)
-        scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
-        try:
-            scores.grow(families)
-            scores.refine(families)
-            scores(families)
-            return scores.with_more_units(families, MOST_UNITS) if self.hidden_units == "auto" else scores
-        except OutOfTime:
-            quick = scores.on_few_rows(FEW_ROWS)
-            quick(families)
-            return quick
-
-
-def _fitted_parts(table, scores, fits, graph, n_variables):
-    """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""
-    from icdh.node_model.fit import in_original_signs
-    from icdh.node_model.targets import conditional_of
-
-    order, signs, size = table.order, table.signs, len(table.names)
-    dag, conditionals = np.zeros((size, size)), [Constant()] * size
-    for node, parents in enumerate(graph):
-        causes, widths = order[list(parents)], scores.widths[list(parents)]
-        dag[causes, order[node]] = _strength_of_edges(scores, node, parents)
-        of_inputs = np.repeat(signs[list(parents)], widths)
-        theta, units = fits[node]
-        theta = in_original_signs(theta, units, of_inputs, signs[node])
-        fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
-        conditionals[order[node]] = fitted.at_zero(n_variables)
-    return dag, conditionals
-
-
-def _search_units(n_observations):
-    return SEARCH_UNITS if n_observations <= SEARCH_UNITS_ROWS else MOST_UNITS
-
-
-def _exact(scores, found, rules):
-    """Return the best of all graphs of few candidates; that of the greedy search, if it is as good or time is over."""
-    from icdh.search.candidates import weigh_families
-    from icdh.search.orders import best_graph
-
-    try:
-        families = weigh_families(
-            scores,
-            found.graph,
-            rules.forbidden,
-            required=rules.required,
-            n_candidates=EXACT_CANDIDATES,
-            max_parents=EXACT_PARENTS,
-        )
-    except OutOfTime:
-        return found._replace(timed_out=True)
-    return found._replace(graph=best_graph(families)[0])
-
-
-def _without_limit(scores, found):
-    """Return scores of the families of a graph and their like, quickly had if time is over."""
-    from icdh.node_model.rough import FEW_ROWS, RoughEvidence
-
-    for part in filter(None, (scores, scores.starts)):
-        part.clock = Clock()
-    quick = RoughEvidence(scores) if found.timed_out and scores.values.shape[1] > FEW_ROWS else scores
-    quick(list(enumerate(found.graph)))
-    return quick
-
-
-def _in_users_columns(move, order):
-    return move._replace(cause=int(order[move.cause]), effect=int(order[move.effect]))
-
-
-def _total(scores, found):
-    """Return the score of the graph that a search found."""
-    return float(sum(scores(list(enumerate(found.graph)))))
-
-
-def _strength_of_edges(scores, node, parents):
-    """Return by how much the score of a family rises without each of its parents, never quite zero."""
-    fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
-    strength = np.array(scores(fewer)) - scores([(node, parents)])[0]
-    return np.maximum(strength, np.finfo(float).tiny)

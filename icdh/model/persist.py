@@ -91,14 +91,14 @@ def _label(found):
 
 def _kinds():
     """Return the class of every kind of part; it is read here because the node model loads compiled code."""
-    from icdh.node_model.fit import NodeConditional
-    from icdh.node_model.labels import LabelConditional
+    from icdh.node_model.categorical import CategoricalConditional
+    from icdh.node_model.network import NodeConditional
 
     return {
         "constant": Constant,
         "network": NetworkConditional,
         "node": NodeConditional,
-        "labels": LabelConditional,
+        "labels": CategoricalConditional,
         "gaussian": Gaussian,
         "empirical": Empirical,
         "uniform": Uniform,
@@ -338,7 +338,7 @@ def _given_parents(content, part, n_variables):
 
 
 def _node(content, part, n_variables):
-    from icdh.node_model.fit import NodeConditional, n_weights
+    from icdh.node_model.network import NodeConditional, n_weights
 
     inputs, widths, units = _given_parents(content, part, n_variables)
     theta = content.floats(part["theta"], (n_weights(int(widths.sum()), units),), "theta")
@@ -346,13 +346,13 @@ def _node(content, part, n_variables):
 
 
 def _labels(content, part, n_variables):
-    from icdh.node_model.labels import LabelConditional, n_label_weights
+    from icdh.node_model.categorical import CategoricalConditional, n_categorical_weights
 
     inputs, widths, units = _given_parents(content, part, n_variables)
     shares = content.floats(part["log_shares"], (None,), "log_shares")
     _demand(1 < shares.size <= MOST_LABELS, "labels are too few or too many")
-    theta = content.floats(part["theta"], (n_label_weights(int(widths.sum()), units, shares.size),), "theta")
-    return LabelConditional(inputs, widths, theta, units, shares)
+    theta = content.floats(part["theta"], (n_categorical_weights(int(widths.sum()), units, shares.size),), "theta")
+    return CategoricalConditional(inputs, widths, theta, units, shares)
 
 
 def _uniform(content, part, n_variables):
