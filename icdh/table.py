@@ -16,7 +16,7 @@ import numpy as np
 from icdh._categories import MOST_LABELS, Categories
 from icdh._checks import check_choice
 from icdh._intake import values_and_labels
-from icdh._labels import default_names
+from icdh._labels import default_names, variable_index
 from icdh.exceptions import DataWarning
 
 SCALINGS = ("none", "center", "standardize")
@@ -205,11 +205,7 @@ class Table:
 
     def position(self, column: str | int) -> int:
         """Return the position of a column, given its name or its position."""
-        if column in self.names:
-            return self.names.index(column)
-        if isinstance(column, (int, np.integer)) and 0 <= column < self.n_variables:
-            return int(column)
-        raise ValueError(f"kinds names the column {column!r}; X has {', '.join(map(repr, self.names))}")
+        return variable_index(column, self.names, "kinds")
 
     def check_learnable(self) -> None:
         """Raise ValueError if no variable varies."""

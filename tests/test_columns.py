@@ -134,7 +134,7 @@ def test_kinds_are_guessed_declared_and_reported():
 @pytest.mark.parametrize(
     ("kinds", "error", "message"),
     [
-        ({"x9": "binary"}, ValueError, "kinds names the column 'x9'"),
+        ({"x9": "binary"}, ValueError, "kinds has the variable 'x9', which is not one of x0"),
         ({"x0": "nominal"}, ValueError, r"kinds\['x0'\] must be one of"),
         ({"x0": "binary"}, ValueError, "'binary', but the column holds 100 different values"),
         ({0: "ordinal"}, ValueError, "'ordinal', but the column holds 100 different values, more than 50"),

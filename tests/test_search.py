@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from icdh import graphs
+from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber
 from icdh.search.escapes import FAR, greedy_search
-from icdh.search.moves import KINDS, changed_families, reachability
+from icdh.search.moves import KINDS, changed_families
 from icdh.search.moves import legal_moves as masks_of_legal_moves
 
 N = 4

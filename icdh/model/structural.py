@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._checks import as_float, check_number, random_generator
-from icdh.actions import variable_index
+from icdh._labels import variable_index
 from icdh.exceptions import import_extra
 from icdh.files import graph_writer
 from icdh.model import effects, intervene, overview

@@ -6,7 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from icdh._jit import FIRST_DAMPING, LARGEST_DAMPING, next_damping, padded
+from icdh._damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
+from icdh._jit import padded
 from icdh.node_model._outputs_kernels import mirror_with_penalty
 
 
@@ -53,10 +54,7 @@ def minimise(
         tried = objective.quadratic_model(trial, penalty)
         steps += 1
         fall = value - tried[0]
-        if (fall if fall > 0.0 else predicted) < tol:
-            small += 1
-        elif fall > 0.0:
-            small = 0
+        small = small_steps(small, fall, predicted, tol)
         damping, growth = next_damping(damping, growth, fall / max(predicted, 1e-300))
         if fall > 0.0:
             theta[:] = trial

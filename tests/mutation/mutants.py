@@ -5,6 +5,7 @@ A third entry says why a mutant computes the same as the module: no test can not
 
 # The tests of all modules whose path begins so, the likeliest to notice first.
 TESTS = {
+    "_damping.py": ("test_linear_algebra",),
     "_jit.py": ("test_linear_algebra", "test_phase_two", "test_evidence"),
     "_network_kernels.py": ("test_likelihood", "test_phase_one", "test_phase_two"),
     "network.py": ("test_likelihood", "test_phase_one", "test_phase_two", "test_strength", "test_time_limit"),
@@ -106,8 +107,12 @@ MUTANTS = {
         (" + f3 * r3[j]", ""),
         ("f0, f1, f2, f3, target = r0[0]", "f0, f1, f2, f3, target = r1[0]"),
         ("rest[j] -= value * row[j]", "rest[j] += value * row[j]"),
+    ],
+    "_damping.py": [
         ("return damping * growth, 2.0 * growth", "return damping, 2.0 * growth"),
         ("- (2.0 * ratio - 1.0) ** 3", "+ (2.0 * ratio - 1.0) ** 3"),
+        ("(fall if fall > 0.0 else predicted) < tol", "fall < tol"),
+        ("return 0 if fall > 0.0 else small", "return small"),
     ],
     "_network_kernels.py": [
         ("1.0 / (1.0 + exp(-z[m]))", "1.0 / (1.0 + exp(z[m]))"),
@@ -174,9 +179,9 @@ MUTANTS = {
     "graphs/cycles.py": [
         ("if reaches[j, i]:", "if reaches[i, j]:"),
         ("            reaches |= np.outer(reaches[:, i], reaches[j])\n", ""),
-        ("i = min(ready)", "i = max(ready)"),
+        ("node = heappop(ready)", "node = ready.pop()"),
         ("abs(A[removed[0]])", "abs(A[removed[-1]])"),
-        ("causes_left = edges.sum(axis=0)", "causes_left = edges.sum(axis=1)"),
+        ("[len(causes) for causes in parents]", "[1 for causes in parents]"),
     ],
     "table.py": [
         ("MASS_OVER_NEIGHBOURS * around.max()", "around.max()"),
@@ -533,7 +538,7 @@ MUTANTS = {
         ("steps, small >= patience", "steps, True"),
         ("small < patience", "small < 2"),
         ("trial[:free] += step", "trial[:free] += 0.5 * step"),
-        ("if (fall if fall > 0.0 else predicted) < tol", "if True"),
+        ("small = small_steps(small, fall, predicted, tol)", "small += 1"),
         ("math.nan if failed else", "0.0 if failed else"),
     ],
     "pairs/criteria.py": [
