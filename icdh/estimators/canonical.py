@@ -78,6 +78,13 @@ class CanonicalTable(NamedTuple):
             names=names,
         )
 
+    def in_users_columns(self, n_variables: int) -> np.ndarray:
+        """Return the values of the user's columns in their order and with their signs, shape (N, M)."""
+        values = np.zeros((n_variables, self.values.shape[1]))
+        own = self.order < n_variables
+        values[self.order[own]] = self.values[own] * self.signs[own, np.newaxis]
+        return values
+
 
 def _order_and_signs(values, columns):
     """Return the columns by their fourth and third moments, and for each the sign that makes the third positive."""

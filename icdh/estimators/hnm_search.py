@@ -43,16 +43,41 @@ class FoundGraph(NamedTuple):
         The scores of families.
     graph : tuple
         The parents of every node.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    order : ndarray of int, shape (n,)
-        The user's columns.
+    table : CanonicalTable
+        The columns.
+    columns : icdh.node_model.columns.Columns
+        The same as causes and as effects.
+    baseline : ndarray of bool, shape (N, M), or None
+        The observations that count for each of the user's columns; None if all do.
+    interrupted, timed_out : bool
+        What ended the search early.
     """
 
     scores: Any
     graph: tuple
-    rules: EdgeRules
-    order: np.ndarray
+    table: CanonicalTable
+    columns: Any
+    baseline: np.ndarray | None
+    interrupted: bool
+    timed_out: bool
+
+    @property
+    def rules(self) -> EdgeRules:
+        """Edges that must not, and that must, appear."""
+        return self.table.rules
+
+    @property
+    def order(self) -> np.ndarray:
+        """The user's columns, shape (n,)."""
+        return self.table.order
+
+    def among(self, kept: np.ndarray) -> tuple:
+        """Return the graph without the edges between the user's columns that are zero in ``kept``, shape (N, N)."""
+        N, order = len(kept), self.table.order
+        return tuple(
+            tuple(k for k in parents if order[k] >= N or kept[order[k], order[node]])
+            for node, parents in enumerate(self.graph)
+        )
 
 
 class HNMSearch(CausalGraphEstimator):
@@ -120,7 +145,8 @@ class HNMSearch(CausalGraphEstimator):
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Forbidden edges are no
         unknowns; required ones are in every graph, whatever they are worth, even more than ``max_parents``.
     min_strength : float, default 0.0
-        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``.
+        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``. What
+        loses a cause is fitted again given those that stay.
     max_edges : int, optional
         The most edges of the graph, the strongest.
     missing : {"error", "drop", "impute"}, default "error"
@@ -147,7 +173,7 @@ class HNMSearch(CausalGraphEstimator):
     causal_order_ : list of int
         The variables, causes before effects.
     history_ : list of icdh.search.Move
-        The moves from the graph of required edges, by default the empty one, to the learned one, with the nats each
+        The moves from the graph of required edges, by default the empty one, to the one found, with the nats each
         gained, by what units and noise were then. Conditions whose targets were not known are numbered from N on.
     evidence_ : float
         The log evidence of the graph in nats (without a constant that all graphs share), penalties included.
@@ -273,28 +299,24 @@ class HNMSearch(CausalGraphEstimator):
         transform, columns, scores, found = self._search(canonical, clock)
         if self.search == "exact" and not found.ended_early:
             found = _exact(scores, found, canonical.rules)
-        known, (final, found) = scores, self._with_final_units(scores, found)
-        scores = _without_limit(scores, found)
-        final = scores if found.ended_early else final
-        fits = self._fits_as_they_are(canonical, columns, final, found, clock)
-        dag, conditionals = _fitted_parts(canonical, scores, fits, found.graph, N)
+        search = FoundGraph(
+            scores, found.graph, canonical, columns, design.baseline, found.interrupted, found.timed_out
+        )
+        dag = _strengths(search, _without_limit(search, found.graph))
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
-        model = StructuralModel.of(table, scaling, kept, conditionals[:N])
-        noise = {final.noise_of(family) for family in enumerate(found.graph)} - {"levels"}
-        if noise - {"gaussian"}:
-            model = model.with_noise_of(values, design.baseline)
+        model = StructuralModel.of(table, scaling, kept, [Constant()] * N)
+        model, learned, in_time = self._fitted_to_its_graph(model, search, values, clock)
+        found = found._replace(timed_out=not (in_time or found.interrupted))
         self._learn(
             model,
+            **learned,
             history_=[_in_users_columns(move, canonical.order) for move in found.moves],
-            evidence_=columns.log_jacobian - _total(final, found),
-            noise_distribution_="mixed" if len(noise) > 1 else min(noise, default="gaussian"),
             column_transform_=transform,
             kinds_=kinds,
-            nll_=model.nll(values, design.baseline),
             targets_=design.targets(dag),
             edge_strength_=strength,
-            _found=FoundGraph(known, found.graph, canonical.rules, canonical.order),
+            _found=search,
             interrupted_=found.interrupted,
             timed_out_=found.timed_out,
         )
@@ -319,7 +341,7 @@ class HNMSearch(CausalGraphEstimator):
         Returns
         -------
         HNMSearch
-            self, with new ``adjacency_matrix_`` and ``causal_order_``.
+            self: what is fitted, and what is reported, is that of the new graph.
 
         Raises
         ------
@@ -337,7 +359,9 @@ class HNMSearch(CausalGraphEstimator):
         changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
         kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, stacklevel=3)
-        changed._learn(replace(model, adjacency=kept))
+        values = self._found.table.in_users_columns(len(kept))
+        model, learned, _ = changed._fitted_to_its_graph(replace(model, adjacency=kept), self._found, values, Clock())
+        changed._learn(model, **learned)
         self.__dict__ = changed.__dict__
         return self
 
@@ -448,26 +472,55 @@ class HNMSearch(CausalGraphEstimator):
             scores.start_on_few_rows(SEARCH_ROWS)
         return scores
 
-    def _with_final_units(self, scores, found):
-        """Return the scores of the graph that was found, with all the units that it asks for; and what was found."""
-        if self.hidden_units != "auto" or found.ended_early:
-            return scores, found
-        try:
-            with single_blas_thread():
-                return scores.with_more_units(list(enumerate(found.graph)), MOST_UNITS), found
-        except OutOfTime:
-            return scores, found._replace(timed_out=True)
+    def _fitted_to_its_graph(self, model, search, values, clock):
+        """Return a model with the conditionals of its graph, what is said of them, and whether there was time for all.
 
-    def _fits_as_they_are(self, table, columns, scores, found, clock):
+        The graph is the one that a search found or, where thresholds leave edges out, a part of it.
+        """
+        graph = search.among(model.adjacency)
+        scores, in_time = self._final_scores(search, graph, clock)
+        fits = self._fits_as_they_are(search, scores, graph, clock, at_fixed_point=in_time)
+        model = replace(model, conditionals=_conditionals(search, scores, fits, graph, len(model.names)), noise=())
+        noise = {scores.noise_of(family) for family in enumerate(graph)} - {"levels"}
+        if noise - {"gaussian"}:
+            model = model.with_noise_of(values, search.baseline)
+        learned = {
+            "evidence_": search.columns.log_jacobian - float(sum(scores(list(enumerate(graph))))),
+            "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
+            "nll_": model.nll(values, search.baseline),
+        }
+        return model, learned, in_time
+
+    def _final_scores(self, search, graph, clock):
+        """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
+
+        If time is over they have the units of the search, and those that it did not ask for are quickly had.
+        """
+        families = list(enumerate(graph))
+        if not (search.interrupted or search.timed_out):
+            try:
+                search.scores.limit(clock)
+                with single_blas_thread():
+                    if graph != search.graph:
+                        search.scores.refine(families)
+                    more = self.hidden_units == "auto"
+                    return search.scores.with_more_units(families, MOST_UNITS) if more else search.scores, True
+            except OutOfTime:
+                search = search._replace(timed_out=True)
+            finally:
+                search.scores.limit(Clock())
+        return _without_limit(search, graph), False
+
+    def _fits_as_they_are(self, search, scores, graph, clock, at_fixed_point):
         """Return weights and hidden units of every family on the columns as they are, of the search if it saw them.
 
         They are at the fixed point of their prior's precisions, so that the path of a search is not seen in them,
         unless the search was cut short.
         """
-        unseen = [family for family in enumerate(found.graph) if not columns.as_they_are(family)]
-        plain = self._scores_as_they_are(table, unseen, scores.random_state, clock) if unseen else scores
-        sources = [(family, plain if family in unseen else scores) for family in enumerate(found.graph)]
-        if found.ended_early:
+        unseen = [family for family in enumerate(graph) if not search.columns.as_they_are(family)]
+        plain = self._scores_as_they_are(search.table, unseen, scores.random_state, clock) if unseen else scores
+        sources = [(family, plain if family in unseen else scores) for family in enumerate(graph)]
+        if not at_fixed_point:
             return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
         return [(source.weights_at_fixed_point(family), source.units[family[0]]) for family, source in sources]
 
@@ -490,22 +543,31 @@ class HNMSearch(CausalGraphEstimator):
             return quick
 
 
-def _fitted_parts(table, scores, fits, graph, n_variables):
-    """Return the DAG and the conditionals of the user's columns and contexts, contexts held at zero."""
+def _strengths(search, scores):
+    """Return the strength of the edges that a search found among the user's columns and contexts."""
+    order, size = search.order, len(search.table.names)
+    dag = np.zeros((size, size))
+    for node, parents in enumerate(search.graph):
+        dag[order[list(parents)], order[node]] = _strength_of_edges(scores, node, parents)
+    return dag
+
+
+def _conditionals(search, scores, fits, graph, n_variables):
+    """Return the conditionals of the user's columns, contexts held at zero."""
     from icdh.node_model.fit import in_original_signs
     from icdh.node_model.targets import conditional_of
 
-    order, signs, size = table.order, table.signs, len(table.names)
-    dag, conditionals = np.zeros((size, size)), [Constant()] * size
+    order, signs, conditionals = search.order, search.table.signs, [Constant()] * n_variables
     for node, parents in enumerate(graph):
+        if order[node] >= n_variables:
+            continue
         causes, widths = order[list(parents)], scores.widths[list(parents)]
-        dag[causes, order[node]] = _strength_of_edges(scores, node, parents)
         of_inputs = np.repeat(signs[list(parents)], widths)
         theta, units = fits[node]
         theta = in_original_signs(theta, units, of_inputs, signs[node])
         fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
         conditionals[order[node]] = fitted.at_zero(n_variables)
-    return dag, conditionals
+    return conditionals
 
 
 def _search_units(n_observations):
@@ -531,24 +593,19 @@ def _exact(scores, found, rules):
     return found._replace(graph=best_graph(families)[0])
 
 
-def _without_limit(scores, found):
+def _without_limit(search, graph):
     """Return scores of the families of a graph and their like, quickly had if time is over."""
     from icdh.node_model.rough import FEW_ROWS, RoughEvidence
 
-    for part in filter(None, (scores, scores.starts)):
-        part.clock = Clock()
-    quick = RoughEvidence(scores) if found.timed_out and scores.values.shape[1] > FEW_ROWS else scores
-    quick(list(enumerate(found.graph)))
+    scores = search.scores
+    scores.limit(Clock())
+    quick = RoughEvidence(scores) if search.timed_out and scores.values.shape[1] > FEW_ROWS else scores
+    quick(list(enumerate(graph)))
     return quick
 
 
 def _in_users_columns(move, order):
     return move._replace(cause=int(order[move.cause]), effect=int(order[move.effect]))
-
-
-def _total(scores, found):
-    """Return the score of the graph that a search found."""
-    return float(sum(scores(list(enumerate(found.graph)))))
 
 
 def _strength_of_edges(scores, node, parents):

@@ -300,6 +300,11 @@ class FamilyEvidence:
         self.starts = self.on_few_rows(most)
         self.starts.clock = self.clock
 
+    def limit(self, clock: Clock) -> None:
+        """Let another clock say when fits must end."""
+        for part in filter(None, (self, self.starts)):
+            part.clock = clock
+
     def hopes(self, family: Family) -> np.ndarray:
         """Return by how much the score of a family may fall, at best, with one parent more or fewer.
 
