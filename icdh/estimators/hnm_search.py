@@ -23,7 +23,7 @@ from icdh.model.conditionals import Constant
 from icdh.model.structural import StructuralModel
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
-from icdh.table import Scaling, Table
+from icdh.table import LEVEL_KINDS, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
 SEARCH_ROWS = 10_000  # of larger tables, so many rows decide the graph that a climb on all rows begins from
@@ -184,9 +184,9 @@ class HNMSearch(CausalGraphEstimator):
     kinds_ : list of str
         The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
-        Negative log-likelihood on the standardised data under Gaussian noise, of labels that of their probabilities:
-        mean over observations, in nats. Of
-        interventions, values that were set do not count, nor rows of conditions whose targets were not known.
+        Negative log-likelihood on the standardised data under Gaussian noise, of labels and of few ordered values that
+        of their probabilities: mean over observations, in nats. Of interventions, values that were set do not count,
+        nor rows of conditions whose targets were not known.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
     timed_out_ : bool
@@ -305,7 +305,8 @@ class HNMSearch(CausalGraphEstimator):
         dag = _strengths(search, _without_limit(search, found.graph))
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
-        model = StructuralModel.of(table, scaling, kept, [Constant()] * N)
+        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
+        model = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels)
         model, learned, in_time = self._fitted_to_its_graph(model, search, values, clock)
         found = found._replace(timed_out=not (in_time or found.interrupted))
         self._learn(
@@ -529,8 +530,8 @@ class HNMSearch(CausalGraphEstimator):
         from icdh.node_model.columns import columns_of
         from icdh.node_model.rough import FEW_ROWS
 
-        as_numbers = ["categorical" if kind == "categorical" else "continuous" for kind in table.kinds]
-        columns = columns_of(table.values, as_numbers, n_labels=table.n_labels)
+        unspread = ["continuous" if kind == "gridded" else kind for kind in table.kinds]
+        columns = columns_of(table.values, unspread, n_labels=table.n_labels)
         scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
         try:
             scores.grow(families)
@@ -565,7 +566,7 @@ def _conditionals(search, scores, fits, graph, n_variables):
         of_inputs = np.repeat(signs[list(parents)], widths)
         theta, units = fits[node]
         theta = in_original_signs(theta, units, of_inputs, signs[node])
-        fitted = conditional_of(scores.targets[node], causes, widths, theta, units)
+        fitted = conditional_of(scores.targets[node], causes, widths, theta, units, signs[node])
         conditionals[order[node]] = fitted.at_zero(n_variables)
     return conditionals
 

@@ -66,6 +66,7 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "conditionals": [_encoded_part(part, arrays) for part in model.conditionals],
         "noise": [_encoded_part(part, arrays) for part in model.noise],
         "categories": [{"variable": n, **own._asdict()} for n, own in model.categories.items()],
+        "levels": [{"variable": n, "values": _encoded(own, arrays)} for n, own in model.levels.items()],
     }
     text = json.dumps(content, indent=1, allow_nan=False)
     with replace_on_success(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
@@ -93,12 +94,14 @@ def _kinds():
     """Return the class of every kind of part; it is read here because the node model loads compiled code."""
     from icdh.node_model.fit import NodeConditional
     from icdh.node_model.labels import LabelConditional
+    from icdh.node_model.levels import LevelsConditional
 
     return {
         "constant": Constant,
         "network": NetworkConditional,
         "node": NodeConditional,
         "labels": LabelConditional,
+        "levels": LevelsConditional,
         "gaussian": Gaussian,
         "empirical": Empirical,
         "uniform": Uniform,
@@ -217,10 +220,15 @@ def _model(content):
     _demand((scale > 0.0).all(), "a scale is not positive")
     adjacency = content.floats(content.json["adjacency"], (N, N), "adjacency")
     graphs.causal_order(adjacency)
-    readers = {"constant": _constant, "network": _network, "node": _node, "labels": _labels}
+    readers = {"constant": _constant, "network": _network, "node": _node, "labels": _labels, "levels": _levels}
     conditionals = _parts(content, "conditionals", N, readers)
     categories = _categories(content.json.get("categories", []), N)
     _check_labels(conditionals, categories)
+    levels = _levels_of_variables(content, N)
+    _demand(
+        all(levels[n].size == own.levels.size for n, own in enumerate(conditionals) if hasattr(own, "levels")),
+        "levels do not go with their probabilities",
+    )
     return {
         "names": names,
         "named": _flag(content.json["named"], "named"),
@@ -233,7 +241,22 @@ def _model(content):
         "about": _about(content.json["about"]),
         "edge_probability": _edge_probability(content, N),
         "categories": categories,
+        "levels": levels,
     }
+
+
+def _levels_of_variables(content, n_variables):
+    levels = {}
+    for own in content.json.get("levels", []):  # files of older versions say nothing of them
+        variable = own["variable"]
+        _demand(type(variable) is int and 0 <= variable < n_variables, "levels are not those of variables")
+        levels[variable] = _ascending(content.floats(own["values"], (None,), "levels"), "levels")
+    return levels
+
+
+def _ascending(values, name):
+    _demand(1 < values.size <= MOST_LABELS and (np.diff(values) > 0.0).all(), f"{name} do not ascend")
+    return values
 
 
 def _edge_probability(content, n_variables):
@@ -353,6 +376,18 @@ def _labels(content, part, n_variables):
     _demand(1 < shares.size <= MOST_LABELS, "labels are too few or too many")
     theta = content.floats(part["theta"], (n_label_weights(int(widths.sum()), units, shares.size),), "theta")
     return LabelConditional(inputs, widths, theta, units, shares)
+
+
+def _levels(content, part, n_variables):
+    from icdh.node_model.fit import n_weights
+    from icdh.node_model.levels import LevelsConditional
+
+    inputs, widths, units = _given_parents(content, part, n_variables)
+    theta = content.floats(part["theta"], (n_weights(int(widths.sum()), units),), "theta")
+    levels = _ascending(content.floats(part["levels"], (None,), "levels"), "levels")
+    cuts = content.floats(part["cuts"], (levels.size - 1,), "cuts")
+    _demand((np.diff(cuts) >= 0.0).all(), "cuts do not ascend")
+    return LevelsConditional(inputs, widths, theta, units, levels, cuts)
 
 
 def _uniform(content, part, n_variables):

@@ -39,7 +39,7 @@ class Columns(NamedTuple):
         The log-likelihood, in nats, of the values as they were less that of ``targets``, column by column; what the
         transforms' parameters cost is taken off.
     exact : ndarray of bool, shape (N,)
-        Which columns are labels, or continuous and not transformed.
+        Which columns are labels, few levels, or continuous and not transformed.
     """
 
     causes: np.ndarray
@@ -61,7 +61,7 @@ class Columns(NamedTuple):
         return np.outer(~(binary | labels), binary)
 
     def as_they_are(self, family: tuple[int, tuple[int, ...]]) -> bool:
-        """Return whether neither node nor parents are transformed, spread or in thresholds."""
+        """Return whether neither node nor parents are transformed or spread."""
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
@@ -116,7 +116,7 @@ def columns_of(
             density, log_jacobians[k] = _density(own, kind == "gridded", transform, rng)
             causes.append(density.samples[0][np.newaxis])
             targets.append(density)
-    plain = {"categorical", "continuous"} if transform == "none" else {"categorical"}
+    plain = {"categorical", *LEVEL_KINDS} | ({"continuous"} if transform == "none" else set())
     exact = np.array([kind in plain for kind in kinds], dtype=bool)
     widths = np.array([len(rows) for rows in causes], dtype=np.int64)
     return Columns(np.vstack(causes), widths, targets, log_jacobians, exact)

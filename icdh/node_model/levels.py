@@ -18,21 +18,30 @@ the scores.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_expit
 
-from icdh.node_model._outputs_kernels import add_fisher_of_levels, backpropagate, level_terms
-from icdh.node_model.fit import hidden_units_of, intercepts, n_weights
+from icdh.node_model._outputs_kernels import LEAST_GAP, add_fisher_of_levels, backpropagate, level_terms
+from icdh.node_model.fit import GivenParents, hidden_units_of, intercepts, n_weights
 from icdh.node_model.scoring import empty_fisher, with_penalty
 
 UNIT_VARIANCE = math.pi / math.sqrt(3.0)  # the standard logistic distribution's standard deviation
 LOG_VARIANCE_LIMIT = 30.0
+LEAST_VARIANCE = 1e-40  # where one level has all probability: residuals are divided by its root
 
 
 def thresholds(levels: np.ndarray) -> np.ndarray:
     """Return the K - 1 thresholds at which the shares of the levels 0 ... K - 1 are those of the logistic."""
     shares = np.cumsum(np.bincount(levels))[:-1] / levels.size
     return np.log(shares / (1.0 - shares)) / UNIT_VARIANCE
+
+
+def outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return hidden units (m, n), mean (n,) and log-variance (n,) at the parents' values x (p, n)."""
+    hidden, (b2, b3) = hidden_units_of(theta, x, hidden_units), intercepts(len(x), hidden_units)
+    return hidden, theta[b2] + theta[b2 + 1 : b3] @ hidden, theta[b3] + theta[b3 + 1 :] @ hidden
 
 
 class LevelsSystem:
@@ -61,12 +70,7 @@ class LevelsSystem:
 
     def outputs(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return hidden units (m, n), mean (n,) and log-variance (n,)."""
-        hidden = hidden_units_of(theta, self.x, self.units)
-        return (
-            hidden,
-            theta[self.b2] + theta[self.b2 + 1 : self.b3] @ hidden,
-            theta[self.b3] + theta[self.b3 + 1 :] @ hidden,
-        )
+        return outputs(theta, self.x, self.units)
 
     def terms(self, theta: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         """Return hidden units, -log P in all, its derivatives by mu and u (2, n), and roots of their Fisher matrix."""
@@ -95,3 +99,39 @@ class LevelsSystem:
         add_fisher_of_levels(self.x, hidden, theta, *self.layout, roots, fisher)
         value += 0.5 * float(penalty @ theta**2)
         return value, gradient[: self.free], with_penalty(fisher, penalty[: self.free])
+
+
+@dataclass(frozen=True)
+class LevelsConditional(GivenParents):
+    """A fitted node model of few ordered values: their probabilities given the parents.
+
+    Attributes
+    ----------
+    inputs, widths, theta, hidden_units
+        As of `icdh.node_model.fit.GivenParents`; theta as of a number.
+    levels : ndarray, shape (K,)
+        The values, in ascending order.
+    cuts : ndarray, shape (K - 1,)
+        The thresholds between them.
+    """
+
+    levels: np.ndarray
+    cuts: np.ndarray
+
+    def log_probabilities(self, values: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the levels' probabilities, shape (K, M), given all variables, shape (N, M)."""
+        _, mu, u = outputs(self.theta, self.rows(values), self.hidden_units)
+        slope = UNIT_VARIANCE * np.exp(-0.5 * np.clip(u, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
+        t = (self.cuts[:, np.newaxis] - mu) * slope
+        log_p = np.zeros((self.levels.size, mu.size))
+        log_p[:-1] += log_expit(t)
+        log_p[1:] += log_expit(-t)
+        log_p[1:-1] += np.log(-np.expm1(-np.maximum(np.diff(t, axis=0), LEAST_GAP)))
+        return log_p
+
+    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation, each of shape (M,), given all variables, one a row, shape (N, M)."""
+        p = np.exp(self.log_probabilities(values))
+        mean = self.levels @ p
+        variance = (p * np.square(self.levels[:, np.newaxis] - mean)).sum(axis=0)
+        return mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE))

@@ -20,7 +20,7 @@ from icdh.node_model._descent_kernels import node_fit
 from icdh.node_model._kernels import VARIANCE_FLOOR
 from icdh.node_model.fit import NodeConditional, forward, intercepts, layers, n_weights
 from icdh.node_model.labels import LabelConditional, LabelsSystem, label_layers, log_shares, n_label_weights
-from icdh.node_model.levels import LevelsSystem, thresholds
+from icdh.node_model.levels import LevelsConditional, LevelsSystem, thresholds
 from icdh.node_model.scoring import minimise
 
 
@@ -198,9 +198,16 @@ Target = Density | Levels | Labels
 
 
 def conditional_of(
-    target: Target, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int
-) -> NodeConditional | LabelConditional:
-    """Return the fitted node model of a variable; parameters as of `icdh.node_model.fit.GivenParents`."""
+    target: Target, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
+) -> NodeConditional | LevelsConditional | LabelConditional:
+    """Return the fitted node model of a variable; parameters as of `icdh.node_model.fit.GivenParents`.
+
+    ``sign`` is what the target's values were multiplied by; the weights are of the variable as it is.
+    """
     if isinstance(target, Labels):
         return LabelConditional(inputs, widths, theta, hidden_units, target.shares)
+    if isinstance(target, Levels):
+        own = sign * target.values, sign * target.cuts
+        ascending = (np.ascontiguousarray(part[:: int(sign)]) for part in own)
+        return LevelsConditional(inputs, widths, theta, hidden_units, *ascending)
     return NodeConditional(inputs, widths, theta, hidden_units)
