@@ -19,7 +19,7 @@ from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 from icdh.missing import MISSING
-from icdh.model.conditionals import Constant
+from icdh.model.conditionals import Constant, log_density
 from icdh.model.structural import StructuralModel
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
@@ -516,17 +516,27 @@ class HNMSearch(CausalGraphEstimator):
         """Return weights and hidden units of every family on the columns as they are, of the search if it saw them.
 
         They are at the fixed point of their prior's precisions, so that the path of a search is not seen in them,
-        unless the search was cut short.
+        unless the search was cut short. Where time was over they are the likeliest of what there is.
         """
         unseen = [family for family in enumerate(graph) if not search.columns.as_they_are(family)]
-        plain = self._scores_as_they_are(search.table, unseen, scores.random_state, clock) if unseen else scores
-        sources = [(family, plain if family in unseen else scores) for family in enumerate(graph)]
-        if not at_fixed_point:
-            return [(source.fits[family].theta, source.units[family[0]]) for family, source in sources]
-        return [(source.weights_at_fixed_point(family), source.units[family[0]]) for family, source in sources]
+        plain, in_time = scores, True
+        if unseen:
+            plain, in_time = self._scores_as_they_are(search.table, unseen, scores.random_state, clock)
+        fits = []
+        for family in enumerate(graph):
+            source = plain if family in unseen else scores
+            theta = source.weights_at_fixed_point(family) if at_fixed_point else source.fits[family].theta
+            fits.append((theta, source.units[family[0]]))
+            if not (in_time and at_fixed_point):
+                held = scores.fits[family].theta, scores.units[family[0]]
+                fits[-1] = _likeliest(search, source.targets[family[0]], family, [fits[-1], held])
+        return fits
 
     def _scores_as_they_are(self, table, families, seed, clock):
-        """Return scores on the columns as they are that hold fits of these families, on few rows if time is over."""
+        """Return scores on the columns as they are that hold fits of these families, and whether there was time.
+
+        If time is over they are fits to few rows.
+        """
         from icdh.node_model.columns import columns_of
         from icdh.node_model.rough import FEW_ROWS
 
@@ -537,11 +547,31 @@ class HNMSearch(CausalGraphEstimator):
             scores.grow(families)
             scores.refine(families)
             scores(families)
-            return scores.with_more_units(families, MOST_UNITS) if self.hidden_units == "auto" else scores
+            more = self.hidden_units == "auto"
+            return scores.with_more_units(families, MOST_UNITS) if more else scores, True
         except OutOfTime:
             quick = scores.on_few_rows(FEW_ROWS)
             quick(families)
-            return quick
+            return quick, False
+
+
+def _likeliest(search, target, family, fits):
+    """Return the weights and hidden units of a family under which all rows are likeliest, among them those of no cause.
+
+    A fit to few rows, or one that was cut short, may be far off where it saw none.
+    """
+    from icdh.node_model.targets import conditional_of
+
+    (node, parents), values = family, search.table.values
+    counts = slice(None) if search.table.rows is None else search.table.rows[node]
+    widths = search.columns.widths[list(parents)]
+    alone = np.append(np.zeros(int(widths.sum())), target.without_parents(1)[0])
+
+    def likelihood(fit):
+        conditional = conditional_of(target, np.array(parents, dtype=int), widths, *fit)
+        return log_density(conditional, values[node], values)[counts].sum()
+
+    return max([*fits, (alone, 1)], key=likelihood)
 
 
 def _strengths(search, scores):
