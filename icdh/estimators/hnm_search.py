@@ -129,7 +129,8 @@ class HNMSearch(CausalGraphEstimator):
         an arrow, and labels get a softmax; as a cause labels are indicators that come and go together.
     search : {"greedy", "exact"}, default "greedy"
         How to search. Exact, for at most 22 variables: after the greedy search, the best of all graphs whose families
-        have at most three causes among eight candidates, or are those of the greedy graph or one cause away from them.
+        have at most three causes among eight candidates, or are those of the greedy graph or one cause away from them;
+        none has more than ``max_parents``.
     n_restarts : int, default 3
         From how many initial weights the families of the graph at hand, and those with one cause less, are fitted;
         the fit of the highest evidence is kept.
@@ -298,7 +299,7 @@ class HNMSearch(CausalGraphEstimator):
             )
         transform, columns, scores, found = self._search(canonical, clock)
         if self.search == "exact" and not found.ended_early:
-            found = _exact(scores, found, canonical.rules)
+            found = _exact(scores, found, canonical.rules, self.max_parents)
         search = FoundGraph(
             scores, found.graph, canonical, columns, design.baseline, found.interrupted, found.timed_out
         )
@@ -605,7 +606,7 @@ def _search_units(n_observations):
     return SEARCH_UNITS if n_observations <= SEARCH_UNITS_ROWS else MOST_UNITS
 
 
-def _exact(scores, found, rules):
+def _exact(scores, found, rules, max_parents):
     """Return the best of all graphs of few candidates; that of the greedy search, if it is as good or time is over."""
     from icdh.search.candidates import weigh_families
     from icdh.search.orders import best_graph
@@ -617,7 +618,8 @@ def _exact(scores, found, rules):
             rules.forbidden,
             required=rules.required,
             n_candidates=EXACT_CANDIDATES,
-            max_parents=EXACT_PARENTS,
+            max_parents=min(EXACT_PARENTS, max_parents),
+            most_parents=max_parents,
         )
     except OutOfTime:
         return found._replace(timed_out=True)
