@@ -7,6 +7,7 @@ distributions are looked up in a fixed list, and their parts are checked against
 sees them.
 """
 
+import datetime
 import json
 import numbers
 import os
@@ -19,6 +20,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._categories import MOST_LABELS, Categories
+from icdh._frames import LIBRARIES
 from icdh._version import __version__
 from icdh.files import replace_on_success
 from icdh.model.conditionals import Constant
@@ -30,6 +32,7 @@ FORMAT, VERSION = "icdh model", 1
 CONTENT = "model.json"
 DTYPES = ("<f8", "<i8")
 MOST_VARIABLES = 100_000
+DATES = {"datetime": datetime.datetime, "date": datetime.date}  # every one of the former is one of the latter
 
 
 def write_model(path: str | os.PathLike, model: Any) -> None:
@@ -54,9 +57,9 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "format": FORMAT,
         "version": VERSION,
         "written_by": __version__,
-        "names": [_encoded_label(name) for name in model.names],
+        "names": _encoded_labels(model.names),
         "named": bool(model.named),
-        "frame": bool(model.frame),
+        "frame": model.frame,
         "about": model.about,
         "offset": _encoded(model.scaling.offset, arrays),
         "scale": _encoded(model.scaling.scale, arrays),
@@ -75,19 +78,50 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
+def _encoded_labels(labels):
+    """Return column labels as JSON holds them.
+
+    Raises
+    ------
+    ValueError
+        If two labels are the same there.
+    """
+    encoded = [_encoded_label(label) for label in labels]
+    texts = [json.dumps(own) for own in encoded]
+    for label, text in zip(labels, texts, strict=True):
+        if texts.count(text) > 1:
+            raise ValueError(f"the column {label!r} and another one have the same name in a file; rename one")
+    return encoded
+
+
 def _encoded_label(label):
-    """Return a column label as JSON holds it: text, whole numbers, tuples of these as lists, all else as text."""
+    """Return a label: text, numbers and truth values as they are, dates named as such, tuples of these as lists.
+
+    All else becomes text.
+    """
     if isinstance(label, tuple):
         return [_encoded_label(str(part) if isinstance(part, tuple) else part) for part in label]
-    if isinstance(label, numbers.Integral) and not isinstance(label, bool):
+    if isinstance(label, (bool, np.bool_)):
+        return bool(label)
+    if isinstance(label, numbers.Integral):
         return int(label)
+    if isinstance(label, numbers.Real) and np.isfinite(label):
+        return float(label)
+    for kind, of_kind in DATES.items():
+        if isinstance(label, of_kind) and label == label:  # pandas' NaT is a date, too
+            return {kind: label.isoformat()}
     return str(label)
 
 
 def _label(found):
-    parts = found if isinstance(found, list) else [found]
-    _demand(all(type(part) in (str, int) for part in parts), "names are neither text nor whole numbers")
-    return tuple(parts) if isinstance(found, list) else found
+    if isinstance(found, list):
+        return tuple(_label(part) for part in found if not isinstance(part, list))
+    if isinstance(found, dict):
+        _demand(len(found) == 1 and found.keys() <= DATES.keys(), "names are of no known kind")
+        ((kind, text),) = found.items()
+        return DATES[kind].fromisoformat(text)
+    _demand(isinstance(found, (str, int, float)), "names are neither text, numbers nor dates")
+    return found
 
 
 def _kinds():
@@ -237,7 +271,7 @@ def _model(content):
         "conditionals": conditionals,
         "centre": centre,
         "noise": _parts(content, "noise", N, {"gaussian": _gaussian, "empirical": _empirical, "uniform": _uniform}),
-        "frame": _flag(content.json["frame"], "frame"),
+        "frame": _frame(content.json["frame"]),
         "about": _about(content.json["about"]),
         "edge_probability": _edge_probability(content, N),
         "categories": categories,
@@ -307,6 +341,13 @@ def _about(found):
     )
     for key in ("parameters", "versions"):
         _demand(all(isinstance(text, str) for text in found.get(key, {}).values()), f"{key} are not text")
+    return found
+
+
+def _frame(found):
+    if isinstance(found, bool):  # files of older versions know pandas alone
+        return "pandas" if found else ""
+    _demand(found in ("", *LIBRARIES), "frame is no library of tables")
     return found
 
 

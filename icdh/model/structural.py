@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from icdh import graphs
 from icdh._categories import holds_text
 from icdh._checks import as_float, check_number, random_generator
+from icdh._frames import frame_of, records_as_frame
 from icdh.actions import variable_index
-from icdh.exceptions import import_extra
 from icdh.files import graph_writer
 from icdh.model import effects, intervene, overview
 from icdh.model.conditionals import (
@@ -41,7 +41,7 @@ class StructuralModel:
     """A DAG and the distribution of every variable given its causes.
 
     Wherever a method takes a variable, that is a name or an index; wherever it returns a table, that is a DataFrame if
-    the model was learned from one, and an array otherwise.
+    the model was learned from one, a table of polars or pyarrow if that was one, and an array otherwise.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class StructuralModel:
     noise : sequence of Noise
         The distribution of the standardised noise of every variable; standard normal by default, of labels and levels
         uniform.
-    frame : bool
-        Whether the data came in a pandas DataFrame.
+    frame : str
+        The library whose table the data came in, "pandas", "polars" or "pyarrow"; empty if it was an array.
     categories : dict of int to Categories
         The labels of the variables that have labels.
     levels : dict of int to ndarray
@@ -93,7 +93,7 @@ class StructuralModel:
     conditionals: Sequence[Conditional]
     centre: np.ndarray
     noise: Sequence[Noise] = ()
-    frame: bool = False
+    frame: str = ""
     about: dict = field(default_factory=dict)
     edge_probability: np.ndarray | None = None
     categories: dict = field(default_factory=dict)
@@ -314,10 +314,10 @@ class StructuralModel:
         found = np.exp(self.conditionals[node].log_probabilities(self._scaled(table))).T
         if not self.frame:
             return found
-        index = X.index if hasattr(X, "iloc") else None
         known, levels = self.categories.get(node), self.levels.get(node)
         columns = list(known.labels if levels is None else levels if known is None else known.decoded(levels))
-        return import_extra("pandas", "dataframe").DataFrame(found, columns=columns, index=index)
+        labels = columns if self.frame == "pandas" else map(str, columns)
+        return frame_of(self.frame, dict(zip(labels, found.T, strict=True)), _index_of(X))
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.
@@ -650,16 +650,12 @@ class StructuralModel:
 
     def _given_back(self, values, X=None, of_labels=True):
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
-        table = np.ascontiguousarray(values.T)
         labels = {n: own.nearest(values[n]) for n, own in self.categories.items()} if of_labels else {}
         if self.frame:
-            pandas = import_extra("pandas", "dataframe")
-            index = X.index if hasattr(X, "iloc") else None
-            frame = pandas.DataFrame(table, columns=self.names, index=index)
-            for n, own in labels.items():
-                known = self.categories[n]
-                frame.isetitem(n, pandas.Categorical(own, known.labels, ordered=True) if known.ordered else own)
-            return frame
+            columns = {name: labels.get(n, values[n]) for n, name in enumerate(self.names)}
+            ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
+            return frame_of(self.frame, columns, _index_of(X), ordered)
+        table = np.ascontiguousarray(values.T)
         if any(self.categories[n].of_text for n in labels):
             table = table.astype(object)
         for n, own in labels.items():
@@ -667,9 +663,12 @@ class StructuralModel:
         return table
 
     def _as_records(self, records, columns):
-        if not self.frame:
-            return records
-        return import_extra("pandas", "dataframe").DataFrame(records, columns=list(columns))
+        return records_as_frame(self.frame, records, columns) if self.frame else records
+
+
+def _index_of(X):
+    """Return the labels of the rows of a pandas frame, None of any other table."""
+    return X.index if hasattr(X, "iloc") else None
 
 
 def load(path: str | Path) -> StructuralModel:
