@@ -94,7 +94,7 @@ TABLES = {
             "hetero",
             "Heteroscedastic noise",
             _settings(HETEROSCEDASTIC, ("ER1", "ER2"), (5, 10, 20, 50)),
-            (*ICDH_FAMILY, *CONTINUOUS),
+            (*ICDH_FAMILY, *CONTINUOUS, "HOST"),
             SYNTHETIC_METRICS,
         ),
         Table(
