@@ -82,10 +82,19 @@ class Categories(NamedTuple):
         labels[:] = self.labels
         return (labels if self.of_text else labels.astype(np.float64))[codes.astype(int)]
 
+    def nearest(self, codes: np.ndarray) -> np.ndarray:
+        """Return the labels that are the nearest to numbers."""
+        return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
+
     @property
     def of_text(self) -> bool:
         """Whether any label is text."""
         return any(isinstance(label, str) for label in self.labels)
+
+
+def holds_text(cells: Any) -> bool:
+    """Return whether what a variable is set to is text, or one a row."""
+    return np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
 
 
 def _is_missing(cell):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._categories import ENCODE, MISSING_TYPES, Categories
+from icdh._frames import as_array, column_labels
 from icdh._labels import default_names
 
 _DATES = ("Timestamp", "Timedelta", "datetime", "datetime64", "date", "timedelta", "timedelta64", "Period")
@@ -43,7 +44,7 @@ def values_and_labels(
     ----------
     X : array_like or DataFrame, shape (M, N)
         Observations in rows, variables in columns: numbers or truth values, also pandas' nullable ones, or objects that
-        are numbers. What is missing becomes NaN.
+        are numbers. What is missing, or masked, becomes NaN. Tables of pandas, polars and pyarrow have labels.
     argument : str
         The name of the argument in error messages.
     categorical : collection of names and positions, optional
@@ -65,7 +66,6 @@ def values_and_labels(
         If it is not 2-D, ragged, or has no columns or duplicated labels, or labels that are not known.
     """
     _reject_what_is_no_table(X, argument)
-    columns = getattr(X, "columns", None)
     raw = _as_array(X, argument)
     if raw.ndim != 2:
         raise ValueError(
@@ -74,7 +74,7 @@ def values_and_labels(
         )
     if raw.shape[1] == 0:
         raise ValueError(f"{argument} has no columns; pass at least one variable")
-    labels = None if columns is None else list(columns)
+    labels = column_labels(X)
     names = default_names(raw.shape[1]) if labels is None else labels
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
@@ -96,7 +96,7 @@ def _reject_what_is_no_table(X, argument):
 
 def _as_array(X, argument):
     try:
-        raw = np.asarray(X)
+        raw = as_array(X)
     except ValueError as error:
         raise ValueError(f"{argument} is no table, its rows differ in length: {error}") from error
     if raw.ndim == 0 and raw.dtype == object:

@@ -28,7 +28,8 @@ class Weights:
     Attributes
     ----------
     w1 : ndarray, shape (N, m1, N)
-        Hidden layer: ``w1[n, h, i]`` leads from variable i to hidden unit h of node n. ``w1[n, :, n]`` is zero.
+        Hidden layer: ``w1[n, h, i]`` leads from variable i to hidden unit h of node n. No node is its own
+        parent: whatever is given for ``w1[n, :, n]`` becomes zero.
     w2 : ndarray, shape (N, m1)
         Output weights of the mean.
     w3 : ndarray, shape (N, m1)
@@ -54,6 +55,10 @@ class Weights:
             if value is not None:
                 object.__setattr__(self, field.name, np.ascontiguousarray(value, dtype=np.float64))
         self._check_shapes()
+        own = np.arange(self.n_variables)
+        if self.w1[own, :, own].any():
+            object.__setattr__(self, "w1", self.w1.copy())
+            self.w1[own, :, own] = 0.0
 
     def _check_shapes(self):
         if self.w1.ndim != 3 or self.w1.shape[0] != self.w1.shape[2]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from icdh._categories import MOST_LABELS, Categories
 from icdh._checks import check_choice
+from icdh._frames import library_of
 from icdh._intake import values_and_labels
 from icdh._labels import default_names, variable_index
 from icdh.exceptions import DataWarning
@@ -45,8 +46,8 @@ class Table:
         N labels as they were given, of any type; "x0", "x1", ... where there were none.
     named : bool
         Whether they mean something: a DataFrame counts its columns 0, 1, ... if it is given no labels.
-    frame : bool
-        Whether they came in a pandas DataFrame.
+    frame : str
+        The library whose table they came in, "pandas", "polars" or "pyarrow"; empty if it was an array.
     categories : dict of int to Categories
         The labels of some columns, whose values are numbers that stand for them.
     """
@@ -54,7 +55,7 @@ class Table:
     values: np.ndarray
     names: list
     named: bool
-    frame: bool = False
+    frame: str = ""
     categories: dict[int, Categories] = field(default_factory=dict)
 
     @classmethod
@@ -106,7 +107,7 @@ class Table:
             )
         _check_gaps(np.isnan(values), names, argument, gaps)
         named = labels is not None and labels != list(range(n_variables))
-        return cls(values, names, named, hasattr(X, "iloc"), categories)
+        return cls(values, names, named, library_of(X), categories)
 
     @property
     def n_variables(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from paper_reproduction.isolation import SEPARATOR, VARIABLE
 from paper_reproduction.methods import METHODS, estimate
 
-COMPILED = ("icdh_two_phase", "hnm_search", "direction")
+COMPILED = ("icdh_two_phase", "hnm_search", "direction", "golem")
 
 for method in os.environ.get(VARIABLE, "").split(SEPARATOR):
     # An error here would end the server; the method's own jobs will tell.

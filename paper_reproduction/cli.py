@@ -38,7 +38,12 @@ def _parser():
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text, selects in (
         ("run", _run, "run what is planned and has no result yet; prints what is done, failed and left", True),
-        ("report", _report, "write report.md and figure.svg beside the results", False),
+        (
+            "report",
+            _report,
+            "write report.md and its figures beside the results; prints how many published numbers are reproduced",
+            False,
+        ),
         ("evaluate", _evaluate, "compute all metrics again from the raw weights", False),
         ("forget", _forget, "drop results, so that they are computed again", True),
         (
@@ -133,7 +138,7 @@ def _without_pairs_that_cannot_be_had(jobs):
 def _report(options):
     from paper_reproduction.report import write_report
 
-    write_report(options.output)
+    print(write_report(options.output))
     return 0
 
 

@@ -6,7 +6,7 @@ from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from paper_reproduction.tables import RAW, Setting
 
-NOISES = ("homo-ev", "homo-nv", "softplus-shared", "exp")
+NOISES = ("homo-ev", "homo-nv", "softplus-shared", "exp", "exp-shared")
 METRICS = {"au_shdc": "auSHDC", "shd": "SHD at 0.3", "truncated_auprc": "auPRC"}
 GRAPH = "ER2"
 NODES = (5, 10, 20, 50)

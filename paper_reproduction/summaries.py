@@ -12,6 +12,8 @@ class Row(NamedTuple):
     ----------
     metrics : dict
         Arrays of the values of every metric, one a trial that gave it.
+    errors : dict
+        Standard errors of the means of the metrics; those that cannot be told are NaN.
     trials, failed : int
         How many trials gave a result, and how many did not.
     reasons : tuple of str
@@ -21,6 +23,7 @@ class Row(NamedTuple):
     """
 
     metrics: dict
+    errors: dict
     trials: int
     failed: int
     reasons: tuple
@@ -35,6 +38,10 @@ class Row(NamedTuple):
         """Return the standard deviation over trials, NaN without any."""
         values = self.metrics.get(metric, np.zeros(0))
         return float(values.std()) if len(values) else np.nan
+
+    def error(self, metric: str) -> float:
+        """Return the standard error of the mean, NaN if it cannot be told."""
+        return self.errors.get(metric, np.nan)
 
 
 def rows(records: dict) -> dict:
@@ -57,20 +64,26 @@ def _row(group, is_pair):
     reasons = tuple(dict.fromkeys(record["reason"] for record in group if record["status"] != "done"))
     seconds = float(np.median([record["cpu_seconds"] for record in done])) if done else np.nan
     found = [record["metrics"] for record in done]
-    metrics = _pair_metrics(found) if is_pair else _graph_metrics(found)
-    return Row(metrics, len(done), len(group) - len(done), reasons, seconds)
+    metrics, errors = _pair_metrics(found) if is_pair else _graph_metrics(found)
+    return Row(metrics, errors, len(done), len(group) - len(done), reasons, seconds)
 
 
 def _graph_metrics(found):
     names = dict.fromkeys(name for metrics in found for name in metrics)
     values = {name: [metrics[name] for metrics in found if metrics[name] is not None] for name in names}
-    return {name: np.array(of_trials, dtype=float) for name, of_trials in values.items()}
+    values = {name: np.array(of_trials, dtype=float) for name, of_trials in values.items()}
+    return values, {name: v.std(ddof=1) / np.sqrt(len(v)) for name, v in values.items() if len(v) > 1}
 
 
 def _pair_metrics(found):
-    """Return the number of right answers and their weighted share: a single number each."""
+    """Return the number of right answers and their weighted share: a single number each, with binomial errors."""
     if not found:
-        return {}
+        return {}, {}
     correct, weights = (np.array([metrics[name] for metrics in found], dtype=float) for name in ("correct", "weight"))
     shares = {"correct": correct.sum(), "weighted_accuracy": correct @ weights / weights.sum()}
-    return {name: np.array([value]) for name, value in shares.items()}
+    spread = correct.std()
+    errors = {
+        "correct": spread * np.sqrt(len(correct)),
+        "weighted_accuracy": spread * np.linalg.norm(weights) / weights.sum(),
+    }
+    return {name: np.array([value]) for name, value in shares.items()}, errors

@@ -27,9 +27,6 @@ PARAMETERS = {
     "US": {"alpha": 1e-6},
     "GFBS": {"eta": 0.0, "gamma": 0.1},
     "HOST": {"hidden_units": 10, "ridge": 1e-3, "max_iterations": 300},
-    # Scores stand still long before the authors' 100 000 iterations: not tuned, cut.
-    "GOLEM-EV": {"iterations": 10_000},
-    "GOLEM-NV": {"iterations": 10_000},
 }
 
 NOISES, GRAPHS, NODES, DRAWS = ("homo-nv", "softplus-shared"), ("ER1", "ER2"), 10, 2

@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it.
 STOREYS = (
     ("_version", "_labels", "_categories", "_damping", "_interrupts", "exceptions"),
+    ("_frames",),
     ("_checks", "_clock", "_compilation", "_intake", "_threads", "_parallel", "progress"),
     ("_jit", "density", "entropy"),
     ("_network_kernels", "graphs", "table", "transforms"),

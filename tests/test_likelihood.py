@@ -1,9 +1,11 @@
 import dataclasses
+from itertools import pairwise
 
 import naive
 import numpy as np
 import pytest
 from helpers import random_weights
+from scipy.optimize import check_grad
 
 from icdh.acyclicity import acyclicity
 from icdh.likelihood import nll, nll_and_gradient
@@ -107,6 +109,27 @@ def test_self_loops_are_no_inputs():
     assert np.all(np.diagonal(weights.adjacency()) == 0.0)
     gradient = nll_and_gradient(X, weights)[1]
     assert np.all(gradient.w1[np.arange(4), :, np.arange(4)] == 0.0)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_weights_of_self_loops_count_neither_for_the_value_nor_for_the_gradient(bias):
+    """So that SciPy's `check_grad` passes at any weights, with all of them as unknowns."""
+    rng = np.random.default_rng(8)
+    X, given = rng.normal(size=(50, 3)), random_weights(rng, n=3, m1=2, bias=bias)
+    sizes = np.cumsum([0, given.w1.size, given.w2.size, given.w3.size])
+
+    def weights(flat):
+        w1, w2, w3 = (part.reshape(-1, 2) for part in (flat[a:b] for a, b in pairwise(sizes)))
+        return dataclasses.replace(given, w1=w1.reshape(3, 2, 3), w2=w2, w3=w3)
+
+    def gradient(flat):
+        found = nll_and_gradient(X, weights(flat))[1]
+        return np.concatenate([part.ravel() for part in (found.w1, found.w2, found.w3)])
+
+    at = rng.normal(size=sizes[-1])
+    assert check_grad(lambda flat: nll(X, weights(flat)), gradient, at) < 1e-5
+    assert check_grad(lambda flat: nll_and_gradient(X, weights(flat))[0], gradient, at) < 1e-5
+    assert at[: given.w1.size].reshape(3, 2, 3)[0, :, 0].all()  # the input is as it was
 
 
 @pytest.mark.parametrize(("bias", "reach"), [(False, 0.1), (True, 1.0)])

@@ -2,9 +2,13 @@
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
+import icdh
+from icdh import HNMSearch
 from icdh.node_model._outputs_kernels import ordinal_terms
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.network import n_weights
@@ -117,3 +121,152 @@ def test_levels_that_a_cause_determines_stay_finite():
         fit = fit_node(x, OrdinalResponse(y))
         assert np.isfinite([fit.objective, fit.evidence]).all()
         assert fit.evidence < fit_node(x[:0], OrdinalResponse(y)).evidence - 20
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("far", [0.7, 60.0])
+def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
+    """Of the variable as it is, whatever sign it was learned with."""
+    system, theta, _ = problem(4)
+    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[system.levels])
+    theta *= far
+    fitted = target.conditional(np.arange(2), np.ones(2, int), theta, UNITS, sign)
+    learned, *_ = log_probabilities(*system.outputs(theta)[1:], target.thresholds)
+    if sign < 0:
+        mirrored = theta.copy()
+        mirrored[system.b2 : system.b3] *= -1.0
+        fitted = target.conditional(np.arange(2), np.ones(2, int), mirrored, UNITS, sign)
+    assert_array_equal(fitted.levels, np.sort(sign * target.values))
+    found = fitted.log_probabilities(system.x)
+    assert_allclose(found[:: int(sign)], learned, rtol=1e-9, atol=1e-9)
+    p = np.exp(found)
+    mean, scale = fitted.mean_and_scale(system.x)
+    assert_allclose(mean, (fitted.levels[:, np.newaxis] * p).sum(axis=0))
+    squares = (np.square(fitted.levels)[:, np.newaxis] * p).sum(axis=0)
+    assert_allclose(np.square(scale) + np.square(mean), squares, rtol=1e-6)
+
+
+GRADES = np.array([0.0, 1.0, 2.0, 3.0, 4.5])
+QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}
+pytestmark = pytest.mark.filterwarnings("ignore:columns of fewer than 10 different values")
+
+
+def grades(skew, n=600, seed=0):
+    """Rows of x -> grade -> y; a search turns the sign of a column that is skewed to the left."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    latent = x + 0.6 * rng.logistic(size=n)
+    code = np.digitize(latent, (-2.0, -1.2, -0.5, 0.4) if skew < 0 else (-0.4, 0.5, 1.2, 2.0))
+    y = np.sin(GRADES[code]) + (0.2 + 0.1 * code) * rng.normal(size=n)
+    return np.column_stack([x, GRADES[code], y])
+
+
+@pytest.fixture(scope="module", params=[-1, 1], ids=["left", "right"])
+def graded(request):
+    X = grades(request.param)
+    assert np.sign(np.mean((X[:, 1] - X[:, 1].mean()) ** 3)) == request.param
+    return X, HNMSearch(**QUICK).fit(X)
+
+
+def test_grades_are_sampled_predicted_and_scored_by_what_was_learned(graded):
+    X, model = graded
+    assert_array_equal(model.adjacency_matrix_ != 0, [[False, True, False], [False, False, True], [False] * 3])
+    drawn = model.sample(20_000, random_state=0)
+    assert set(drawn[:, 1]) == set(GRADES)
+    shares = [np.mean(X[:, 1] == grade) for grade in GRADES]
+    assert_allclose([np.mean(drawn[:, 1] == grade) for grade in GRADES], shares, atol=0.02)
+    p = model.model_.probabilities(1, X)
+    assert_allclose(model.predict(X)[:, 1], p @ GRADES)
+    assert_allclose(model.predict_scale(X)[:, 1], np.sqrt(p @ GRADES**2 - (p @ GRADES) ** 2), rtol=1e-6)
+    residuals, scale = model.residuals(X), model.predict_scale(X)
+    assert_allclose(residuals[:, 1], (X[:, 1] - p @ GRADES) / scale[:, 1])
+    assert residuals[:, 1].std() == pytest.approx(1.0, abs=0.1)
+    of_grades = np.log(p[np.arange(len(X)), np.searchsorted(GRADES, X[:, 1])]).mean()
+    of_numbers = -(np.log(scale) + residuals**2 / 2 + np.log(2 * np.pi) / 2)[:, [0, 2]].mean(axis=0).sum()
+    assert model.score(X) == pytest.approx(of_grades + of_numbers)
+    low, high = (model.sample(4000, 0, do={0: value})[:, 1] for value in (-1.5, 1.5))
+    assert high.mean() > low.mean() + 1.0
+    effect = model.average_effect(0, 1, [-1.5, 1.5])
+    assert_allclose(effect.mean, [low.mean(), high.mean()], atol=0.1)
+
+
+def test_what_was_a_grade_that_nobody_saw_counts_as_the_nearest(graded):
+    X, model = graded
+    other = X.copy()
+    other[X[:, 1] == 4.5, 1] = 6.0
+    p = model.model_.probabilities(1, X)
+    assert np.isfinite(model.score(other))
+    assert_array_equal(model.model_.probabilities(1, other), p)  # of its causes
+
+
+def test_what_another_grade_would_have_been_is_not_determined(graded):
+    X, model = graded
+    with pytest.raises(ValueError, match="what the level of a row would have been is not determined"):
+        model.counterfactual(X[:3], do={0: 0.0})
+    kept = model.counterfactual(X[:3], do={1: 4.5})
+    assert_array_equal(kept[:, :2], np.column_stack([X[:3, 0], [4.5] * 3]))
+
+
+def test_saved_grades_are_the_same(graded, tmp_path):
+    X, model = graded
+    model.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    assert_array_equal(again.sample(50, 1), model.sample(50, 1))
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert again.score(X) == model.score(X)
+
+
+def test_gaps_in_grades_are_filled_with_grades():
+    X = grades(1)
+    X[::9, 1] = np.nan
+    model = HNMSearch(missing="impute", n_imputations=2, **QUICK).fit(X)
+    assert set(model.sample(2000, 0)[:, 1]) == set(GRADES)
+    assert model.adjacency_matrix_[0, 1] > 0
+
+
+@pytest.mark.parametrize("transform", ["none", "log"])
+def test_grades_beside_columns_that_are_spread_or_transformed(transform):
+    X = grades(1)
+    X[:, 0] = np.round(np.exp(X[:, 0]), 1)
+    model = HNMSearch(**{**QUICK, "column_transform": transform}, knowledge={"required": [(0, 1)]}).fit(X)
+    assert model.kinds_[:2] == ["gridded", "ordinal"]
+    p = model.model_.probabilities(1, X)
+    for part in (X[:, 0] < 1.0, X[:, 0] >= 1.0):
+        assert_allclose(p[part].mean(axis=0), [np.mean(X[part, 1] == grade) for grade in GRADES], atol=0.05)
+
+
+def test_truth_values_are_drawn_as_such():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=500)
+    X = np.column_stack([x, rng.random(500) < expit(2.0 * x)])
+    model = HNMSearch(**QUICK, knowledge={"required": [(0, 1)]}).fit(X)
+    assert set(model.sample(500, 0)[:, 1]) == {0.0, 1.0}
+    predicted = model.predict(X)[:, 1]
+    assert np.abs(predicted - expit(2.0 * x)).mean() < 0.05
+    assert_allclose(model.predict_scale(X)[:, 1], np.sqrt(predicted * (1 - predicted)), rtol=1e-6)
+
+
+def test_ordered_labels_come_back_as_labels(tmp_path):
+    X = grades(1)
+    sizes = ["tiny", "small", "middle", "large", "huge"]
+    size = pd.Categorical.from_codes(np.searchsorted(GRADES, X[:, 1]), sizes, ordered=True)
+    frame = pd.DataFrame({"x": X[:, 0], "size": size, "y": X[:, 2]})
+    model = HNMSearch(**QUICK).fit(frame)
+    assert model.adjacency_matrix_[0, 1] > 0
+    drawn = model.sample(4000, random_state=0)
+    assert drawn["size"].dtype == size.dtype
+    assert_allclose(drawn["size"].value_counts(sort=False) / 4000, size.value_counts() / len(X), atol=0.03)
+    assert np.isfinite(model.score(drawn))
+    assert model.predict(frame)["size"].dtype == size.dtype
+    p = model.model_.probabilities("size", frame)
+    assert list(p.columns) == sizes
+    ranks = np.rint(p @ np.arange(5)).astype(int)
+    assert list(model.predict(frame)["size"]) == [sizes[rank] for rank in ranks]
+    assert (model.sample(5, do={"size": "huge"})["size"] == "huge").all()
+    assert list(model.sample(2, do={"size": ["huge", "tiny"]})["size"]) == ["huge", "tiny"]
+    with pytest.raises(ValueError, match="holds 'vast', but its labels are"):
+        model.sample(5, do={"size": "vast"})
+    by_label = model.average_effect("size", "y", ["tiny", "large"])
+    assert_allclose(by_label.mean, model.average_effect("size", "y", [0, 3]).mean)
+    model.save(tmp_path / "m.icdh")
+    pd.testing.assert_frame_equal(icdh.load(tmp_path / "m.icdh").sample(50, 1), model.sample(50, 1))

@@ -24,11 +24,12 @@ from paper_reproduction.jobs import Job, Selection  # noqa: E402
 from paper_reproduction.judging import judge  # noqa: E402
 from paper_reproduction.methods import METHODS, _causal_learn  # noqa: E402
 from paper_reproduction.problems import Problem, problem_of  # noqa: E402
-from paper_reproduction.published import SOURCES, read_published  # noqa: E402
+from paper_reproduction.published import ARTICLE, SOURCES, read_published  # noqa: E402
 from paper_reproduction.records import MATRICES, RECORDS, Records  # noqa: E402
 from paper_reproduction.report import write_report  # noqa: E402
 from paper_reproduction.summaries import rows  # noqa: E402
 from paper_reproduction.tables import TABLES, Setting  # noqa: E402
+from paper_reproduction.verdicts import verdicts  # noqa: E402
 
 SMALL = ["homo-ev", "--nodes", "5", "--graphs", "ER1", "--units", "raw", "--methods", "US", "GFBS", "CAM"]
 RAW5 = Setting("homo-ev", "ER1", 5, "raw")
@@ -196,22 +197,89 @@ def test_marks_of_causal_learn_become_edges():
     np.testing.assert_array_equal(_causal_learn.adjacency(endpoints), [[0, 1, 0], [0, 0, 1], [0, 1, 0]])
 
 
-def test_the_report_shows_ours_beside_the_published_number(tmp_path):
-    key = ("homo-ev/ER1/10/raw", "NOTEARS-MLP", "shd")
-    published = read_published()[key]
-    metrics = dict.fromkeys(("au_shdc", "minimum_shd", "truncated_auprc"), 0.5)
-    with Records(tmp_path).writer() as add:
-        for trial, shd in enumerate((21.0, 23.0)):
-            job = Job("homo-ev", Setting("homo-ev", "ER1", 10, "raw"), trial, "NOTEARS-MLP")
-            record = {"job": job.name, "method": job.method, "status": "done", "metrics": metrics | {"shd": shd}}
+NUMBERS = read_published()
+OF_THE_ARTICLE = [number for number in NUMBERS if number.source == ARTICLE]
+
+
+def add_trials(folder, setting, method, metric, values):
+    others = dict.fromkeys(("shd", "au_shdc", "minimum_shd", "truncated_auprc", "sid"), 0.5)
+    with Records(folder).writer() as add:
+        for trial, value in enumerate(values):
+            job = Job("any", setting, trial, method)
+            record = {"job": job.name, "method": job.method, "status": "done", "metrics": others | {metric: value}}
             record |= {"cpu_seconds": 1.0, "versions": {}, "finished": "2000-01-01T00:00:00Z"}
-            add(record, np.zeros((10, 10)))
-    lines = write_report(tmp_path).read_text().splitlines()
-    line = [text for text in lines if text.startswith("| NOTEARS-MLP |")][-1]
-    assert "| 22.0 ± 1.0 |" in line
-    assert f"| {published.value:.1f} ± {published.std:.1f} [" in line
-    assert f"worse by {22.0 - published.value:.1f}" in line
-    assert (tmp_path / "figure.svg").stat().st_size > 0
+            add(record, np.zeros((setting.nodes, setting.nodes)))
+
+
+def lines_on(text, *cells):
+    return [line for line in text.splitlines() if line.startswith("| " + " | ".join(cells) + " |")]
+
+
+@pytest.mark.parametrize(
+    ("setting", "method", "heading", "metric", "printed"),
+    [
+        (Setting("homo-ev", "ER1", 10, "raw"), "NOTEARS-MLP", "SHD", "shd", "2.2 ± 1.8"),
+        (Setting("homo-nv", "ER2", 20, "raw"), "GOLEM-NV", "auSHDC", "au_shdc", "76.64 ± 18.72"),
+        (Setting("exp", "ER2", 50, "raw"), "GraN-DAG", "SHD", "shd", "123.1 ± 9.6"),
+        (Setting("exp", "ER3", 10, "raw"), "HOST", "SID", "sid", "42.2"),
+    ],
+)
+def test_the_report_shows_ours_beside_the_published_number(tmp_path, setting, method, heading, metric, printed):
+    add_trials(tmp_path, setting, method, metric, (201.0, 203.0))
+    write_report(tmp_path)
+    data = f"{setting.data}, {setting.graph}, N = {setting.nodes}"
+    (line,) = lines_on((tmp_path / "report.md").read_text(), data, method, heading, printed)
+    assert "| 202.0" in line
+    assert "| 10, 2 |" in line
+    assert line.endswith("| worse |")
+    assert all((tmp_path / name).stat().st_size > 0 for name in ("figure.svg", "parity.svg"))
+
+
+def test_every_number_of_the_article_has_a_line(tmp_path):
+    add_trials(tmp_path, Setting("homo-ev", "ER1", 10, "raw"), "NOTEARS-MLP", "shd", (2.0, 3.0))
+    text = write_report(tmp_path)
+    assert f"Of the article's {len(OF_THE_ARTICLE)} numbers, " in text
+    assert len(OF_THE_ARTICLE) == 279
+    report = (tmp_path / "report.md").read_text()
+    sections = re.findall(r"^## Every number of the article:.*?(?=^## )", report, flags=re.MULTILINE | re.DOTALL)
+    assert sum(section.count("\n| ") - 2 for section in sections) == 279  # without heading and rule
+    for method in {number.method for number in OF_THE_ARTICLE}:
+        assert any(f"| {method} |" in section or f"| {method}; ours" in section for section in sections)
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "word", "errors"),
+    [
+        ("shd", (2.0, 3.0, 4.0), "reproduced", 0.8 / np.hypot(1 / np.sqrt(3), 1.81 / np.sqrt(10))),
+        ("shd", (20.0, 21.0, 22.0), "worse", 18.8 / np.hypot(1 / np.sqrt(3), 1.81 / np.sqrt(10))),
+        ("shd", (0.0, 0.0), "better", -2.2 / (1.81 / np.sqrt(10))),
+        ("shd", (5.0,), "reproduced", 2.8 / (1.81 * np.sqrt(1.1))),
+        ("truncated_auprc", (0.9, 0.9), "better", 0.2 / (0.05 / np.sqrt(10))),
+        ("truncated_auprc", (0.5, 0.5), "worse", -0.2 / (0.05 / np.sqrt(10))),
+    ],
+)
+def test_a_difference_is_measured_in_standard_errors(tmp_path, metric, values, word, errors):
+    setting = Setting("homo-ev", "ER1", 10, "raw")
+    add_trials(tmp_path, setting, "NOTEARS-MLP", metric, values)
+    key = (setting, "NOTEARS-MLP", metric)
+    (number,) = [n for n in OF_THE_ARTICLE if (n.setting, n.method, n.metric) == key]
+    (found,) = verdicts(rows(Records(tmp_path).read()), [number])
+    assert found.word == word
+    assert found.errors == pytest.approx(errors)
+
+
+def test_what_was_not_run_says_why():
+    found = {(v.published.setting.name, v.method): v for v in verdicts({}, OF_THE_ARTICLE)}
+    assert {verdict.word for verdict in found.values()} == {"not run"}
+    assert found["exp/ER2/50/raw", "GraN-DAG"].reason.startswith("not planned")
+    assert found["homo-ev/ER1/5/raw", "ICDH (as printed)"].reason.startswith("planned")
+
+
+def test_the_readmes_quote_the_count_of_the_report():
+    report = (ROOT / "paper_reproduction" / "results" / "report.md").read_text()
+    (quoted,) = re.findall(r"^Of the article's .* were not run\.$", report, flags=re.MULTILINE)
+    for readme in (ROOT / "README.md", ROOT / "paper_reproduction" / "README.md"):
+        assert quoted in " ".join(readme.read_text().split()), f"{readme} quotes another count"
 
 
 def test_weighted_accuracy_of_pairs():
@@ -226,11 +294,13 @@ def test_weighted_accuracy_of_pairs():
     assert found.mean("weighted_accuracy") == pytest.approx(1.25 / 1.5)
 
 
-def test_published_numbers_name_their_source_and_a_planned_row():
-    planned = {(job.setting.name, job.method) for job in Selection().jobs()}
-    for (setting, method, _), number in read_published().items():
+def test_published_numbers_name_their_source_and_a_row_of_a_table():
+    settings = {setting for table in TABLES.values() for setting in table.settings}
+    for number in NUMBERS:
         assert number.source in SOURCES
-        assert (setting, method) in planned
+        assert number.method in METHODS
+        assert number.table in TABLES
+        assert number.setting in settings
 
 
 def test_commands_of_the_readme_are_those_of_the_parser(capsys):

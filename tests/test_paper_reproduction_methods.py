@@ -12,7 +12,7 @@ sys.path.append(str(Path(__file__).parent.parent))
 from icdh import simulate
 from icdh.graphs import causal_order
 from icdh.metrics import shd
-from paper_reproduction.methods import METHODS, cam, carefl, estimate, gfbs, host, loci, us
+from paper_reproduction.methods import METHODS, cam, carefl, estimate, gfbs, golem, host, loci, us
 from paper_reproduction.methods._additive import AdditiveModels
 from paper_reproduction.methods._location_scale import Objective, fit_location_scale
 
@@ -257,7 +257,7 @@ def test_awkward_tables_give_a_dag(method, flaw):
     assert len(causal_order(estimate(method, X, 0))) == 4
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith(("GOLEM", "GraN", "ICDH"))])
+@pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith(("GraN", "ICDH"))])
 def test_every_method_answers_on_a_pair_and_repeats_itself(method):
     if not METHODS[method].is_installed():
         pytest.skip("needs the extra [reproduction]")
@@ -303,12 +303,26 @@ def test_notears_finds_linear_models_of_one_variance():
     np.testing.assert_array_equal(np.abs(estimate("NOTEARS", X, 0)) > 0.3, CHAIN)
 
 
-@needs("GOLEM-NV")
 @pytest.mark.parametrize("method", ["GOLEM-EV", "GOLEM-NV"])
 def test_golem_finds_linear_models(method):
     X = draw(CHAIN, "linear", "homo-ev", 1)
     found = estimate(method, X, 0, iterations=6000)
     np.testing.assert_array_equal(np.abs(found) > 0.3, CHAIN)
+
+
+@needs("GraN-DAG")
+@pytest.mark.parametrize("equal_variances", [True, False])
+def test_golem_takes_the_steps_of_gcastle(equal_variances):
+    from castle.algorithms import GOLEM
+
+    X = draw(simulate.erdos_renyi(5, 2, 3), "mlp", "homo-nv", 3)
+    X -= X.mean(axis=0)
+    scatter, start, l1 = X.T @ X, np.zeros((5, 5)), golem.EQUAL if equal_variances else golem.UNEQUAL
+    model = GOLEM(equal_variances=equal_variances, lambda_1=l1, num_iter=400)
+    model.learn(X)
+    ours = golem.adam(scatter, start, equal_variances, l1, 400)
+    assert np.abs(ours).max() > 0.2
+    np.testing.assert_allclose(ours, np.asarray(model.weight_causal_matrix), atol=2 * golem.RATE)
 
 
 @needs("GraN-DAG")

@@ -178,7 +178,7 @@ def test_homoscedastic_spreads():
     assert stats.kstest(unequal[0] ** 2, stats.uniform(0.5, 1.5).cdf).pvalue > LEVEL
 
 
-@pytest.mark.parametrize("noise", ["softplus-shared", "exp", "exp-bounded", "piecewise"])
+@pytest.mark.parametrize("noise", ["softplus-shared", "exp-shared", "exp", "exp-bounded", "piecewise"])
 def test_heteroscedastic_spreads_vary_with_the_causes_alone(noise):
     data = simulate.simulate_sem(CHAIN, 300, noise=noise, random_state=0)
     assert (data.std[:, 0] == 1).all()
@@ -203,12 +203,15 @@ def test_bounded_spreads_keep_their_bounds(mechanism, spread):
     assert ((std == 1).sum(axis=0) >= 100).all()
 
 
-def test_softplus_variance_shares_the_hidden_layer_of_the_mean():
+@pytest.mark.parametrize(
+    ("noise", "variance"), [("softplus-shared", lambda g: np.log(1 + np.exp(g))), ("exp-shared", np.exp)]
+)
+def test_the_variance_shares_the_hidden_layer_of_the_mean(noise, variance):
     x = np.random.default_rng(0).normal(size=(50, 2))
-    mean, std, _, _ = draw_moments(x, "mlp", "softplus-shared", 1.0, np.random.default_rng(1))
+    mean, std, _, _ = draw_moments(x, "mlp", noise, 1.0, np.random.default_rng(1))
     f, g = mechanisms.mlp(x, np.random.default_rng(1), n_outputs=2).values.T
     np.testing.assert_allclose(mean, f)
-    np.testing.assert_allclose(std**2, np.log(1 + np.exp(g)))
+    np.testing.assert_allclose(std**2, variance(g))
 
 
 @pytest.mark.parametrize("noise", ["exp-bounded", "piecewise"])

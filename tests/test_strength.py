@@ -1,13 +1,15 @@
 """What edges are worth, and graphs of those worth most."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import hetero_chain
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from icdh import ICDH, DataWarning, HNMSearch
+from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, Interventions
 from icdh.density import gaussian_nll
+from icdh.estimators import graph_search
 from icdh.model.strength import density_warning, strong_edges
 from icdh.network import forward
 
@@ -56,6 +58,78 @@ def test_rethreshold_is_fitting_with_other_thresholds(method, dense):
     with pytest.raises(TypeError, match="max_edges"):
         model.rethreshold(max_edges=1.5)
     assert model.max_edges == 4
+
+
+def skewed_chain(rng, n_rows):
+    """Rows of x0 -> x1 -> x2, whose means are far from zero."""
+    x0 = rng.gamma(2.0, size=n_rows)
+    x1 = x0 + (0.1 + 0.2 * x0) * rng.normal(size=n_rows)
+    return np.column_stack([x0, x1, 0.5 * x1 + 0.3 * np.abs(x1) * rng.normal(size=n_rows) + 3.0])
+
+
+PRUNED = {
+    "search": HNMSearch(noise_distribution="gaussian"),
+    "search, other noise": HNMSearch(noise_distribution="student", hidden_units=3),
+    "search, long": HNMSearch(column_transform="none"),
+}
+
+
+@pytest.mark.parametrize("estimator", PRUNED.values(), ids=PRUNED)
+@pytest.mark.parametrize("again", [False, True], ids=["fit", "rethreshold"])
+def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):
+    monkeypatch.setattr(graph_search, "SUBSAMPLE", 300)
+    X = skewed_chain(np.random.default_rng(0), 800)
+    whole = clone(estimator).fit(X)
+    assert np.count_nonzero(whole.adjacency_matrix_) >= 2
+    pruned = whole.rethreshold(max_edges=0) if again else clone(estimator).set_params(max_edges=0).fit(X)
+    assert not pruned.adjacency_matrix_.any()
+    marginal = np.square(X - X.mean(axis=0)).mean(axis=0)
+    nll = 0.5 * np.log(2 * np.pi * marginal).sum() + 1.5
+    assert pruned.score(X) == pytest.approx(-nll, abs=0.01)
+    assert pruned.nll_ == pytest.approx(nll - 0.5 * np.log(marginal).sum(), abs=0.01)
+    np.testing.assert_allclose(pruned.predict(X), np.tile(X.mean(axis=0), (len(X), 1)), atol=0.01)
+    np.testing.assert_allclose(pruned.predict_scale(X), np.tile(np.sqrt(marginal), (len(X), 1)), rtol=0.01)
+    drawn = pruned.sample(20_000, random_state=0)
+    np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.1)
+    np.testing.assert_allclose(drawn.std(axis=0), X.std(axis=0), rtol=0.05)
+
+
+def test_what_is_left_out_and_taken_back_leaves_no_trace():
+    X = skewed_chain(np.random.default_rng(0), 400)
+    model = fitted("search", X)
+    before = model.nll_, model.evidence_, model.predict(X)
+    model.rethreshold(max_edges=1)
+    assert model.nll_ > before[0] + 0.01
+    assert model.evidence_ < before[1] - 1.0
+    assert model.nll_ == fitted("search", X, max_edges=1).nll_
+    model.rethreshold(max_edges=6)
+    assert (model.nll_, model.evidence_) == before[:2]
+    assert_array_equal(model.predict(X), before[2])
+
+
+def test_labels_and_conditions_that_stay_are_refitted_with_the_others():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    colour = np.where(x[:, 0] + 0.5 * rng.normal(size=600) > 0, "red", "blue")
+    X = pd.DataFrame({"x": x[:, 0], "colour": colour, "y": x[:, 0] + 0.3 * x[:, 1], "z": rng.normal(size=600)})
+    conditions = np.where(np.arange(600) < 300, "none", "drug")
+    X.loc[conditions == "drug", "z"] += 3.0
+    unknown = Interventions(conditions, {"none": [], "drug": None})
+    with pytest.warns(DataWarning, match="labels"):
+        model = HNMSearch(noise_distribution="gaussian", max_edges=0).fit(X, interventions=unknown)
+    assert not model.adjacency_matrix_.any()
+    assert model.targets_["drug"][3] > 100.0
+    drawn = model.sample(5000, random_state=0)
+    assert (drawn["colour"] == "red").mean() == pytest.approx((colour == "red").mean(), abs=0.03)
+    assert drawn["z"].std() == pytest.approx(1.0, abs=0.1)  # as it is where nobody intervened
+
+
+def test_a_search_that_was_cut_short_is_pruned_all_the_same():
+    X = skewed_chain(np.random.default_rng(0), 2500)
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = HNMSearch(max_seconds=1e-9, knowledge={"required": [(0, 1)]}).fit(X)
+    assert np.isfinite(model.rethreshold(max_edges=0).score(X))
+    assert_array_equal(np.argwhere(model.adjacency_matrix_), [[0, 1]])
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)

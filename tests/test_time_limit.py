@@ -126,6 +126,33 @@ def test_a_first_round_that_is_stopped_is_a_dag_that_fits_better_than_none(X, sc
     assert max(later) < first
 
 
+def odd(n=2400):
+    """Two columns on grids; a fit to every other row hardly sees the noise of the rows between."""
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=n), 2)
+    return np.column_stack([x, np.round(np.abs(x) + np.where(np.arange(n) % 2, 1.0, 0.001) * rng.normal(size=n), 2)])
+
+
+@pytest.mark.parametrize("transform", ["none", "log"])
+def test_more_time_never_leaves_a_worse_fit(ticking, transform):
+    X = odd()
+
+    def limited(seconds):
+        ticking.now = 0.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return quick_search(transform, n_restarts=1, max_seconds=seconds).fit(X)
+
+    whole = limited(1e9)
+    seconds = ticking.now
+    assert whole.kinds_ == ["gridded"] * 2
+    fits = [limited(share * seconds) for share in (0.01, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)]
+    assert any(fit.timed_out_ and fit.adjacency_matrix_.any() for fit in fits)
+    losses = [*(fit.nll_ for fit in fits), whole.nll_]
+    assert (np.diff(losses) < 0.01).all()
+    assert max(losses) < quick_search(transform, max_edges=0).fit(X).nll_ + 1e-3
+
+
 def test_the_reason_says_how_far_the_fit_was(X, ticking):
     ends = []
     ICDH(max_seconds=1e9, callback=lambda record: ends.append(ticking.now)).fit(X)

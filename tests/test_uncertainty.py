@@ -420,6 +420,18 @@ def test_arguments_of_the_posterior_are_checked(model):
         posterior(HNMSearch())
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_exact_search_keeps_to_the_most_parents_unless_more_are_required(most):
+    rng = np.random.default_rng(0)
+    causes = rng.normal(size=(4, 300))
+    X = np.column_stack([*causes, causes.sum(axis=0) + 0.3 * rng.normal(size=300)])
+    model = HNMSearch(**QUICK, search="exact", max_parents=most).fit(X)
+    assert np.count_nonzero(model.adjacency_matrix_, axis=0).max() == most
+    required = {"required": [(0, 4), (1, 4), (2, 4)]}
+    model = HNMSearch(**QUICK, search="exact", max_parents=most, knowledge=required).fit(X)
+    assert np.flatnonzero(model.adjacency_matrix_[:, 4]).tolist() == [0, 1, 2]
+
+
 def test_exact_search_refuses_too_many_variables():
     with pytest.raises(ValueError, match="search='exact' is for at most 22 variables, X has 23"):
         HNMSearch(search="exact").fit(np.random.default_rng(0).normal(size=(30, 23)))

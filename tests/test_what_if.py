@@ -11,7 +11,7 @@ from icdh.model.conditionals import Constant
 from icdh.model.noise import Empirical, Gaussian
 from icdh.model.structural import StructuralModel
 from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import NOISES
+from icdh.simulate.noise import NOISES, SHARED_LAYER
 from icdh.table import Scaling
 
 CHAIN_AND_LONER = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
@@ -326,7 +326,7 @@ def hetero():
 def every_kind():
     for mechanism in MECHANISMS:
         for noise in NOISES:
-            if noise != "softplus-shared" or mechanism == "mlp":
+            if noise not in SHARED_LAYER or mechanism == "mlp":
                 yield mechanism, noise
 
 

@@ -85,7 +85,7 @@ def _values(args, model):
 
     at = variable_index(args.cause, model.names, "cause")
     known = model.categories.get(at)
-    if known is not None and not known.ordered:
+    if known is not None:
         by_text = {str(label): label for label in known.labels}
         return [by_text.get(text, text) for text in args.values] if args.values else list(known.labels)
     if args.values:

@@ -34,6 +34,8 @@ class CanonicalTable(NamedTuple):
         What each was multiplied by.
     names : list of str
         The names of all of the user's columns, followed by the contexts.
+    baseline : ndarray of bool, shape (N, M), or None
+        The observations of the user's columns where nothing was set; None if all.
     """
 
     values: np.ndarray
@@ -44,6 +46,7 @@ class CanonicalTable(NamedTuple):
     order: np.ndarray
     signs: np.ndarray
     names: list
+    baseline: np.ndarray | None
 
     @classmethod
     def of(
@@ -78,6 +81,7 @@ class CanonicalTable(NamedTuple):
             order=order,
             signs=signs,
             names=names,
+            baseline=design.baseline,
         )
 
     def columns(self, transform: str, random_state: int) -> Any:
@@ -86,11 +90,18 @@ class CanonicalTable(NamedTuple):
 
         return columns_of(self.values, self.kinds, transform, random_state, self.n_categories)
 
-    def as_numbers(self) -> "CanonicalTable":
-        """Return the table with all columns but the categorical ones taken for continuous."""
-        return self._replace(kinds=["categorical" if kind == "categorical" else "continuous" for kind in self.kinds])
+    def without_grids(self) -> "CanonicalTable":
+        """Return the table with gridded columns taken for continuous."""
+        return self._replace(kinds=["continuous" if kind == "gridded" else kind for kind in self.kinds])
 
-    def in_users_columns(self, move: Move) -> Move:
+    def in_users_columns(self, n_variables: int) -> np.ndarray:
+        """Return the values of the user's columns in their order and with their signs, shape (N, M)."""
+        values = np.zeros((n_variables, self.values.shape[1]))
+        own = self.order < n_variables
+        values[self.order[own]] = self.values[own] * self.signs[own, np.newaxis]
+        return values
+
+    def move_in_users_columns(self, move: Move) -> Move:
         """Return a move of the search in the user's columns."""
         return move._replace(cause=int(self.order[move.cause]), effect=int(self.order[move.effect]))
 

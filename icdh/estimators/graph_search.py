@@ -11,7 +11,7 @@ from icdh._threads import single_blas_thread
 from icdh.estimators.canonical import CanonicalTable
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
-from icdh.search.escapes import SearchResult, greedy_search
+from icdh.search.escapes import greedy_search
 from icdh.search.moves import Graph, Move
 
 SUBSAMPLE = 10_000  # observations that a table of more than twice as many is searched on first
@@ -25,31 +25,96 @@ class FoundGraph(NamedTuple):
 
     Attributes
     ----------
-    transform : str
-        The transform of the columns.
-    columns : icdh.node_model.columns.Columns
-        The columns as causes and responses.
+    graph : tuple
+        The parents of every node.
+    moves : list of Move
+        What led there from the graph of the required edges.
     scores : icdh.node_model.family_evidence.FamilyEvidence or icdh.node_model.subsample.ContinuedEvidence
         The scores of families.
-    result : SearchResult
-        The graph, and the moves that led to it.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    order : ndarray of int, shape (n,)
-        The user's columns.
+    table : CanonicalTable
+        The columns.
+    transform : str
+        Their transform.
+    columns : icdh.node_model.columns.Columns
+        The transformed columns as causes and responses.
+    seed : int
+        Of the fits.
+    interrupted, timed_out : bool
+        What ended the search early.
     """
 
+    graph: Graph
+    moves: list
+    scores: Any
+    table: CanonicalTable
     transform: str
     columns: Any
-    scores: Any
-    result: SearchResult
-    rules: EdgeRules
-    order: np.ndarray
+    seed: int
+    interrupted: bool
+    timed_out: bool
 
     @property
-    def graph(self) -> Graph:
-        """The parents of every node."""
-        return self.result.graph
+    def rules(self) -> EdgeRules:
+        """Edges that must not, and that must, appear."""
+        return self.table.rules
+
+    @property
+    def order(self) -> np.ndarray:
+        """The user's columns, shape (n,)."""
+        return self.table.order
+
+    def among(self, kept: np.ndarray) -> Graph:
+        """Return the graph without the edges between the user's columns that are zero in ``kept``, shape (N, N)."""
+        N, order = len(kept), self.table.order
+        return tuple(
+            tuple(k for k in parents if order[k] >= N or kept[order[k], order[node]])
+            for node, parents in enumerate(self.graph)
+        )
+
+
+def family_evidence(
+    parameters: Any, columns: Any, rows: np.ndarray | None, n_restarts: int, seed: int, clock: Clock
+) -> Any:
+    """Return the evidence of families of columns, on a subsample of a long table.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its parameters.
+    columns : icdh.node_model.columns.Columns
+        The columns as causes and responses.
+    rows : ndarray of bool, shape (n, M), or None
+        The observations that count for each; None if all do.
+    n_restarts : int
+        Number of initial weights of a family.
+    seed : int
+        Of the fits.
+    clock : Clock
+        Ends fits.
+    """
+    from icdh.node_model.families import Families
+    from icdh.node_model.family_evidence import FamilyEvidence
+
+    n = columns.causes.shape[1]
+    families = Families(
+        columns.causes,
+        columns.responses,
+        widths=columns.widths,
+        rows=rows,
+        prior_precision=parameters.prior_precision,
+        edge_penalty=parameters.edge_penalty + parameters.binary_effect_penalty * columns.from_number_to_binary,
+        random_state=seed,
+    )
+    grows, most_units = parameters.hidden_units == "auto", SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
+    return FamilyEvidence(
+        families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
+        hidden_units=FEWEST_UNITS if grows else parameters.hidden_units,
+        most_units=most_units if grows else None,
+        noise=parameters.noise_distribution,
+        n_restarts=n_restarts,
+        n_jobs=n_workers(parameters.n_jobs),
+        clock=clock,
+    )
 
 
 class GraphSearch:
@@ -83,40 +148,18 @@ class GraphSearch:
             scores, found = self._greedy(columns)
             if self.parameters.search == "exact" and not found.ended_early:
                 found = self._exact(scores, found)
-        return FoundGraph(transform, columns, scores, found, self.table.rules, self.table.order)
+        graph, moves, interrupted, timed_out = found
+        return FoundGraph(graph, moves, scores, self.table, transform, columns, self.seed, interrupted, timed_out)
 
-    def evidence(self, columns: Any, rows: np.ndarray | None, n_restarts: int) -> Any:
-        """Return the evidence of families of columns, on a subsample of a long table."""
-        from icdh.node_model.families import Families
-        from icdh.node_model.family_evidence import FamilyEvidence
-
-        chosen, n = self.parameters, columns.causes.shape[1]
-        families = Families(
-            columns.causes,
-            columns.responses,
-            widths=columns.widths,
-            rows=rows,
-            prior_precision=chosen.prior_precision,
-            edge_penalty=chosen.edge_penalty + chosen.binary_effect_penalty * columns.from_number_to_binary,
-            random_state=self.seed,
-        )
-        grows, most_units = chosen.hidden_units == "auto", SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
-        return FamilyEvidence(
-            families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
-            hidden_units=FEWEST_UNITS if grows else chosen.hidden_units,
-            most_units=most_units if grows else None,
-            noise=chosen.noise_distribution,
-            n_restarts=n_restarts,
-            n_jobs=n_workers(chosen.n_jobs),
-            clock=self.clock,
-        )
+    def _evidence(self, columns, rows, n_restarts):
+        return family_evidence(self.parameters, columns, rows, n_restarts, self.seed, self.clock)
 
     def _transform(self):
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
         from icdh.estimators.transform_choice import choose_transform
 
         def pilot(columns, part):
-            scores = self.evidence(columns, part.rows, 1)
+            scores = self._evidence(columns, part.rows, 1)
             return Climber(scores, part.rules.forbidden, self.parameters.max_parents, part.rules.required)
 
         if self.parameters.column_transform != "auto":
@@ -135,9 +178,9 @@ class GraphSearch:
         options = {
             "max_parents": self.parameters.max_parents,
             "required": self.table.rules.required,
-            "callback": lambda move: self.report(self.table.in_users_columns(move)),
+            "callback": lambda move: self.report(self.table.move_in_users_columns(move)),
         }
-        first = self.evidence(columns, self.table.rows, self.parameters.n_restarts)
+        first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
         found = greedy_search(first, self.table.rules.forbidden, **options)
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:
@@ -156,7 +199,8 @@ class GraphSearch:
                 self.table.rules.forbidden,
                 required=self.table.rules.required,
                 n_candidates=EXACT_CANDIDATES,
-                max_parents=EXACT_PARENTS,
+                max_parents=min(EXACT_PARENTS, self.parameters.max_parents),
+                most_parents=self.parameters.max_parents,
             )
         except OutOfTime:
             return found._replace(timed_out=True)

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_number, n_workers
+from icdh._clock import Clock
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import CanonicalTable
 from icdh.estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
 from icdh.estimators.graph_search import FoundGraph, GraphSearch
-from icdh.estimators.refit import refit
+from icdh.estimators.refit import refit, strengths
 from icdh.exceptions import ConvergenceWarning
 from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
+from icdh.model.conditionals import Constant
 from icdh.model.structural import StructuralModel
-from icdh.table import Scaling, Table
+from icdh.table import LEVEL_KINDS, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
 NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
@@ -76,7 +78,8 @@ class HNMSearch(CausalGraphEstimator):
         an arrow, and labels get a softmax; as a cause labels are indicators that come and go together.
     search : {"greedy", "exact"}, default "greedy"
         How to search. Exact, for at most 22 variables: after the greedy search, the best of all graphs whose families
-        have at most three causes among eight candidates, or are those of the greedy graph or one cause away from them.
+        have at most three causes among eight candidates, or are those of the greedy graph or one cause away from them;
+        none has more than ``max_parents``.
     n_restarts : int, default 3
         From how many initial weights the families of the graph at hand, and those with one cause less, are fitted;
         the fit of the highest evidence is kept.
@@ -92,7 +95,8 @@ class HNMSearch(CausalGraphEstimator):
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Forbidden edges are no
         unknowns; required ones are in every graph, whatever they are worth, even more than ``max_parents``.
     min_strength : float, default 0.0
-        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``.
+        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``. What
+        loses a cause is fitted again given those that stay.
     max_edges : int, optional
         The most edges of the graph, the strongest.
     missing : {"error", "drop", "impute"}, default "error"
@@ -119,7 +123,7 @@ class HNMSearch(CausalGraphEstimator):
     causal_order_ : list of int
         The variables, causes before effects.
     history_ : list of icdh.search.Move
-        The moves from the graph of required edges, by default the empty one, to the learned one, with the nats each
+        The moves from the graph of required edges, by default the empty one, to the one found, with the nats each
         gained, by what units and noise were then. Conditions whose targets were not known are numbered from N on.
     evidence_ : float
         The log evidence of the graph in nats (without a constant that all graphs share), penalties included.
@@ -130,9 +134,9 @@ class HNMSearch(CausalGraphEstimator):
     kinds_ : list of str
         The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
-        Negative log-likelihood on the standardised data under Gaussian noise, of labels that of their probabilities:
-        mean over observations, in nats. Of
-        interventions, values that were set do not count, nor rows of conditions whose targets were not known.
+        Negative log-likelihood on the standardised data under Gaussian noise, of labels and of few ordered values that
+        of their probabilities: mean over observations, in nats. Of interventions, values that were set do not count,
+        nor rows of conditions whose targets were not known.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
     timed_out_ : bool
@@ -232,31 +236,28 @@ class HNMSearch(CausalGraphEstimator):
         table.warn(stacklevel=4)
         table.check_learnable()
         design = Design.of(interventions, table)
-        rules = design.rules(self._rules(table.names))
-        scaling, kinds, N = Scaling.of(table, "standardize"), table.kinds_given(self.kinds), table.n_variables
+        rules, N = design.rules(self._rules(table.names)), table.n_variables
+        scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules)
-        search = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names))
-        found = search.run()
-        fitted = refit(search, found, N)
-        strength, rules = fitted.strength[:N, :N], rules.among(np.arange(N))
+        found = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names)).run()
+        dag = strengths(found)
+        strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
-        model, values = StructuralModel.of(table, scaling, kept, fitted.conditionals[:N]), scaling.apply(table.values)
-        if fitted.noise - {"gaussian"}:
-            model = model.with_noise_of(values, design.baseline)
+        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
+        model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
+        model, learned, in_time = self._with_conditionals(model, found, values, clock)
         self._learn(
             model,
-            history_=[canonical.in_users_columns(move) for move in found.result.moves],
-            evidence_=fitted.evidence,
-            noise_distribution_="mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
+            **learned,
+            history_=[canonical.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
             kinds_=kinds,
-            nll_=model.nll(values, design.baseline),
-            targets_=design.targets(fitted.strength),
+            targets_=design.targets(dag),
             edge_strength_=strength,
             _found=found,
-            interrupted_=found.result.interrupted,
-            timed_out_=fitted.timed_out,
+            interrupted_=found.interrupted,
+            timed_out_=not (in_time or found.interrupted),
         )
         if self.interrupted_ or self.timed_out_:
             reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
@@ -267,6 +268,22 @@ class HNMSearch(CausalGraphEstimator):
             )
         warn_about_determined_columns(model, values)
         return self
+
+    def _with_conditionals(self, model, found, values, clock):
+        """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
+
+        The graph is the one that a search found or, where thresholds leave edges out, a part of it.
+        """
+        fitted = refit(self, found, found.among(model.adjacency), len(model.names), clock)
+        model = replace(model, conditionals=fitted.conditionals, noise=())
+        if fitted.noise - {"gaussian"}:
+            model = model.with_noise_of(values, found.table.baseline)
+        learned = {
+            "evidence_": fitted.evidence,
+            "noise_distribution_": "mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
+            "nll_": model.nll(values, found.table.baseline),
+        }
+        return model, learned, fitted.in_time
 
     def _report_move(self, names, move):
         """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
@@ -286,7 +303,7 @@ class HNMSearch(CausalGraphEstimator):
         Returns
         -------
         HNMSearch
-            self, with new ``adjacency_matrix_`` and ``causal_order_``.
+            self: what is fitted, and what is reported, is that of the new graph.
 
         Raises
         ------
@@ -304,7 +321,9 @@ class HNMSearch(CausalGraphEstimator):
         changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
         kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, stacklevel=3)
-        changed._learn(replace(model, adjacency=kept))
+        values = self._found.table.in_users_columns(len(kept))
+        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, values, Clock())
+        changed._learn(model, **learned)
         self.__dict__ = changed.__dict__
         return self
 

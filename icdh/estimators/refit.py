@@ -1,135 +1,192 @@
-"""The model of the graph that a search found: all hidden units that it asks for, on the columns as they are."""
+"""What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._clock import OutOfTime
+from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
-from icdh.estimators.graph_search import MOST_UNITS, FoundGraph, GraphSearch
-from icdh.model.conditionals import Constant
+from icdh.estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence
+from icdh.model.conditionals import Constant, log_density
+from icdh.search.moves import Graph
 
 
 class Refit(NamedTuple):
-    """The families of a graph, fitted for a model, in the user's columns followed by the contexts.
+    """The families of a graph, fitted for a model.
 
     Attributes
     ----------
-    strength : ndarray, shape (N + K, N + K)
-        By how many nats the score of the effect rises without the cause; zero where there is no edge.
     conditionals : list of Conditional
-        The distribution of every variable given its causes.
+        The distribution of each of the user's N columns given its causes.
     evidence : float
         The log evidence of the graph, in nats.
     noise : set of str
         The noise distributions of the continuous variables.
-    timed_out : bool
-        Whether time was over before the refit was done.
+    in_time : bool
+        Whether the refit was done before time was over.
     """
 
-    strength: np.ndarray
     conditionals: list
     evidence: float
     noise: set
-    timed_out: bool
+    in_time: bool
 
 
-def refit(search: GraphSearch, found: FoundGraph, n_variables: int) -> Refit:
-    """Return the families of the graph that a search found, fitted for a model.
+def strengths(found: FoundGraph) -> np.ndarray:
+    """Return by how many nats the score of every effect rises without each of its causes, never quite zero.
 
     Parameters
     ----------
-    search : GraphSearch
-        The search.
     found : FoundGraph
-        Its result. Strengths are by its scores, the other results by the families with all hidden units they ask for.
-    n_variables : int
-        N; conditionals hold the contexts, whose numbers begin there, at zero.
+        The graph, and the scores that graphs were compared by.
+
+    Returns
+    -------
+    ndarray, shape (N + K, N + K)
+        Among the user's columns and the contexts; zero where there is no edge.
     """
-    with single_blas_thread():
-        graph, scores = list(enumerate(found.graph)), found.scores
-        grown, timed_out = _with_final_units(search, found)
-        ended_early = timed_out or found.result.interrupted
-        scores = _without_limit(scores, graph, timed_out)
-        grown = scores if ended_early else grown
-        fits = _fits_on_exact_columns(search, found.columns, grown, graph, ended_early)
-        strength = _strengths(search.table, scores, graph)
-        conditionals = _conditionals(search.table, scores.families, graph, fits, n_variables)
-        evidence = found.columns.log_jacobian - float(sum(grown(graph)))
-        noise = {grown.noise_of(own) for own in graph} - {"none"}
-    return Refit(strength, conditionals, evidence, noise, timed_out)
-
-
-def _with_final_units(search, found):
-    """Return the scores of the graph with all the hidden units it asks for, and whether time is over."""
-    if search.parameters.hidden_units != "auto" or found.result.ended_early:
-        return found.scores, found.result.timed_out
-    try:
-        return found.scores.with_more_units(list(enumerate(found.graph)), MOST_UNITS), False
-    except OutOfTime:
-        return found.scores, True
-
-
-def _without_limit(scores, graph, timed_out):
-    """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
-    from icdh.node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
-
-    scores.without_limit()
-    scores = QuickEvidence(scores) if timed_out and scores.families.n_observations > QUICK_OBSERVATIONS else scores
-    scores(graph)
-    return scores
-
-
-def _fits_on_exact_columns(search, columns, scores, graph, ended_early):
-    """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
-
-    The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
-    unless time is over.
-    """
-    unseen = [own for own in graph if not columns.are_exact(own)]
-    plain = _scores_on_exact_columns(search, unseen) if unseen else scores
-    fits = [(plain if own in unseen else scores, own) for own in graph]
-    if ended_early:
-        return [source.fit_of(own) for source, own in fits]
-    return [source.families.fit_at_fixed_point(own, source.fit_of(own)) for source, own in fits]
-
-
-def _scores_on_exact_columns(search, families):
-    """Return scores that hold fits of these families on untransformed columns, quick ones if time is over."""
-    from icdh.node_model.subsample import on_all_observations, quick_evidence
-
-    columns = search.table.as_numbers().columns("none", search.seed)
-    scores = on_all_observations(search.evidence(columns, search.table.rows, search.parameters.n_restarts))
-    try:
-        scores.grow(families)
-        scores.polish(families)
-        scores(families)
-        return scores.with_more_units(families, MOST_UNITS) if search.parameters.hidden_units == "auto" else scores
-    except OutOfTime:
-        quick = quick_evidence(scores)
-        quick(families)
-        return quick
-
-
-def _strengths(table, scores, graph):
-    """Return by how many nats the score of every effect rises without each of its causes, never quite zero."""
+    scores, table = _without_limit(found, found.graph), found.table
     strength = np.zeros((len(table.names),) * 2)
-    for node, parents in graph:
+    for node, parents in enumerate(found.graph):
         fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
         strength[table.order[list(parents)], table.order[node]] = np.maximum(rise, np.finfo(float).tiny)
     return strength
 
 
-def _conditionals(table, families, graph, fits, n_variables):
-    """Return the distributions of the user's columns, followed by the contexts."""
+def refit(parameters: Any, found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:
+    """Return the families of a graph with all the hidden units that they ask for, on columns that are not transformed.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its parameters.
+    found : FoundGraph
+        What the search found.
+    graph : tuple
+        The graph found, or a part of it.
+    n_variables : int
+        N; conditionals hold the contexts, whose numbers begin there, at zero.
+    clock : Clock
+        Ends the refit: of families without a fit, a few observations are then fitted.
+    """
+    with single_blas_thread():
+        families = list(enumerate(graph))
+        scores, in_time = _with_final_units(parameters, found, graph, clock)
+        fits = _fits_on_exact_columns(parameters, found, scores, families, clock, in_time)
+        return Refit(
+            _conditionals(found, families, fits, n_variables),
+            found.columns.log_jacobian - float(sum(scores(families))),
+            {scores.noise_of(own) for own in families} - {"none"},
+            in_time,
+        )
+
+
+def _with_final_units(parameters, found, graph, clock):
+    """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
+
+    If time is over they have the units of the search, and those that the search did not ask for are quickly had.
+    """
+    families = list(enumerate(graph))
+    if not (found.interrupted or found.timed_out):
+        try:
+            found.scores.limit(clock)
+            if graph != found.graph:
+                found.scores.polish(families)
+            grows = parameters.hidden_units == "auto"
+            return found.scores.with_more_units(families, MOST_UNITS) if grows else found.scores, True
+        except OutOfTime:
+            found = found._replace(timed_out=True)
+        finally:
+            found.scores.limit(Clock())
+    return _without_limit(found, graph), False
+
+
+def _without_limit(found, graph):
+    """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
+    from icdh.node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
+
+    scores = found.scores
+    scores.limit(Clock())
+    is_long = scores.families.n_observations > QUICK_OBSERVATIONS
+    scores = QuickEvidence(scores) if found.timed_out and is_long else scores
+    scores(list(enumerate(graph)))
+    return scores
+
+
+def _fits_on_exact_columns(parameters, found, scores, families, clock, at_fixed_point):
+    """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
+
+    The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
+    unless the search was cut short. If time is over they are the likeliest of those at hand.
+    """
+    unseen = [own for own in families if not found.columns.are_exact(own)]
+    exact, in_time = _scores_on_exact_columns(parameters, found, unseen, clock) if unseen else (scores, True)
+    fits = []
+    for own in families:
+        source = exact if own in unseen else scores
+        fit = source.fit_of(own)
+        if at_fixed_point:
+            fit = source.families.fit_at_fixed_point(own, fit)
+        response = source.families.responses[own[0]]
+        if not (in_time and at_fixed_point):
+            fit = _likeliest(found, response, own, [fit, scores.fit_of(own)])
+        fits.append((response, fit))
+    return fits
+
+
+def _scores_on_exact_columns(parameters, found, families, clock):
+    """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
+
+    If time is over the fits are to a few observations.
+    """
+    from icdh.node_model.subsample import on_all_observations, quick_evidence
+
+    columns, rows = found.table.without_grids().columns("none", found.seed), found.table.rows
+    first = family_evidence(parameters, columns, rows, parameters.n_restarts, found.seed, clock)
+    scores = on_all_observations(first)
+    try:
+        scores.grow(families)
+        scores.polish(families)
+        scores(families)
+        grows = parameters.hidden_units == "auto"
+        return scores.with_more_units(families, MOST_UNITS) if grows else scores, True
+    except OutOfTime:
+        quick = quick_evidence(scores)
+        quick(families)
+        return quick, False
+
+
+def _likeliest(found, response, family, fits):
+    """Return the fit of a family under which all observations are likeliest, among them the one of no cause.
+
+    A fit to a few observations, or one that was cut short, may be far off where it saw none.
+    """
+    (node, parents), values = family, found.table.values
+    counts = slice(None) if found.table.rows is None else found.table.rows[node]
+    widths = found.columns.widths[list(parents)]
+    constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
+    fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
+
+    def likelihood(fit):
+        conditional = response.conditional(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
+        return log_density(conditional, values[node], values)[counts].sum()
+
+    return max(fits, key=likelihood)
+
+
+def _conditionals(found, families, fits, n_variables):
+    """Return the distributions of the user's columns, contexts held at zero."""
     from icdh.node_model.network import in_original_signs
 
-    conditionals = [Constant()] * len(table.names)
-    for (node, parents), fit in zip(graph, fits, strict=True):
-        widths = families.widths[list(parents)]
-        signs = np.repeat(table.signs[list(parents)], widths)
-        theta = in_original_signs(fit.theta, fit.hidden_units, signs, table.signs[node])
-        fitted = families.responses[node].conditional(table.order[list(parents)], widths, theta, fit.hidden_units)
-        conditionals[table.order[node]] = fitted.at_zero(n_variables)
+    table, conditionals = found.table, [Constant()] * n_variables
+    for (node, parents), (response, fit) in zip(families, fits, strict=True):
+        if table.order[node] >= n_variables:
+            continue
+        widths, sign = found.columns.widths[list(parents)], table.signs[node]
+        of_inputs = np.repeat(table.signs[list(parents)], widths)
+        theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign)
+        causes = table.order[list(parents)]
+        conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
+        conditionals[table.order[node]] = conditional.at_zero(n_variables)
     return conditionals

@@ -1,8 +1,9 @@
 """What a structural model asks of the distribution of one variable given others.
 
-A number is its mean plus scale times noise, and the log-density is that of Gaussian noise. A label is drawn by its
-probabilities: its noise is uniform on [0, 1], and the label that in whose share, shares side by side, it falls. Such
-a noise cannot be had back from the label, so that counterfactuals of labels have no answer.
+A number is its mean plus scale times noise, and the log-density is that of Gaussian noise. A label, or one of few
+ordered levels, is drawn by its probabilities: its noise is uniform on [0, 1], and the label that in whose share, shares
+side by side, it falls. Such a noise cannot be had back from the label, so that counterfactuals of labels and levels
+have no answer.
 """
 
 from dataclasses import dataclass, field
@@ -44,15 +45,33 @@ class Constant:
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
 
 
-def is_of_labels(conditional: Conditional) -> bool:
-    """Return whether the variable takes labels: there are ``log_probabilities`` then, shape (K, M)."""
+def has_probabilities(conditional: Conditional) -> bool:
+    """Return whether the variable takes few values: there are ``log_probabilities`` then, shape (K, M).
+
+    Where they are numbers they are the K ``levels``, else labels, 0 ... K - 1.
+    """
     return hasattr(conditional, "log_probabilities")
 
 
+def is_of_labels(conditional: Conditional) -> bool:
+    """Return whether the variable takes labels, which have probabilities but no mean."""
+    return has_probabilities(conditional) and not hasattr(conditional, "levels")
+
+
+def nearest(levels: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return for each value, shape (M,), which of some levels is the nearest; they are in ascending order."""
+    return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
+
+
+def _codes(conditional, own):
+    """Return which label or level values are; one that fit did not see counts as the level that is the nearest."""
+    return own.astype(int) if is_of_labels(conditional) else nearest(conditional.levels, own)
+
+
 def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the log-density, of labels the log-probability, of a variable's own values, both of shape (M,)."""
-    if is_of_labels(conditional):
-        return conditional.log_probabilities(values)[own.astype(int), np.arange(own.size)]
+    """Return the log-density of a variable's own values, both of shape (M,); of few values the log-probability."""
+    if has_probabilities(conditional):
+        return conditional.log_probabilities(values)[_codes(conditional, own), np.arange(own.size)]
     mean, scale = conditional.mean_and_scale(values)
     with np.errstate(over="ignore"):
         return -pointwise_nll(own, mean, scale)
@@ -60,9 +79,10 @@ def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -
 
 def response(conditional: Conditional, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Return what a variable is given all others, shape (N, M), and its noise; both of shape (M,)."""
-    if is_of_labels(conditional):
+    if has_probabilities(conditional):
         shares = np.cumsum(np.exp(conditional.log_probabilities(values)), axis=0)
-        return (shares[:-1] <= noise).sum(axis=0).astype(np.float64)
+        codes = (shares[:-1] <= noise).sum(axis=0)
+        return codes.astype(np.float64) if is_of_labels(conditional) else conditional.levels[codes]
     mean, scale = conditional.mean_and_scale(values)
     return mean + scale * noise
 
@@ -74,7 +94,7 @@ def standardised(conditional: Conditional, own: np.ndarray, values: np.ndarray) 
     """
     if is_of_labels(conditional):
         log_p = conditional.log_probabilities(values)
-        p, surprise = np.exp(log_p), -log_p[own.astype(int), np.arange(own.size)]
+        p, surprise = np.exp(log_p), -log_p[_codes(conditional, own), np.arange(own.size)]
         mean = -(p * log_p).sum(axis=0)
         variance = (p * np.square(log_p + mean)).sum(axis=0)
         return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh import graphs
+from icdh._categories import holds_text
 from icdh._checks import as_float, check_number, random_generator
 from icdh._labels import variable_index
 from icdh.model.conditionals import is_of_labels
@@ -111,7 +112,7 @@ def average_effect(
 def _points(model, source, values):
     """Return what the cause is set to, as the user says it and as numbers, each of shape (K,)."""
     known = model.categories.get(source)
-    if known is None or known.ordered:
+    if known is None or (known.ordered and not holds_text(values)):
         points = np.atleast_1d(as_float(np.asarray(values), "values"))
         return points, points
     labels = np.atleast_1d(np.asarray(values, dtype=object))

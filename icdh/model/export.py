@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from icdh.exceptions import import_extra
-from icdh.model.conditionals import is_of_labels
+from icdh.model.conditionals import is_of_labels, response
 
 
 def to_dowhy(model: Any):
@@ -13,6 +13,12 @@ def to_dowhy(model: Any):
     labels = [name for name, own in zip(model.names, model.conditionals, strict=True) if is_of_labels(own)]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
+    levels = [name for n, name in enumerate(model.names) if n in model.levels and model.adjacency[:, n].any()]
+    if levels:
+        raise ValueError(
+            f"column {levels[0]!r} has causes and few values, from which an invertible model of DoWhy's cannot get its "
+            f"noise back; learn it as a number: kinds={{{levels[0]!r}: 'gridded'}}"
+        )
     gcm = import_extra("dowhy.gcm", "dowhy")
     parents_key = import_extra("dowhy.gcm.causal_models", "dowhy").PARENTS_DURING_FIT
     ordered_parents = import_extra("dowhy.graph", "dowhy").get_ordered_predecessors
@@ -36,13 +42,24 @@ class _Response:
     def __init__(self, model, node, causes=()):
         self.model, self.node, self.causes = model, node, list(causes)
 
-    def moments(self, rows, n_rows):
-        """Return mean and standard deviation, each of shape (n_rows,), given the causes, one a column."""
+    def given(self, rows, n_rows):
+        """Return scaled observations, shape (N, n_rows), with these causes, one a column, and all else at its mean."""
         model = self.model
         values = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
         for cause, column in zip(self.causes, np.reshape(rows, (n_rows, -1)).T, strict=True):
             values[cause] = model.scaled_variable(cause, np.asarray(column, dtype=np.float64))
-        mean, scale = model.given_causes(self.node, values)
+        return values
+
+    def value(self, rows, noise):
+        """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""
+        values = self.given(rows, len(noise))
+        drawn = response(self.model.conditionals[self.node], values, np.ravel(noise))
+        return self.model.in_units(self.node, drawn)[:, np.newaxis]
+
+    def moments(self, rows, n_rows):
+        """Return mean and standard deviation, each of shape (n_rows,), given the causes, one a column."""
+        model = self.model
+        mean, scale = model.given_causes(self.node, self.given(rows, n_rows))
         return model.scaling.undo_variable(self.node, mean), scale * model.scaling.scale[self.node]
 
     def noise(self, n_rows):
@@ -64,8 +81,7 @@ def _mechanisms(gcm):
             """Do nothing: the mechanism is that of the fitted model."""
 
         def draw_samples(self, num_samples):
-            mean, scale = self.response.moments(np.empty((num_samples, 0)), num_samples)
-            return mean[:, np.newaxis] + scale[:, np.newaxis] * self.response.noise(num_samples)
+            return self.response.value(np.empty((num_samples, 0)), self.response.noise(num_samples))
 
         def clone(self):
             return Root(*self.arguments)
@@ -83,8 +99,7 @@ def _mechanisms(gcm):
             return self.response.noise(num_samples)
 
         def evaluate(self, parent_samples, noise_samples):
-            mean, scale = self.response.moments(parent_samples, len(parent_samples))
-            return (mean + scale * np.ravel(noise_samples))[:, np.newaxis]
+            return self.response.value(parent_samples, noise_samples)
 
         def estimate_noise(self, target_samples, parent_samples):
             mean, scale = self.response.moments(parent_samples, len(parent_samples))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh.model.conditionals import is_of_labels, log_density, response
+from icdh.model.conditionals import has_probabilities, log_density, nearest, response
 from icdh.table import LEVEL_KINDS, Table
 
 SWEEPS = 10
@@ -22,13 +22,9 @@ def redrawn(model: Any, table: Table, gaps: np.ndarray, rng: np.random.Generator
     )
     for n, kind in enumerate(table.kinds):
         if kind in LEVEL_KINDS:
-            values[n] = nearest(np.unique(table.values[n]), values[n])
+            levels = np.unique(table.values[n])
+            values[n] = levels[nearest(levels, values[n])]
     return replace(table, values=np.where(gaps, values, table.values))
-
-
-def nearest(levels: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return for each value the nearest of some levels, which are in ascending order."""
-    return levels[np.abs(values[:, np.newaxis] - levels).argmin(axis=1)]
 
 
 def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -61,7 +57,7 @@ def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.G
 def _stepped(conditionals, rows, n, effects, walks, rng):
     """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
     proposed = rows.copy()
-    if is_of_labels(conditionals[n]):  # a walk needs an order
+    if has_probabilities(conditionals[n]):  # a walk is one of densities
         proposed[n], gain = response(conditionals[n], rows, rng.random(rows.shape[1])), 0.0
     else:
         proposed[n], gain = _proposed_number(conditionals[n], rows, n, walks, rng)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh.actions import actions_of, carry_out
-from icdh.model.conditionals import is_of_labels, response, standardised
+from icdh.model.conditionals import has_probabilities, is_of_labels, response, standardised
 
 
 class Rows(NamedTuple):
@@ -39,22 +39,23 @@ class Rows(NamedTuple):
 
 def drawn(model: Any, n_rows: int, rng: np.random.Generator) -> Rows:
     """Return rows drawn from a model, causes before effects."""
-    noise = np.empty((len(model.names), n_rows))
+    values, noise = np.empty((2, len(model.names), n_rows))
     scaled = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
         noise[node] = model.noise[node].draw(n_rows, rng)
         scaled[node] = response(model.conditionals[node], model.others_held(node, scaled), noise[node])
-    return Rows(model.scaling.undo(scaled), scaled, noise)
+        values[node] = model.in_units(node, scaled[node])
+    return Rows(values, scaled, noise)
 
 
 def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
     """Return observed rows with the noise that the model explains them by; values and scaled have shape (N, M).
 
-    Many noises explain a label: theirs is NaN.
+    Many noises explain a label or a level: theirs is NaN.
     """
     noise = np.full_like(scaled, np.nan)
     for node, conditional in enumerate(model.conditionals):
-        if not is_of_labels(conditional):
+        if not has_probabilities(conditional):
             noise[node] = standardised(conditional, scaled[node], model.others_held(node, scaled))
     return Rows(values, scaled, noise)
 
@@ -62,7 +63,7 @@ def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
 def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarray:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
-    What the intervention does not reach keeps its bits; labels whose noise is not known it must not reach.
+    What the intervention does not reach keeps its bits; labels and levels whose noise is not known it must not reach.
     """
     values, scaled = rows.values.copy(), rows.scaled.copy()
 
@@ -70,7 +71,7 @@ def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarr
         if np.isnan(rows.noise[node, 0]):
             return _undetermined(model, node, actions, scaled)
         natural = response(model.conditionals[node], model.others_held(node, scaled), rows.noise[node])
-        values[node] = model.scaling.undo_variable(node, natural)
+        values[node] = model.in_units(node, natural)
         return natural
 
     def on_scaled(node, action):
@@ -87,8 +88,9 @@ def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarr
 
 def _undetermined(model, node, actions, scaled):
     if node not in actions:
+        kind = "label" if is_of_labels(model.conditionals[node]) else "level"
         raise ValueError(
-            f"do reaches {model.names[node]!r}: what the label of a row would have been is not determined; set it as "
-            "well, or ask how often labels would occur: sample(do=...)"
+            f"do reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
+            "determined; set it as well, or ask how often each would occur: sample(do=...)"
         )
     return scaled[node]

@@ -7,6 +7,7 @@ distributions are looked up in a fixed list, and their parts are checked against
 sees them.
 """
 
+import datetime
 import json
 import numbers
 import os
@@ -19,6 +20,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._categories import MOST_LABELS, Categories
+from icdh._frames import LIBRARIES
 from icdh._version import __version__
 from icdh.files import replace_on_success
 from icdh.model.conditionals import Constant
@@ -30,6 +32,7 @@ FORMAT, VERSION = "icdh model", 1
 CONTENT = "model.json"
 DTYPES = ("<f8", "<i8")
 MOST_VARIABLES = 100_000
+DATES = {"datetime": datetime.datetime, "date": datetime.date}  # every one of the former is one of the latter
 
 
 def write_model(path: str | os.PathLike, model: Any) -> None:
@@ -54,9 +57,9 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "format": FORMAT,
         "version": VERSION,
         "written_by": __version__,
-        "names": [_encoded_label(name) for name in model.names],
+        "names": _encoded_labels(model.names),
         "named": bool(model.named),
-        "frame": bool(model.frame),
+        "frame": model.frame,
         "about": model.about,
         "offset": _encoded(model.scaling.offset, arrays),
         "scale": _encoded(model.scaling.scale, arrays),
@@ -66,6 +69,7 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "conditionals": [_encoded_part(part, arrays) for part in model.conditionals],
         "noise": [_encoded_part(part, arrays) for part in model.noise],
         "categories": [{"variable": n, **own._asdict()} for n, own in model.categories.items()],
+        "levels": [{"variable": n, "values": _encoded(own, arrays)} for n, own in model.levels.items()],
     }
     text = json.dumps(content, indent=1, allow_nan=False)
     with replace_on_success(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
@@ -74,31 +78,64 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
+def _encoded_labels(labels):
+    """Return column labels as JSON holds them.
+
+    Raises
+    ------
+    ValueError
+        If two labels are the same there.
+    """
+    encoded = [_encoded_label(label) for label in labels]
+    texts = [json.dumps(own) for own in encoded]
+    for label, text in zip(labels, texts, strict=True):
+        if texts.count(text) > 1:
+            raise ValueError(f"the column {label!r} and another one have the same name in a file; rename one")
+    return encoded
+
+
 def _encoded_label(label):
-    """Return a column label as JSON holds it: text, whole numbers, tuples of these as lists, all else as text."""
+    """Return a label: text, numbers and truth values as they are, dates named as such, tuples of these as lists.
+
+    All else becomes text.
+    """
     if isinstance(label, tuple):
         return [_encoded_label(str(part) if isinstance(part, tuple) else part) for part in label]
-    if isinstance(label, numbers.Integral) and not isinstance(label, bool):
+    if isinstance(label, (bool, np.bool_)):
+        return bool(label)
+    if isinstance(label, numbers.Integral):
         return int(label)
+    if isinstance(label, numbers.Real) and np.isfinite(label):
+        return float(label)
+    for kind, of_kind in DATES.items():
+        if isinstance(label, of_kind) and label == label:  # pandas' NaT is a date, too
+            return {kind: label.isoformat()}
     return str(label)
 
 
 def _label(found):
-    parts = found if isinstance(found, list) else [found]
-    _demand(all(type(part) in (str, int) for part in parts), "names are neither text nor whole numbers")
-    return tuple(parts) if isinstance(found, list) else found
+    if isinstance(found, list):
+        return tuple(_label(part) for part in found if not isinstance(part, list))
+    if isinstance(found, dict):
+        _demand(len(found) == 1 and found.keys() <= DATES.keys(), "names are of no known kind")
+        ((kind, text),) = found.items()
+        return DATES[kind].fromisoformat(text)
+    _demand(isinstance(found, (str, int, float)), "names are neither text, numbers nor dates")
+    return found
 
 
 def _kinds():
     """Return the class of every kind of part; it is read here because the node model loads compiled code."""
     from icdh.node_model.categorical import CategoricalConditional
     from icdh.node_model.network import NodeConditional
+    from icdh.node_model.ordinal import OrdinalConditional
 
     return {
         "constant": Constant,
         "network": NetworkConditional,
         "node": NodeConditional,
         "labels": CategoricalConditional,
+        "levels": OrdinalConditional,
         "gaussian": Gaussian,
         "empirical": Empirical,
         "uniform": Uniform,
@@ -217,10 +254,15 @@ def _model(content):
     _demand((scale > 0.0).all(), "a scale is not positive")
     adjacency = content.floats(content.json["adjacency"], (N, N), "adjacency")
     graphs.causal_order(adjacency)
-    readers = {"constant": _constant, "network": _network, "node": _node, "labels": _labels}
+    readers = {"constant": _constant, "network": _network, "node": _node, "labels": _labels, "levels": _levels}
     conditionals = _parts(content, "conditionals", N, readers)
     categories = _categories(content.json.get("categories", []), N)
     _check_labels(conditionals, categories)
+    levels = _levels_of_variables(content, N)
+    _demand(
+        all(levels[n].size == own.levels.size for n, own in enumerate(conditionals) if hasattr(own, "levels")),
+        "levels do not go with their probabilities",
+    )
     return {
         "names": names,
         "named": _flag(content.json["named"], "named"),
@@ -229,11 +271,26 @@ def _model(content):
         "conditionals": conditionals,
         "centre": centre,
         "noise": _parts(content, "noise", N, {"gaussian": _gaussian, "empirical": _empirical, "uniform": _uniform}),
-        "frame": _flag(content.json["frame"], "frame"),
+        "frame": _frame(content.json["frame"]),
         "about": _about(content.json["about"]),
         "edge_probability": _edge_probability(content, N),
         "categories": categories,
+        "levels": levels,
     }
+
+
+def _levels_of_variables(content, n_variables):
+    levels = {}
+    for own in content.json.get("levels", []):  # files of older versions say nothing of them
+        variable = own["variable"]
+        _demand(type(variable) is int and 0 <= variable < n_variables, "levels are not those of variables")
+        levels[variable] = _ascending(content.floats(own["values"], (None,), "levels"), "levels")
+    return levels
+
+
+def _ascending(values, name):
+    _demand(1 < values.size <= MOST_LABELS and (np.diff(values) > 0.0).all(), f"{name} do not ascend")
+    return values
 
 
 def _edge_probability(content, n_variables):
@@ -284,6 +341,13 @@ def _about(found):
     )
     for key in ("parameters", "versions"):
         _demand(all(isinstance(text, str) for text in found.get(key, {}).values()), f"{key} are not text")
+    return found
+
+
+def _frame(found):
+    if isinstance(found, bool):  # files of older versions know pandas alone
+        return "pandas" if found else ""
+    _demand(found in ("", *LIBRARIES), "frame is no library of tables")
     return found
 
 
@@ -353,6 +417,18 @@ def _labels(content, part, n_variables):
     _demand(1 < shares.size <= MOST_LABELS, "labels are too few or too many")
     theta = content.floats(part["theta"], (n_categorical_weights(int(widths.sum()), units, shares.size),), "theta")
     return CategoricalConditional(inputs, widths, theta, units, shares)
+
+
+def _levels(content, part, n_variables):
+    from icdh.node_model.network import n_weights
+    from icdh.node_model.ordinal import OrdinalConditional
+
+    inputs, widths, units = _given_parents(content, part, n_variables)
+    theta = content.floats(part["theta"], (n_weights(int(widths.sum()), units),), "theta")
+    levels = _ascending(content.floats(part["levels"], (None,), "levels"), "levels")
+    cuts = content.floats(part["cuts"], (levels.size - 1,), "cuts")
+    _demand((np.diff(cuts) >= 0.0).all(), "cuts do not ascend")
+    return OrdinalConditional(inputs, widths, theta, units, levels, cuts)
 
 
 def _uniform(content, part, n_variables):

@@ -5,7 +5,7 @@ For every variable of a DAG there is a distribution given its causes,
     Z_n = mean_n(Z) + scale_n(Z) E_n,
 
 on scaled data ``Z = (X - offset) / scale``; the E_n are independent, standard normal or distributed as the residuals.
-A variable of labels has a probability for each label given its causes instead.
+A variable of labels, or of few ordered levels, has a probability for each of them given its causes instead.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._categories import holds_text
 from icdh._checks import as_float, check_number, random_generator
+from icdh._frames import frame_of, records_as_frame
 from icdh._labels import variable_index
-from icdh.exceptions import import_extra
 from icdh.files import graph_writer
 from icdh.model import effects, intervene, overview
-from icdh.model.conditionals import Conditional, is_of_labels, log_density, standardised
+from icdh.model.conditionals import (
+    Conditional,
+    has_probabilities,
+    log_density,
+    nearest,
+    standardised,
+)
 from icdh.model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh.table import LARGEST_SCALED_VALUE, Scaling, Table
 
@@ -34,7 +41,7 @@ class StructuralModel:
     """A DAG and the distribution of every variable given its causes.
 
     Wherever a method takes a variable, that is a name or an index; wherever it returns a table, that is a DataFrame if
-    the model was learned from one, and an array otherwise.
+    the model was learned from one, a table of polars or pyarrow if that was one, and an array otherwise.
 
     Attributes
     ----------
@@ -51,11 +58,14 @@ class StructuralModel:
     centre : ndarray, shape (N,)
         The mean of the scaled data that the model was learned from; of labels the most frequent one.
     noise : sequence of Noise
-        The distribution of the standardised noise of every variable; standard normal by default.
-    frame : bool
-        Whether the data came in a pandas DataFrame.
+        The distribution of the standardised noise of every variable; standard normal by default, of labels and levels
+        uniform.
+    frame : str
+        The library whose table the data came in, "pandas", "polars" or "pyarrow"; empty if it was an array.
     categories : dict of int to Categories
         The labels of the variables that have labels.
+    levels : dict of int to ndarray
+        The values, in ascending order and in their units, of the variables that take few.
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
         numbers. Empty where nobody said.
@@ -83,26 +93,32 @@ class StructuralModel:
     conditionals: Sequence[Conditional]
     centre: np.ndarray
     noise: Sequence[Noise] = ()
-    frame: bool = False
+    frame: str = ""
     about: dict = field(default_factory=dict)
     edge_probability: np.ndarray | None = None
     categories: dict = field(default_factory=dict)
+    levels: dict = field(default_factory=dict)
 
     def __post_init__(self):
         if not self.noise:
             object.__setattr__(
-                self, "noise", [Uniform() if is_of_labels(own) else Gaussian() for own in self.conditionals]
+                self, "noise", [Uniform() if has_probabilities(own) else Gaussian() for own in self.conditionals]
             )
 
     @classmethod
     def of(
-        cls, table: Table, scaling: Scaling, adjacency: np.ndarray, conditionals: Sequence[Conditional]
+        cls,
+        table: Table,
+        scaling: Scaling,
+        adjacency: np.ndarray,
+        conditionals: Sequence[Conditional],
+        levels: Mapping[int, np.ndarray] | None = None,
     ) -> "StructuralModel":
-        """Return the model learned from a table, with Gaussian noise."""
+        """Return the model learned from a table, with Gaussian noise; ``levels`` are those of some of its variables."""
         centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
         centre[table.unordered] = 0.0
         about = {"n_observations": table.n_observations}
-        more = {"frame": table.frame, "about": about, "categories": table.categories}
+        more = {"frame": table.frame, "about": about, "categories": table.categories, "levels": dict(levels or {})}
         return cls(table.names, table.named, scaling, adjacency, conditionals, centre, **more)
 
     def with_noise_of(self, values: np.ndarray, rows: np.ndarray | None = None) -> "StructuralModel":
@@ -115,7 +131,7 @@ class StructuralModel:
             noise = [own[counts] if counts.any() else own for own, counts in zip(noise, rows, strict=True)]
         found = [Empirical(np.sort(residuals)) for residuals in noise]
         pairs = zip(self.conditionals, found, strict=True)
-        return replace(self, noise=[Uniform() if is_of_labels(conditional) else own for conditional, own in pairs])
+        return replace(self, noise=[Uniform() if has_probabilities(given) else own for given, own in pairs])
 
     def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
         """Return the model with the probability of every edge, which summary and report show and `save` keeps.
@@ -181,6 +197,12 @@ class StructuralModel:
             raise ValueError(f"column {name!r} of X holds values far beyond those that fit saw; check its units")
         return values
 
+    def in_units(self, variable: int, scaled: np.ndarray) -> np.ndarray:
+        """Return what a variable takes by itself in its units, one of its levels if it has some; both of shape (M,)."""
+        values = self.scaling.undo_variable(variable, scaled)
+        levels = self.levels.get(variable)
+        return values if levels is None else levels[nearest(levels, values)]
+
     def scaled_variable(self, variable: int, values: np.ndarray) -> np.ndarray:
         """Return what a variable was set to, scaled; both of shape (M,).
 
@@ -221,7 +243,9 @@ class StructuralModel:
         return values
 
     def predict(self, X: Any) -> Any:
-        """Return the mean of every variable given its causes, of labels the most probable one.
+        """Return the mean of every variable given its causes.
+
+        Of labels it is the most probable one, of labels with an order the one that is nearest to their mean rank.
 
         Parameters
         ----------
@@ -263,35 +287,37 @@ class StructuralModel:
         return np.array([standardised(*own, values) for own in zip(self.conditionals, values, strict=True)])
 
     def probabilities(self, variable: Hashable, X: Any) -> Any:
-        """Return the probabilities of the labels of a variable given its causes.
+        """Return the probabilities of the labels, or levels, of a variable given its causes.
 
         Parameters
         ----------
         variable : str or int
-            A variable of labels.
+            A variable of labels, or of few ordered values.
         X : array_like or DataFrame, shape (M, N)
             Observations; the columns of ``fit``, in the same order.
 
         Returns
         -------
         ndarray or DataFrame, shape (M, K)
-            A DataFrame, whose columns are the labels, if ``fit`` saw one; else in the order of ``categories``.
+            A DataFrame, whose columns are the labels or values, if ``fit`` saw one; else in the order of ``categories``
+            or of ``levels``.
 
         Raises
         ------
         ValueError, TypeError
-            If the variable has no labels, or as `predict`.
+            If the variable has neither labels nor levels, or as `predict`.
         """
         node = variable_index(variable, self.names, "variable")
-        if not is_of_labels(self.conditionals[node]):
+        if not has_probabilities(self.conditionals[node]):
             raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
         table = self.as_table(X)
         found = np.exp(self.conditionals[node].log_probabilities(self._scaled(table))).T
         if not self.frame:
             return found
-        index = X.index if hasattr(X, "iloc") else None
-        columns = list(self.categories[node].labels)
-        return import_extra("pandas", "dataframe").DataFrame(found, columns=columns, index=index)
+        known, levels = self.categories.get(node), self.levels.get(node)
+        columns = list(known.labels if levels is None else levels if known is None else known.decoded(levels))
+        labels = columns if self.frame == "pandas" else map(str, columns)
+        return frame_of(self.frame, dict(zip(labels, found.T, strict=True)), _index_of(X))
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.
@@ -307,14 +333,15 @@ class StructuralModel:
         -------
         float
             In nats, as a density in the units of X whatever scaling the model uses, so that models with different
-            scaling compare; of labels as a probability. Higher is better.
+            scaling compare; of labels and levels as a probability. Higher is better.
 
         Raises
         ------
         ValueError, TypeError
             As `predict`.
         """
-        return -self.nll(self.scaled(X)) - float(np.log(self.scaling.scale).sum())
+        densities = [not has_probabilities(own) for own in self.conditionals]
+        return -self.nll(self.scaled(X)) - float(np.log(self.scaling.scale[densities]).sum())
 
     def nll(self, values: np.ndarray, rows: np.ndarray | None = None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density of these.
@@ -376,7 +403,7 @@ class StructuralModel:
 
     def _coded_action(self, key, action):
         known = self.categories.get(variable_index(key, self.names, "do"))
-        if known is None or known.ordered:
+        if known is None or (known.ordered and not holds_text(action)):
             return action
         if callable(action):
             raise TypeError(f"do[{key!r}] changes labels by a function; set the variable to {known.labels[0]!r}, ...")
@@ -401,8 +428,8 @@ class StructuralModel:
         Raises
         ------
         ValueError, TypeError
-            If an argument is not what it should be, or ``do`` reaches a variable of labels: what its label would have
-            been is not determined.
+            If an argument is not what it should be, or ``do`` reaches a variable of labels or of few levels: which it
+            would have been is not determined.
 
         Notes
         -----
@@ -623,15 +650,12 @@ class StructuralModel:
 
     def _given_back(self, values, X=None, of_labels=True):
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
-        table = np.ascontiguousarray(values.T)
-        unordered = [n for n, own in self.categories.items() if not own.ordered] if of_labels else []
-        labels = {n: self.categories[n].decoded(values[n]) for n in unordered}
+        labels = {n: own.nearest(values[n]) for n, own in self.categories.items()} if of_labels else {}
         if self.frame:
-            index = X.index if hasattr(X, "iloc") else None
-            frame = import_extra("pandas", "dataframe").DataFrame(table, columns=self.names, index=index)
-            for n, own in labels.items():
-                frame.isetitem(n, own)
-            return frame
+            columns = {name: labels.get(n, values[n]) for n, name in enumerate(self.names)}
+            ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
+            return frame_of(self.frame, columns, _index_of(X), ordered)
+        table = np.ascontiguousarray(values.T)
         if any(self.categories[n].of_text for n in labels):
             table = table.astype(object)
         for n, own in labels.items():
@@ -639,9 +663,12 @@ class StructuralModel:
         return table
 
     def _as_records(self, records, columns):
-        if not self.frame:
-            return records
-        return import_extra("pandas", "dataframe").DataFrame(records, columns=list(columns))
+        return records_as_frame(self.frame, records, columns) if self.frame else records
+
+
+def _index_of(X):
+    """Return the labels of the rows of a pandas frame, None of any other table."""
+    return X.index if hasattr(X, "iloc") else None
 
 
 def load(path: str | Path) -> StructuralModel:

@@ -118,6 +118,6 @@ class FamilyCache:
         self.clock.begin(task, len(arguments[0]))
         return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done)
 
-    def without_limit(self) -> None:
-        """Let no clock end further fits."""
-        self.clock = Clock()
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        self.clock = clock

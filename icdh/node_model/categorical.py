@@ -93,9 +93,9 @@ class CategoricalResponse(FittedByScoring):
         return categorical_layers(n_inputs, hidden_units, self.shares.size)
 
     def conditional(
-        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int
+        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
     ) -> "CategoricalConditional":
-        """Return the fitted node model; parameters as of `icdh.node_model.network.GivenParents`."""
+        """Return the fitted node model; parameters as of `icdh.node_model.network.GivenParents`, ``sign`` is one."""
         return CategoricalConditional(inputs, widths, theta, hidden_units, self.shares)
 
     def __len__(self) -> int:

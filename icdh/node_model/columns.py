@@ -42,7 +42,7 @@ class Columns(NamedTuple):
         Log-likelihood, in nats, of the original values minus that of ``responses``, for each column; minus the cost of
         the transform's parameter.
     exact : ndarray of bool, shape (N,)
-        Which columns are categorical, or continuous and not transformed.
+        Which columns are categorical, ordinal, or continuous and not transformed.
     """
 
     causes: np.ndarray
@@ -64,7 +64,7 @@ class Columns(NamedTuple):
         return np.outer(~(binary | categorical), binary)
 
     def are_exact(self, family: tuple[int, tuple[int, ...]]) -> bool:
-        """Return whether node and parents are neither transformed, nor spread over cells, nor ordinal."""
+        """Return whether node and parents are neither transformed nor spread over cells."""
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
@@ -119,7 +119,7 @@ def columns_of(
             response, log_jacobians[k] = _gaussian_response(own, kind == "gridded", transform, rng)
             causes.append(response.samples[0][np.newaxis])
             responses.append(response)
-    plain = {"categorical", "continuous"} if transform == "none" else {"categorical"}
+    plain = {"categorical", *LEVEL_KINDS} | ({"continuous"} if transform == "none" else set())
     exact = np.array([kind in plain for kind in kinds], dtype=bool)
     widths = np.array([len(inputs) for inputs in causes], dtype=np.int64)
     return Columns(np.vstack(causes), widths, responses, log_jacobians, exact)

@@ -59,9 +59,9 @@ class MeanAndVariance:
         return layers(n_inputs, hidden_units)
 
     def conditional(
-        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int
+        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
     ) -> "NodeConditional":
-        """Return the fitted node model; parameters as of `GivenParents`."""
+        """Return the fitted node model; parameters as of `GivenParents`. The weights know the ``sign`` of values."""
         return NodeConditional(inputs, widths, theta, hidden_units)
 
 

@@ -19,21 +19,30 @@ the scores.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_expit
 
-from icdh.node_model._outputs_kernels import add_ordinal_fisher, backpropagate, ordinal_terms
-from icdh.node_model.network import MeanAndVariance, hidden_units_of, intercepts, layers, n_weights
+from icdh.node_model._outputs_kernels import LEAST_GAP, add_ordinal_fisher, backpropagate, ordinal_terms
+from icdh.node_model.network import GivenParents, MeanAndVariance, hidden_units_of, intercepts, layers, n_weights
 from icdh.node_model.scoring import FittedByScoring, empty_fisher, with_penalty
 
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
 LOG_VARIANCE_LIMIT = 30.0
+LEAST_VARIANCE = 1e-40  # where one level has all probability: residuals are divided by its root
 
 
 def thresholds(levels: np.ndarray) -> np.ndarray:
     """Return the K - 1 thresholds that give the levels 0 ... K - 1 their shares under the logistic distribution."""
     shares = np.cumsum(np.bincount(levels))[:-1] / levels.size
     return np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
+
+
+def outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return hidden units (m, n), mean (n,) and log-variance (n,) at the parents' values x (p, n)."""
+    hidden, (b2, b3) = hidden_units_of(theta, x, hidden_units), intercepts(len(x), hidden_units)
+    return hidden, theta[b2] + theta[b2 + 1 : b3] @ hidden, theta[b3] + theta[b3 + 1 :] @ hidden
 
 
 class OrdinalResponse(FittedByScoring, MeanAndVariance):
@@ -66,6 +75,17 @@ class OrdinalResponse(FittedByScoring, MeanAndVariance):
 
     def __len__(self) -> int:
         return self.levels.size
+
+    def conditional(
+        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
+    ) -> "OrdinalConditional":
+        """Return the fitted node model; parameters as of `icdh.node_model.network.GivenParents`.
+
+        ``sign`` is what the values were multiplied by; the weights are of the variable as it is.
+        """
+        own = sign * self.values, sign * self.thresholds
+        ascending = (np.ascontiguousarray(part[:: int(sign)]) for part in own)
+        return OrdinalConditional(inputs, widths, theta, hidden_units, *ascending)
 
     def objective(self, x: np.ndarray, hidden_units: int) -> "OrdinalObjective":
         """Return F of the levels given these parents, of shape (p, n)."""
@@ -102,12 +122,7 @@ class OrdinalObjective:
 
     def outputs(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return hidden units (m, n), mean (n,) and log-variance (n,)."""
-        hidden = hidden_units_of(theta, self.x, self.units)
-        return (
-            hidden,
-            theta[self.b2] + theta[self.b2 + 1 : self.b3] @ hidden,
-            theta[self.b3] + theta[self.b3 + 1 :] @ hidden,
-        )
+        return outputs(theta, self.x, self.units)
 
     def terms(self, theta: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         """Return hidden units, the sum of -log P, its derivatives by mu and u (2, n), and Fisher roots."""
@@ -136,3 +151,39 @@ class OrdinalObjective:
         add_ordinal_fisher(self.x, hidden, theta, *self.layout, roots, fisher)
         value += 0.5 * float(penalty @ theta**2)
         return value, gradient[: self.free], with_penalty(fisher, penalty[: self.free])
+
+
+@dataclass(frozen=True)
+class OrdinalConditional(GivenParents):
+    """A fitted node model of an ordinal variable: the probabilities of its levels given the parents.
+
+    Attributes
+    ----------
+    inputs, widths, theta, hidden_units
+        As of `icdh.node_model.network.GivenParents`; theta as of a number.
+    levels : ndarray, shape (K,)
+        The values, in ascending order.
+    cuts : ndarray, shape (K - 1,)
+        The thresholds between them.
+    """
+
+    levels: np.ndarray
+    cuts: np.ndarray
+
+    def log_probabilities(self, values: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the levels' probabilities, shape (K, M), given all variables, shape (N, M)."""
+        _, mu, u = outputs(self.theta, self.network_inputs(values), self.hidden_units)
+        slope = LOGISTIC_DEVIATION * np.exp(-0.5 * np.clip(u, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
+        t = (self.cuts[:, np.newaxis] - mu) * slope
+        log_p = np.zeros((self.levels.size, mu.size))
+        log_p[:-1] += log_expit(t)
+        log_p[1:] += log_expit(-t)
+        log_p[1:-1] += np.log(-np.expm1(-np.maximum(np.diff(t, axis=0), LEAST_GAP)))
+        return log_p
+
+    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and standard deviation, each of shape (M,), given all variables, one a row, shape (N, M)."""
+        p = np.exp(self.log_probabilities(values))
+        mean = self.levels @ p
+        variance = (p * np.square(self.levels[:, np.newaxis] - mean)).sum(axis=0)
+        return mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE))

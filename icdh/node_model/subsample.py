@@ -74,10 +74,10 @@ class ContinuedEvidence(FamilyCache):
         larger.polish(grown)
         return larger
 
-    def without_limit(self) -> None:
-        """Let no clock end further fits."""
-        super().without_limit()
-        self.subsample.without_limit()
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        super().limit(clock)
+        self.subsample.limit(clock)
 
 
 def on_all_observations(scores: FamilyEvidence) -> FamilyEvidence | ContinuedEvidence:

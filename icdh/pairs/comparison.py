@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_number, random_generator
+from icdh._frames import as_array
 from icdh.entropy import without_ties
 from icdh.exceptions import DataWarning
 from icdh.files import LabelledTable
@@ -157,7 +158,7 @@ def _with_knowledge(result, forward_forbidden, backward_forbidden):
 
 
 def _checked_column(name, values):
-    column = np.asarray(values)
+    column = as_array(values)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:

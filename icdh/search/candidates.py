@@ -20,6 +20,7 @@ def weigh_families(
     required: np.ndarray | None = None,
     n_candidates: int,
     max_parents: int,
+    most_parents: int | None = None,
     temperature: float = 1.0,
 ) -> WeighedFamilies:
     """Score all families of at most ``max_parents`` parents among the candidates of every node.
@@ -38,7 +39,9 @@ def weigh_families(
     n_candidates : int
         How many candidates a node has, unless ``graph`` gives it more parents.
     max_parents : int
-        The most parents of a family.
+        The most parents of a family, other than those of ``graph`` and their neighbours.
+    most_parents : int, optional
+        The most parents of neighbours, too; by default any number.
     temperature : float
         What scores are divided by: above one where evidence is overconfident.
 
@@ -56,7 +59,7 @@ def weigh_families(
     families = {
         (node, parents)
         for node, own in enumerate(chosen)
-        for parents in _sets(own, graph[node], max_parents)
+        for parents in _sets(own, graph[node], max_parents, len(graph) if most_parents is None else most_parents)
         if least[node].issubset(parents)
     }
     for size in range(len(graph)):  # the smaller ones first: larger families are fitted from them
@@ -87,10 +90,14 @@ def choose_candidates(scores: Scores, graph: Graph, forbidden: np.ndarray, n_can
     return chosen
 
 
-def _sets(candidates: list[int], parents: tuple[int, ...], max_parents: int) -> Iterator[tuple[int, ...]]:
+def _sets(
+    candidates: list[int], parents: tuple[int, ...], max_parents: int, most_parents: int
+) -> Iterator[tuple[int, ...]]:
     """Yield all small sets of candidates, and the parents of the graph with one candidate more or fewer."""
     for size in range(min(max_parents, len(candidates)) + 1):
         yield from combinations(sorted(candidates), size)
     yield parents
     for i in candidates:
-        yield tuple(sorted({*parents} ^ {i}))
+        neighbour = tuple(sorted({*parents} ^ {i}))
+        if len(neighbour) <= max(most_parents, len(parents) - 1):
+            yield neighbour

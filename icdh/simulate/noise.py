@@ -54,9 +54,10 @@ def draw_moments(parents: np.ndarray, mechanism: str, noise: str, spread: float,
     n_observations, n_causes = parents.shape
     if n_causes == 0:
         mean, weights, mean_function = np.zeros(n_observations), np.zeros(0), _zero
-    elif noise == "softplus-shared":
+    elif noise in SHARED_LAYER:
         outputs, weights, function = mlp(parents, rng, n_outputs=2)
-        return Moments(*_of_shared_layer(outputs), weights, partial(_softplus_moments, outputs=function))
+        moments = partial(_of_shared_layer, variance=SHARED_LAYER[noise])
+        return Moments(*moments(outputs), weights, partial(_composed, outer=moments, inner=function))
     else:
         mean, weights, mean_function = MECHANISMS[mechanism](parents, rng)
     if noise == "homo-nv":
@@ -76,12 +77,12 @@ def _both(parents, mean, std):
     return mean(parents), std(parents)
 
 
-def _softplus_moments(parents, outputs):
-    return _of_shared_layer(outputs(parents))
+def _of_shared_layer(outputs, variance):
+    return outputs[:, 0], np.sqrt(variance(outputs[:, 1]))
 
 
-def _of_shared_layer(outputs):
-    return outputs[:, 0], np.sqrt(np.logaddexp(0.0, outputs[:, 1]))
+def _softplus(g):
+    return np.logaddexp(0.0, g)
 
 
 def _zero(parents):
@@ -154,7 +155,8 @@ def _inverse_width(g):
 
 
 SCALES = {"exp": exponential, "exp-bounded": bounded_exponential, "piecewise": piecewise}
-NOISES = ("homo-ev", "homo-nv", "softplus-shared", *SCALES)
+SHARED_LAYER = {"softplus-shared": _softplus, "exp-shared": np.exp}  # variances
+NOISES = ("homo-ev", "homo-nv", *SHARED_LAYER, *SCALES)
 
 
 def _laplace(rng, size):

@@ -11,7 +11,7 @@ from icdh._checks import check_choice, check_number, random_generator
 from icdh.actions import actions_of, carry_out
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import DISTRIBUTIONS, NOISES, draw_moments
+from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, draw_moments
 from icdh.simulate.sortability import r2_sortability, varsortability
 
 LARGEST_VALUE = 1e100  # its square is finite, so that variances are
@@ -185,13 +185,15 @@ def simulate_sem(
         f: a network with one hidden layer of 100 sigmoid units and no intercepts, a multiple index model, a Gaussian
         process, a sum of one Gaussian process per cause, or a weighted sum. All weights are uniform on
         [-2, -0.5] and [0.5, 2].
-    noise : {"homo-ev", "homo-nv", "softplus-shared", "exp", "exp-bounded", "piecewise"}
+    noise : {"homo-ev", "homo-nv", "softplus-shared", "exp-shared", "exp", "exp-bounded", "piecewise"}
         sigma, where g is a second function from the same family as f and independent of it unless stated:
 
         - "homo-ev": 1.
         - "homo-nv": the square root of one number per variable, uniform on [0.5, 2].
         - "softplus-shared": sqrt(log(1 + exp(g))), where g shares the hidden layer of f: what the code released with
           the paper draws. For "mlp" only.
+        - "exp-shared": exp(g / 2), where g shares the hidden layer of f: what the tables hold that the paper's authors
+          had put beside their first results. For "mlp" only.
         - "exp": exp(g), the paper's formula. Standard deviations of exp(20) are usual; see `SimulatedData.report`.
         - "exp-bounded": exp(g), g scaled so that the largest standard deviation of a variable is ``spread`` times the
           smallest, their geometric mean being 1.
@@ -241,8 +243,8 @@ def simulate_sem(
     check_choice("mechanism", mechanism, tuple(MECHANISMS))
     check_choice("noise", noise, NOISES)
     check_choice("distribution", distribution, tuple(DISTRIBUTIONS))
-    if noise == "softplus-shared" and mechanism != "mlp":
-        raise ValueError(f"noise='softplus-shared' needs the hidden layer of mechanism='mlp'; got {mechanism!r}")
+    if noise in SHARED_LAYER and mechanism != "mlp":
+        raise ValueError(f"noise={noise!r} needs the hidden layer of mechanism='mlp'; got {mechanism!r}")
     rng = np.random.default_rng(random_state)
     data = _draw(weights != 0, names, n_observations, mechanism, noise, distribution, spread, rng)
     return _rescaled(data, standardize) if center or standardize else data

@@ -1,0 +1,135 @@
+"""Tables of pandas, polars and pyarrow, and masked arrays: what comes in, and what is given back."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import hetero_chain
+
+import icdh
+from icdh import DataWarning, HNMSearch, causal_direction
+from icdh._frames import as_array, frame_of
+from icdh.exceptions import MissingExtraError
+
+QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}
+X = hetero_chain(np.random.default_rng(0), 200)
+COLOURS = np.where(X[:, 0] > 0, "red", "blue")
+COLUMNS = {"a": X[:, 0], "b": X[:, 1], "colour": COLOURS.astype(object), "c": X[:, 2]}
+
+
+def of(library):
+    pytest.importorskip(library)
+    return frame_of(library, COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with pytest.warns(DataWarning, match="labels"):
+        return HNMSearch(**QUICK).fit(of("pandas"))
+
+
+@pytest.mark.filterwarnings("ignore:columns of text")
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_what_came_in_comes_out(library, expected, tmp_path):
+    table = of(library)
+    model = HNMSearch(**QUICK).fit(table)
+    np.testing.assert_array_equal(model.adjacency_matrix_, expected.adjacency_matrix_)
+    assert list(model.feature_names_in_) == list(COLUMNS)
+    model.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    for ask in (
+        lambda own, rows: own.predict(rows),
+        lambda own, rows: own.predict_scale(rows),
+        lambda own, rows: own.residuals(rows),
+        lambda own, _: own.sample(20, 0),
+        lambda own, rows: own.counterfactual(rows, do={"c": 1.0}),
+        lambda own, _: own.edge_list(),
+        lambda own, _: own.effects(n_samples=50),
+    ):
+        one, other, known = ask(model, table), ask(again, table), ask(expected, of("pandas"))
+        assert type(one) is type(other) is type(table)
+        np.testing.assert_array_equal(as_array(one), known.to_numpy())
+        np.testing.assert_array_equal(as_array(other), known.to_numpy())
+    probabilities = model.model_.probabilities("colour", table)
+    assert type(probabilities) is type(table)
+    np.testing.assert_array_equal(as_array(probabilities), expected.model_.probabilities("colour", of("pandas")))
+    assert np.isfinite(model.score(model.sample(50, 0)))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_nulls_are_gaps(library):
+    module = pytest.importorskip(library)
+    values, words = [1.0, 2.0, None, 4.0], ["u", None, "v", "u"]
+    if library == "pyarrow":
+        word = module.array(words)
+        tables = [module.table({"x": values, "word": own}) for own in (word, word.dictionary_encode())]
+    else:
+        tables = [module.DataFrame({"x": values, "word": words})]
+    for table in tables:
+        read = HNMSearch(missing="drop", kinds={"word": "categorical"}).as_table(table)
+        np.testing.assert_array_equal(read.gaps, [[0, 0, 1, 0], [0, 1, 0, 0]])
+        np.testing.assert_array_equal(read.values[1][[0, 2, 3]], [0.0, 1.0, 0.0])
+
+
+def test_a_library_that_is_not_there_is_named():
+    with pytest.raises(MissingExtraError, match="a table of polars_of_old, which is not installed"):
+        frame_of("polars_of_old", {})
+
+
+@pytest.mark.parametrize("dtype", [float, int, object])
+def test_what_is_masked_is_a_gap(dtype):
+    table = np.ma.masked_array((100 * X).astype(dtype), mask=np.zeros(X.shape, dtype=bool))
+    np.testing.assert_array_equal(icdh.ICDH().as_table(table).values, (100 * X).astype(dtype).T.astype(float))
+    table[3, 1] = table[7, 2] = np.ma.masked
+    with pytest.raises(ValueError, match="X has gaps"):
+        HNMSearch().fit(table)
+    read = HNMSearch(missing="drop").as_table(table)
+    np.testing.assert_array_equal(np.argwhere(read.gaps.T), [[3, 1], [7, 2]])
+    assert np.count_nonzero(table.mask) == 2  # the input is as it was
+    with pytest.raises(ValueError, match="has gaps"):
+        causal_direction(table[:, 0], table[:, 1])
+    with pytest.raises(ValueError, match="has gaps"):
+        HNMSearch(**QUICK).fit(X).predict(table)
+
+
+def test_masked_text_is_a_gap():
+    words = np.ma.masked_array(np.array([["u"], ["v"], ["u"], ["v"]]), mask=[[0], [0], [0], [1]])
+    read = HNMSearch(missing="drop", kinds={0: "categorical"}).as_table(words)
+    np.testing.assert_array_equal(read.values[0], [0.0, 1.0, 0.0, np.nan])
+
+
+LABELS = [
+    [0.5, 1.5, 2.5],
+    [1.0, "1.0", 2],
+    [True, False, "True"],
+    [datetime.date(2024, 3, 31), "2024-03-31", datetime.date(2024, 4, 1)],
+    pd.date_range("2024-03-31 12:00", periods=3, tz="UTC"),
+    pd.MultiIndex.from_product([["a"], [0.5, 1, datetime.date(2024, 1, 1)]]),
+    [np.float64(0.1), np.int64(3), np.bool_(True)],
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=repr)
+def test_labels_of_columns_survive_a_file(labels, tmp_path):
+    frame = pd.DataFrame(X, columns=labels)
+    model = HNMSearch(**QUICK).fit(frame)
+    model.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    assert again.names == model.model_.names
+    assert [type(_plain(name)) for name in again.names] == [type(_plain(name)) for name in model.model_.names]
+    pd.testing.assert_frame_equal(again.predict(frame), model.predict(frame))
+    assert list(again.sample(2, 0).columns) == list(model.sample(2, 0).columns) == list(frame.columns)
+
+
+def _plain(label):
+    """Return a label as Python's own types have it."""
+    label = label.item() if isinstance(label, np.generic) else label
+    return label.to_pydatetime() if isinstance(label, pd.Timestamp) else label
+
+
+def test_labels_that_a_file_cannot_tell_apart_are_not_written(tmp_path):
+    model = HNMSearch(**QUICK).fit(pd.DataFrame(X, columns=[pd.Timedelta(1), str(pd.Timedelta(1)), "c"]))
+    with pytest.raises(ValueError, match="another one have the same name in a file; rename one"):
+        model.save(tmp_path / "m.icdh")
+    assert not list(tmp_path.iterdir())
