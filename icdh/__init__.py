@@ -22,7 +22,6 @@ _PUBLIC = {
     "load": "icdh.model.structural",
     "posterior": "icdh.uncertainty.posterior",
     "refits": "icdh.uncertainty.resampling",
-    "tune": "icdh.tuning",
 }
 _MODULES = (
     "acyclicity",

@@ -21,7 +21,7 @@ STOREYS = (
     ("model",),
     ("two_phase", "pairs"),
     ("estimators",),
-    ("uncertainty", "tuning"),
+    ("uncertainty",),
     ("cli",),
     ("__main__", "__init__"),
 )
