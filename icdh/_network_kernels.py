@@ -96,3 +96,75 @@ def gaussian_nll(residual, slope, floor, g_mean, g_slope):
         g_slope[m] = d_sigma if alive else 0.0
         d_floor += d_sigma
     return total, d_floor
+
+
+@kernel(fastmath=REASSOCIATE)
+def _standardise(x, s, w2, w3, intercept, sigma, start, rows, residual, slope):
+    """Set one block of the residuals ``x - w2 . s - intercept``, and of the slopes: ``w3 . s``, or ``sigma`` if given.
+
+    ``sigma`` has shape (M,), or (0,) where the scale is that of the network.
+    """
+    for m in range(rows):
+        residual[m] = x[start + m] - intercept
+        slope[m] = sigma[start + m] if sigma.size > 0 else 0.0
+    for h in range(w2.size):
+        by_mean, by_slope, sh = w2[h], 0.0 if sigma.size > 0 else w3[h], s[h, start : start + rows]
+        for m in range(rows):
+            residual[m] -= by_mean * sh[m]
+            slope[m] += by_slope * sh[m]
+
+
+@kernel(fastmath=REASSOCIATE)
+def _pull_back(s, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
+    """Add the derivatives by w2 and w3 of one block; set ``pull`` (m1, ROWS) to those by the pre-activations.
+
+    ``g_mean`` and ``g_slope`` (rows,) are the derivatives by the mean and by the slope of the scale.
+    """
+    for h in range(w2.size):
+        a, b, sh, target, by_w2, by_w3 = w2[h], w3[h], s[h, start : start + rows], pull[h], 0.0, 0.0
+        for m in range(rows):
+            by_w2 += sh[m] * g_mean[m]
+            by_w3 += sh[m] * g_slope[m]
+            target[m] = (a * g_mean[m] + b * g_slope[m]) * (sh[m] * (1.0 - sh[m]))
+        d_w2[h] += by_w2
+        d_w3[h] += by_w3
+
+
+@kernel()
+def node_nll_and_gradient(features, inputs, n, w, w2, w3, floor, intercept, sigma, d_w, d_w2, d_w3):
+    """Return loss of node n (Eq. 11, without its constant) and derivatives by ``floor`` and ``intercept``.
+
+    Parameters
+    ----------
+    features : (F, M)
+        Variables, and a last row of ones if there are intercepts.
+    inputs : (F,)
+        0, 1, ..., F - 1.
+    n : int
+        The node.
+    w, w2, w3 : (F, m1), (m1,), (m1,)
+        Its weights.
+    floor, intercept : float
+        exp(W3_n0) and the intercept of the mean; zero where ``sigma`` is given, or there is no intercept.
+    sigma : (M,) or (0,)
+        The scale where it is fixed; empty where it is that of the network.
+    d_w, d_w2, d_w3 : (F, m1), (m1,), (m1,)
+        Zero; the derivatives by the weights are added. ``d_w3`` means nothing where ``sigma`` is given.
+    """
+    observations, units = features.shape[1], w2.size
+    s, pull = np.empty((units, observations)), np.empty((units, ROWS))
+    g_mean, g_slope = np.empty(ROWS), np.empty(ROWS)
+    none = np.zeros(units)
+    total, d_floor, d_intercept = 0.0, 0.0, 0.0
+    for start in range(0, observations, ROWS):
+        rows = min(ROWS, observations - start)
+        activate(features, inputs, w, start, rows, s)
+        _standardise(features[n], s, w2, w3, intercept, sigma, start, rows, g_mean, g_slope)
+        loss, by_floor = gaussian_nll(g_mean[:rows], g_slope[:rows], floor, g_mean, g_slope)
+        total += loss
+        d_floor += by_floor
+        for m in range(rows):
+            d_intercept += g_mean[m]
+        _pull_back(s, w2, none if sigma.size > 0 else w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull)
+        add_products(features, inputs, pull, start, rows, d_w)
+    return total, d_floor, d_intercept

@@ -3,7 +3,7 @@
 import numpy as np
 
 from icdh.density import LOG_SQRT_2PI, gaussian_nll
-from icdh.network import LARGEST_LOG_FLOOR, Weights, activations, checked_features, outputs
+from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs
 
 
 def nll(X: np.ndarray, weights: Weights) -> float:
@@ -50,7 +50,9 @@ def nll(X: np.ndarray, weights: Weights) -> float:
     return gaussian_nll(features[: weights.n_variables], *outputs(features, weights))
 
 
-def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
+def nll_and_gradient(
+    X: np.ndarray, weights: Weights, *, scale: np.ndarray | None = None, rows: np.ndarray | None = None
+) -> tuple[float, Weights]:
     """Return the negative log-likelihood and its gradient by every weight.
 
     Parameters
@@ -59,11 +61,16 @@ def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
         Observations.
     weights : Weights
         The network.
+    scale : ndarray, shape (M, N), optional
+        Standard deviations sigma to hold fixed, positive, as Phase II does; the derivatives by w3 and w3_bias are then
+        zero. By default sigma is that of the network.
+    rows : ndarray of bool, shape (M, N), optional
+        The observations that count for each variable; by default all.
 
     Returns
     -------
     value : float
-        The mean over observations, in nats; see `nll`.
+        Sum over the observations that count, divided by M, in nats; see `nll`.
     gradient : Weights
         The derivatives, in the shapes of ``weights``; those by self-loops ``w1[n, :, n]``, which are structurally
         absent, are zero. At the kink of the ReLU the derivative from the dead side is returned.
@@ -71,7 +78,22 @@ def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
     Raises
     ------
     ValueError
-        If X is not a table of N finite columns.
+        If X is not a table of N finite columns, or ``scale`` or ``rows`` has another shape.
+
+    Notes
+    -----
+    For one node n and one observation x, with r = x_n - f and e = r / sigma, Eq. 11 is
+    L = log(sigma sqrt(2 pi)) + e^2 / 2, and by the chain rule
+
+    - dL/df = -e / sigma,
+    - dL/dsigma = (1 - e^2) / sigma,
+    - dL/dslope = dL/dsigma where slope = W3_n . s > 0, else 0 (the ReLU),
+    - dL/dW3_n0 = dL/dsigma exp(W3_n0),
+    - dL/dW2_n = dL/df s and dL/dW3_n = dL/dslope s,
+    - dL/dz = (dL/df W2_n + dL/dslope W3_n) s (1 - s) by the pre-activations z = W1_n x, as ds/dz = s (1 - s),
+    - dL/dW1_n = dL/dz x^T,
+
+    each averaged over observations. Intercepts have the derivatives dL/dz (hidden) and dL/df (output).
 
     Examples
     --------
@@ -83,23 +105,35 @@ def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
     >>> gradient.w1.shape, gradient.w3_bias.shape
     ((3, 4, 3), (3,))
     """
-    from icdh._network_kernels import gaussian_nll as node_nll
+    from icdh._network_kernels import node_nll_and_gradient
 
     features = checked_features(X, weights)
-    nodes, observations = weights.n_variables, features.shape[1]
-    floor = weights.scale_floor()
-    value = LOG_SQRT_2PI * nodes
-    d_inputs = np.empty((nodes, features.shape[0], weights.hidden_units))
-    d_w2, d_w3 = np.empty_like(weights.w2), np.empty_like(weights.w3)
-    d_floor, d_intercept = np.empty(nodes), np.empty(nodes)
+    nodes, observations, inputs = weights.n_variables, features.shape[1], np.arange(features.shape[0])
+    _check_shape("scale", scale, (observations, nodes))
+    _check_shape("rows", rows, (observations, nodes))
+    value = 0.0
+    d_inputs = np.zeros((nodes, features.shape[0], weights.hidden_units))
+    d_w2, d_w3 = np.zeros_like(weights.w2), np.zeros_like(weights.w3)
+    d_floor, d_intercept, floor = np.empty(nodes), np.empty(nodes), weights.scale_floor()
     for n in range(nodes):
-        w2, w3, s = weights.w2[n], weights.w3[n], activations(features, weights, n)
-        intercept = 0.0 if weights.output_bias is None else weights.output_bias[n]
-        g_mean, g_slope = features[n] - w2 @ s - intercept, w3 @ s
-        loss, d_floor[n] = node_nll(g_mean, g_slope, floor[n], g_mean, g_slope)
-        value += loss / observations
-        d_w2[n], d_w3[n], d_intercept[n] = s @ g_mean, s @ g_slope, g_mean.sum()
-        d_inputs[n] = features @ ((np.outer(w2, g_mean) + np.outer(w3, g_slope)) * s * (1.0 - s)).T
+        counts = slice(None) if rows is None else rows[:, n]
+        loss, d_floor[n], d_intercept[n] = node_nll_and_gradient(
+            np.ascontiguousarray(features[:, counts]),
+            inputs,
+            n,
+            node_inputs(weights, n),
+            weights.w2[n],
+            weights.w3[n],
+            floor[n] if scale is None else 0.0,
+            0.0 if weights.output_bias is None else weights.output_bias[n],
+            np.empty(0) if scale is None else np.ascontiguousarray(scale[counts, n]),
+            d_inputs[n],
+            d_w2[n],
+            d_w3[n],
+        )
+        value += loss + LOG_SQRT_2PI * (observations if rows is None else np.count_nonzero(counts))
+    if scale is not None:
+        d_floor[:] = d_w3[:] = 0.0
     inside = np.abs(weights.w3_bias) < LARGEST_LOG_FLOOR
     d_w1 = d_inputs[:, :nodes].transpose(0, 2, 1) / observations
     d_w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
@@ -111,4 +145,9 @@ def nll_and_gradient(X: np.ndarray, weights: Weights) -> tuple[float, Weights]:
         hidden_bias=None if weights.hidden_bias is None else d_inputs[:, nodes] / observations,
         output_bias=None if weights.output_bias is None else d_intercept / observations,
     )
-    return float(value), gradient
+    return float(value / observations), gradient
+
+
+def _check_shape(name, given, shape):
+    if given is not None and np.shape(given) != shape:
+        raise ValueError(f"{name} must have the shape of X, {shape}; got {np.shape(given)}")

@@ -108,7 +108,7 @@ def test_a_phase_two_without_any_number_says_so(monkeypatch):
     values = table()
     weights = initial_weights(values.T, 2, False, np.random.default_rng(1))
     undefined_beyond(monkeypatch, -1.0)
-    step = fit_means(values, np.ones(values.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01, 1e-8, 1e16)
+    step = fit_means(values, np.ones(values.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01, 1e16)
     assert np.isnan(step.objective)
     assert step.status == 2
     assert np.isfinite(step.weights.w1).all()

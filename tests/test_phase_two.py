@@ -174,7 +174,7 @@ def fit(X, noise_scale=1.0, forbidden=None, l1=0.01, l2=0.01, seed=0, weights=No
     n = X.shape[1]
     weights = weights or initial_weights(X, 5, False, np.random.default_rng(seed))
     forbidden = np.zeros((n, n), dtype=bool) if forbidden is None else forbidden
-    return fit_means(X, np.full(X.shape, noise_scale), weights, forbidden, l1, l2, 1e-8, 1e16)
+    return fit_means(X, np.full(X.shape, noise_scale), weights, forbidden, l1, l2, 1e16)
 
 
 def test_the_result_is_acyclic_and_its_objective_is_that_of_its_weights():
@@ -201,7 +201,7 @@ def test_with_one_allowed_edge_it_finds_the_minimum_that_a_naive_search_finds():
     template = initial_weights(X, 2, False, rng)
     ours = min(
         fit_means(X, np.ones(X.shape), initial_weights(X, 2, False, np.random.default_rng(s)), forbidden,
-                  0.05, 0.1, 1e-8, 1e16).objective
+                  0.05, 0.1, 1e16).objective
         for s in range(5)
     )  # fmt: skip
 
@@ -252,7 +252,7 @@ def test_further_starts_leave_a_poor_minimum_and_depend_on_nothing_but_their_wei
     X = np.column_stack([x, 2.0 * np.sin(3.0 * x) + 0.2 * rng.normal(size=200)])
     weights = initial_weights(X, 5, False, np.random.default_rng(2))
     forbidden = np.tril(np.ones((2, 2), dtype=bool))
-    arguments = (X, np.ones(X.shape), weights, forbidden, 0.01, 0.01, 1e-8, 1e16)
+    arguments = (X, np.ones(X.shape), weights, forbidden, 0.01, 0.01, 1e16)
     alone = fit_means(*arguments, fast_alone(reaches=()))
     once, again = fit_means(*arguments), fit_means(*arguments)
     assert once.objective < 0.99 * alone.objective
@@ -291,7 +291,7 @@ def test_the_multiplier_follows_the_constraint(monkeypatch):
     X = hetero_chain(np.random.default_rng(22))
     weights = initial_weights(X, 5, False, np.random.default_rng(1))
     patient = Schedule(1e-5, DagFinish(decided_h=1e-6, reaches=(), turns=False))
-    step = fit_means(X, np.ones(X.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01, 1e-8, 1e16, patient)
+    step = fit_means(X, np.ones(X.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01, 1e16, patient)
     reached = np.inf
     for (rho, alpha, h), (next_rho, next_alpha, _) in pairwise(seen):
         enough = h <= 0.25 * reached
@@ -473,7 +473,7 @@ def test_turning_edges_never_raises_the_objective_and_respects_forbidden_edges()
     forbidden = np.zeros((3, 3), dtype=bool)
     forbidden[0, 1] = True
     weights = initial_weights(X, 5, False, np.random.default_rng(3))
-    arguments = (X, np.ones(X.shape), weights, forbidden, 0.01, 0.01, 1e-8, 1e16)
+    arguments = (X, np.ones(X.shape), weights, forbidden, 0.01, 0.01, 1e16)
     still, turned = (fit_means(*arguments, fast_alone(turns=turns)) for turns in (False, True))
     assert turned.objective <= still.objective + 1e-9
     assert turned.weights.adjacency()[0, 1] == 0.0
@@ -555,7 +555,7 @@ def test_further_starts_are_those_that_are_given(monkeypatch):
     )
     X, rng = hetero_chain(np.random.default_rng(28), 60), np.random.default_rng(0)
     own, *others = (initial_weights(X, 3, False, rng) for _ in range(3))
-    arguments = (X, np.ones(X.shape), own, np.tril(np.ones((3, 3), dtype=bool)), 0.01, 0.01, 1e-8, 1e16)
+    arguments = (X, np.ones(X.shape), own, np.tril(np.ones((3, 3), dtype=bool)), 0.01, 0.01, 1e16)
     fit_means(*arguments)
     fit_means(*arguments, FAST_ALONE, others)
     assert seen[0][0] is own

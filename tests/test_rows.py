@@ -90,7 +90,7 @@ def test_masked_cells_of_an_effect_change_no_bit_of_its_means(rng):
     weights = initial_weights(values.T, 4, False, rng)
     scale = np.ones(values.shape)
     here, there = (
-        fit_means(table, scale, weights, forbidden, 0.01, 0.01, 1e-8, 1e16, rows=rows) for table in (values, other)
+        fit_means(table, scale, weights, forbidden, 0.01, 0.01, 1e16, rows=rows) for table in (values, other)
     )
     np.testing.assert_array_equal(here.weights.w1, there.weights.w1)
     np.testing.assert_array_equal(here.weights.w2, there.weights.w2)

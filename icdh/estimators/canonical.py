@@ -123,3 +123,34 @@ def _order_and_signs(values, columns):
     third, fourth = (np.array([np.mean(values[k] ** power) for k in columns]) for power in (3, 4))
     order = np.lexsort((np.abs(third), fourth))
     return columns[order], np.where(third[order] < 0, -1.0, 1.0)
+
+
+SORT_COLUMNS = 8  # that decide the order of observations, beside the sum of all
+
+
+def order_of_columns(values: np.ndarray) -> np.ndarray:
+    """Return an order of the columns that their values decide, whatever the order of columns and observations.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, M)
+        The columns, one a row.
+    """
+    quantiles = np.linspace(0, values.shape[1] - 1, 5).astype(int)
+    keys = []
+    for column in values:
+        ranked = np.sort(column)
+        with np.errstate(over="ignore"):
+            keys.append([*ranked[quantiles], ranked.sum(), np.square(ranked).sum()])
+    return np.lexsort(np.transpose(keys))
+
+
+def order_of_observations(values: np.ndarray) -> np.ndarray:
+    """Return an order of the observations that their values decide, given an order of the columns.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, M)
+        The columns in their order, one a row.
+    """
+    return np.lexsort((*values[:SORT_COLUMNS], values.sum(axis=0)))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_flag, check_number, n_workers, random_generator
 from icdh.estimators.base import CausalGraphEstimator
+from icdh.estimators.canonical import order_of_columns, order_of_observations
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.experiments import Design
 from icdh.knowledge import Knowledge
@@ -22,6 +23,7 @@ from icdh.table import SCALINGS, Scaling
 
 NOISE = ("heteroscedastic", "unequal", "equal")
 SCHEDULES = ("fast", "paper")
+ROUNDS_ALONE, ROUNDS_BEFORE_EDGES = 10, 1  # the default of max_rounds without and with the last stage
 # Penalties and threshold are made for variables whose spread is near one. Of simulated tables with spreads of 1 to 7, a
 # tenth costs edges, a thirtieth nearly all of them; so does ten times and thirty times; one column of 100 costs some.
 USUAL_SPREAD = (0.1, 100.0)
@@ -216,7 +218,8 @@ class ICDH(CausalGraphEstimator):
         bias: bool = False,
         scaling: str = "none",
         threshold: float = 0.3,
-        max_rounds: int = 10,
+        edge_cost: float | str | None = "auto",
+        max_rounds: int | None = None,
         tol: float = 1e-2,
         schedule: str = "fast",
         h_tol: float = 1e-8,
@@ -241,6 +244,7 @@ class ICDH(CausalGraphEstimator):
         self.bias = bias
         self.scaling = scaling
         self.threshold = threshold
+        self.edge_cost = edge_cost
         self.max_rounds = max_rounds
         self.tol = tol
         self.schedule = schedule
@@ -271,6 +275,8 @@ class ICDH(CausalGraphEstimator):
         varying = np.append(table.varying, np.ones(len(design.conditions), dtype=bool))
         result = self._run(
             design.with_contexts(values)[varying],
+            [name for name, varies in zip([*table.names, *design.conditions], varying, strict=True) if varies],
+            np.count_nonzero(table.varying),
             rules.among(varying),
             None if design.rows is None else design.rows[varying],
             clock,
@@ -279,10 +285,13 @@ class ICDH(CausalGraphEstimator):
         targets = design.targets(network.adjacency())
         network = _without_contexts(network, N)
         rules = rules.among(np.arange(N))
-        dag = rules.dag(network.adjacency(), self.threshold)
+        dag = rules.dag(network.adjacency(), self.threshold if result.cost is None else 0.0)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
-        among = dag.adjacency != 0.0 if result.timed_out else None  # of many inputs the others take as long as a round
-        strength = strength_of_inputs(model, values, design.baseline, among)
+        if result.strength is None:
+            among = dag.adjacency != 0.0 if result.timed_out else None  # those of all inputs take as long as a round
+            strength = strength_of_inputs(model, values, design.baseline, among)
+        else:
+            strength = _among_all(result.strength, varying)[:N, :N]
         model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules, stacklevel=5))
         self._learn(
             model,
@@ -291,6 +300,8 @@ class ICDH(CausalGraphEstimator):
             weights_=network.adjacency(),
             edge_strength_=strength,
             history_=result.history,
+            moves_=[_in_users_columns(move, np.flatnonzero(varying)) for move in result.moves],
+            cost_=result.cost,
             nll_=model.nll(values, design.baseline),
             n_rounds_=result.best.round,
             converged_=result.converged,
@@ -331,7 +342,7 @@ class ICDH(CausalGraphEstimator):
         model = self._fitted_model()
         changed = self._with_thresholds(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
-        dag = rules.dag(self.weights_, changed.threshold)
+        dag = rules.dag(self.weights_, changed.threshold if self.cost_ is None else threshold or 0.0)
         kept = changed._strong(dag.adjacency, self.edge_strength_, rules, stacklevel=3)
         changed._learn(replace(model, adjacency=kept))
         self.__dict__ = changed.__dict__
@@ -342,8 +353,14 @@ class ICDH(CausalGraphEstimator):
         check_choice("noise", self.noise, NOISE)
         check_choice("scaling", self.scaling, SCALINGS)
         check_choice("schedule", self.schedule, SCHEDULES)
-        for name in ("hidden_units", "max_rounds", "n_restarts", "n_imputations"):
+        for name in ("hidden_units", "n_restarts", "n_imputations"):
             check_number(name, getattr(self, name), low=1, integer=True)
+        if self.max_rounds is not None:
+            check_number("max_rounds", self.max_rounds, low=1, integer=True)
+        if isinstance(self.edge_cost, str):
+            check_choice("edge_cost, if not a number or None,", self.edge_cost, ("auto",))
+        elif self.edge_cost is not None:
+            check_number("edge_cost", self.edge_cost, low=0)
         for name in ("l1", "l2", "threshold", "tol"):
             check_number(name, getattr(self, name), low=0)
         for name in ("h_tol", "rho_max"):
@@ -355,31 +372,68 @@ class ICDH(CausalGraphEstimator):
         check_flag("bias", self.bias)
         check_callback(self.callback)
 
-    def _run(self, values, rules, rows, clock):
-        """Return the best result of all restarts."""
-        from icdh.two_phase.procedure import draw_initial_weights, fit_two_phase
+    def _run(self, values, names, n_variables, rules, rows, clock):
+        """Return the best result of all restarts, found on columns and observations in an order of their values."""
+        from icdh.two_phase.procedure import draw_initial_weights
         from icdh.two_phase.restarts import best_of_restarts
+        from icdh.two_phase.rounds import Round
 
+        order = np.append(order_of_columns(values[:n_variables]), np.arange(n_variables, len(values)))
+        observations = order_of_observations(values[order])
+        arranged = np.ascontiguousarray(values[order][:, observations])
+        rows = None if rows is None else np.ascontiguousarray(rows[order][:, observations])
         rng = random_generator(self.random_state)
-        starts = [draw_initial_weights(values, self.hidden_units, self.bias, rng) for _ in range(self.n_restarts)]
-        fit = partial(
+        starts = [draw_initial_weights(arranged, self.hidden_units, self.bias, rng) for _ in range(self.n_restarts)]
+        fit = self._procedure(arranged, rules.among(order), rows, clock, int(rng.integers(2**31)))
+
+        def report(record):
+            if isinstance(record, Round):
+                self._report_round(record)
+            else:
+                self._report_move(_in_users_columns(record, order), names)
+
+        result = best_of_restarts(fit, starts, n_workers(self.n_jobs), report)
+        place = np.argsort(order)
+        return result._replace(
+            weights=_rearranged(result.weights, place),
+            moves=[_in_users_columns(move, order) for move in result.moves],
+            strength=None if result.strength is None else result.strength[np.ix_(place, place)],
+        )
+
+    def _procedure(self, values, rules, rows, clock, seed):
+        """Return the fit of one start: the two phases, and the last stage if there is a price of edges."""
+        from icdh.two_phase.last_stage import fit_with_last_stage, price_of_edge, refine_edges
+        from icdh.two_phase.procedure import fit_two_phase
+
+        price = self.edge_cost
+        if price == "auto":
+            price = price_of_edge(*values.shape) if self.schedule == "fast" else None
+        rounds = self.max_rounds or (ROUNDS_ALONE if price is None else ROUNDS_BEFORE_EDGES)
+        shared = {"l1": self.l1, "l2": self.l2, "noise": self.noise, "bias": self.bias, "rows": rows, "clock": clock}
+        two_phases = partial(
             fit_two_phase,
             values,
-            l1=self.l1,
-            l2=self.l2,
-            noise=self.noise,
-            bias=self.bias,
-            max_rounds=self.max_rounds,
+            max_rounds=rounds,
             tol=self.tol,
             schedule=self.schedule,
             h_tol=self.h_tol,
             rho_max=self.rho_max,
             forbidden_edges=rules.forbidden,
             required_edges=rules.required,
-            rows=rows,
-            clock=clock,
+            **shared,
         )
-        return best_of_restarts(fit, starts, n_workers(self.n_jobs), self._report_round)
+        if price is None:
+            return two_phases
+        stage = partial(
+            refine_edges,
+            values=values,
+            rules=rules,
+            edge_cost=price,
+            threshold=self.threshold,
+            random_state=seed,
+            **shared,
+        )
+        return partial(fit_with_last_stage, two_phases, stage)
 
     def _report_round(self, record):
         line = (
@@ -388,8 +442,11 @@ class ICDH(CausalGraphEstimator):
         )
         self._report(line, record)
 
+    def _report_move(self, move, names):
+        self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
+
     def _warn_if_not_converged(self, result):
-        from icdh.two_phase.lagrangian import OUT_OF_TIME
+        from icdh.two_phase.rounds import OUT_OF_TIME
 
         if result.converged:
             return
@@ -399,15 +456,15 @@ class ICDH(CausalGraphEstimator):
         elif result.timed_out and best.message == OUT_OF_TIME:
             reason = f"max_seconds={self.max_seconds} ended the first round; what it had reached is kept, as a DAG"
         elif result.timed_out:
-            rounds = f"{len(result.history)} of at most {self.max_rounds} round(s)"
-            reason = f"max_seconds={self.max_seconds} ended the fit after {rounds}; the best one is kept"
+            done = f"{len(result.history)} round(s) and {len(result.moves)} move(s) of single edges"
+            reason = f"max_seconds={self.max_seconds} ended the fit after {done}; the best graph is kept"
         elif best.h > self.h_tol:
             reason = (
                 f"the acyclicity h = {best.h:.1e} stayed above h_tol = {self.h_tol:.1e} "
                 f"(last message of the optimiser: {best.message}); scale the data or raise l1"
             )
         else:
-            reason = f"the fit still improved after {self.max_rounds} round(s); raise max_rounds or tol"
+            reason = f"the fit still improved after {len(result.history)} round(s); raise max_rounds or tol"
         warnings.warn(reason, ConvergenceWarning, stacklevel=5)
 
 
@@ -440,6 +497,23 @@ def _without_contexts(weights, n_variables):
     N = n_variables
     others = (weights.w2, weights.w3, weights.w3_bias, weights.hidden_bias, weights.output_bias)
     return Weights(weights.w1[:N, :, :N].copy(), *(None if part is None else part[:N] for part in others))
+
+
+def _in_users_columns(move, order):
+    return move._replace(cause=int(order[move.cause]), effect=int(order[move.effect]))
+
+
+def _rearranged(weights, place):
+    """Return the network with the variable ``place[k]`` at k."""
+    others = (weights.w2, weights.w3, weights.w3_bias, weights.hidden_bias, weights.output_bias)
+    return Weights(weights.w1[place][:, :, place], *(None if part is None else part[place] for part in others))
+
+
+def _among_all(A, varying):
+    """Return a matrix of the variables that vary as one of all."""
+    full = np.zeros((varying.size, varying.size))
+    full[np.ix_(varying, varying)] = A
+    return full
 
 
 def _with_constant_variables(weights, varying):

@@ -4,6 +4,7 @@ objective <- lbfgs, newton <- dag <- lagrangian (Algorithm 3); scales (Algorithm
 procedure (Algorithm 1) <- restarts.
 """
 
-from icdh.two_phase.procedure import Round, TwoPhaseResult, fit_two_phase
+from icdh.two_phase.procedure import fit_two_phase
+from icdh.two_phase.rounds import Round, TwoPhaseResult
 
 __all__ = ["Round", "TwoPhaseResult", "fit_two_phase"]

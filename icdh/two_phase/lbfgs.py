@@ -52,25 +52,58 @@ def minimise_by_lbfgs(
     start = split.vector(w)
     if start.size == 0:
         return w, OptimizeResult(status=0, message="NO UNKNOWNS", fun=problem.solution(w, inputs)[0])
-    objective = Remembered(_finite(split.penalised(problem.lagrangian(inputs, rho, alpha, nodes))))
 
     def keep(theta):
         problem.reached = split.weights(theta), inputs
 
+    result = run_lbfgs(
+        split.penalised(problem.lagrangian(inputs, rho, alpha, nodes)),
+        start,
+        split.bounds(start.size),
+        tolerance,
+        keep if nodes is None and problem.clock.max_seconds else None,
+    )
+    return (w if np.isinf(result.fun) else split.weights(result.x)), result
+
+
+def run_lbfgs(
+    value_and_gradient: Callable, start: np.ndarray, bounds: Bounds, tolerance: float, callback: Callable | None = None
+) -> OptimizeResult:
+    """Minimise a function by SciPy's L-BFGS-B, behind a barrier where it is not a number.
+
+    Parameters
+    ----------
+    value_and_gradient : callable
+        Takes a vector, returns a value and its gradient.
+    start : ndarray, shape (K,)
+        Where to start.
+    bounds : Bounds
+        Of every entry.
+    tolerance : float
+        Relative decrease at which to stop.
+    callback : callable, optional
+        Called with the vector after each iteration.
+
+    Returns
+    -------
+    OptimizeResult
+        What SciPy says of it; the start, status 2 and an infinite objective where there is no minimum.
+    """
+    objective = Remembered(_finite(value_and_gradient))
     try:
         result = minimize(
             objective.value,
             start,
             jac=objective.gradient,
             method="L-BFGS-B",
-            bounds=split.bounds(start.size),
-            callback=keep if nodes is None and problem.clock.max_seconds else None,
+            bounds=bounds,
+            callback=callback,
             options={"ftol": tolerance, "gtol": GRADIENT_TOLERANCE, "maxiter": 15_000, "maxfun": 1_000_000},
         )
     except _NotANumber:
-        return w, OptimizeResult(status=2, message="NOT A NUMBER", fun=np.inf)
+        return OptimizeResult(x=start, status=2, message="NOT A NUMBER", fun=np.inf)
     result.fun = objective.value(result.x)  # SciPy's may be that of the last point that was tried, the barrier even
-    return split.weights(result.x), result
+    return result
 
 
 class _NotANumber(ArithmeticError):

@@ -2,89 +2,25 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from icdh._checks import check_choice
 from icdh._clock import Clock
 from icdh._threads import single_blas_thread
 from icdh.density import gaussian_nll
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, features_of, outputs, root_mean_square, weights_in_units
-from icdh.two_phase.lagrangian import OUT_OF_TIME, fit_means
+from icdh.two_phase.as_printed import algorithm_1
+from icdh.two_phase.lagrangian import fit_means
+from icdh.two_phase.rounds import OUT_OF_TIME, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.scales import fit_scales
-from icdh.two_phase.schedule import FAST_ALONE, schedule_named
+from icdh.two_phase.schedule import FAST_ALONE, schedule_for
 
-FEW_ROWS = 50_000  # of tables of more than twice as many, so many decide the graph
+NOISE = ("heteroscedastic", "unequal", "equal")
+SCHEDULES = ("fast", "paper")
+FEW_OBSERVATIONS = 50_000  # of tables of more than twice as many, so many decide the graph
 EXPLORATIONS = len(FAST_ALONE.finish.reaches)  # fresh random weights for every further start of a node
-
-
-class Round(NamedTuple):
-    """The record of one round: Phase II, then Phase I.
-
-    Attributes
-    ----------
-    round : int
-        Counted from 1.
-    nll : float
-        Negative log-likelihood after the round, in nats, mean over observations.
-    criterion : float
-        What rounds and restarts are judged by, in nats: by ``schedule="fast"`` the likelihood and the penalties,
-        ``nll + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2)``; by "paper" ``nll``. The lowest is the best.
-    objective : float
-        Regularised objective of Phase II (without the terms in h) at its end.
-    h : float
-        Acyclicity of the weights.
-    rho, alpha : float
-        Penalty weight and multiplier at the end of the augmented Lagrangian method.
-    evaluations : int
-        Evaluations of the objective of Phase II.
-    seconds : float
-        Wall time of the round.
-    status : int
-        Status of the last L-BFGS-B run: 0 converged, 1 limit reached, 2 failed line search.
-    message : str
-        Its message.
-    """
-
-    round: int
-    nll: float
-    criterion: float
-    objective: float
-    h: float
-    rho: float
-    alpha: float
-    evaluations: int
-    seconds: float
-    status: int
-    message: str
-
-
-class TwoPhaseResult(NamedTuple):
-    """The best round: its weights and record, and the history up to where the procedure ended.
-
-    Attributes
-    ----------
-    weights : Weights
-        The network of the best round.
-    best : Round
-        The record of that round, the one of the lowest criterion.
-    history : list of Round
-        All rounds, in order.
-    converged : bool
-        Whether the criterion stood still and the constraint was met before ``max_rounds``.
-    interrupted : bool
-        Whether a KeyboardInterrupt ended the procedure early.
-    timed_out : bool
-        Whether the time was over before it ended.
-    """
-
-    weights: Weights
-    best: Round
-    history: list
-    converged: bool
-    interrupted: bool
-    timed_out: bool = False
 
 
 def fit_two_phase(
@@ -127,10 +63,11 @@ def fit_two_phase(
     tol : float
         The procedure ends when a round lowers the criterion by less, in nats.
     schedule : {"fast", "paper"}
-        How Phase II is solved, and rounds are judged; see `icdh.two_phase.schedule`. By "fast" the first rounds of long
-        tables, which decide the graph, are on few of the rows; later ones, numbered on, are on all.
+        "paper" is Algorithm 1 as printed (`icdh.two_phase.as_printed`); "fast" see `icdh.two_phase.schedule`. By "fast"
+        the first rounds of long tables, which decide the graph, use few of the observations; later ones, numbered on,
+        use all.
     h_tol, rho_max : float
-        Where the augmented Lagrangian method ends; see `icdh.two_phase.lagrangian.fit_means`.
+        The acyclicity and the penalty weight at which the augmented Lagrangian method ends; "fast" ends at h = 0.
     forbidden_edges : ndarray of bool, shape (N, N), optional
         Edges i -> j that must not appear.
     required_edges : ndarray of bool, shape (N, N), optional
@@ -153,6 +90,11 @@ def fit_two_phase(
     TwoPhaseResult
         Weights, likelihood and history, all of the same, best round.
 
+    Raises
+    ------
+    ValueError
+        If ``noise`` or ``schedule`` is none of these words.
+
     Notes
     -----
     A KeyboardInterrupt returns the best round so far, or is raised again if there is none yet.
@@ -173,88 +115,68 @@ def fit_two_phase(
     >>> result.weights.adjacency().shape, len(result.history) >= 2
     ((2, 2), True)
     """
-    variables = len(values)
+    check_choice("noise", noise, NOISE)
+    check_choice("schedule", schedule, SCHEDULES)
+    variables, observations = values.shape
     if forbidden_edges is None:
         forbidden_edges = np.eye(variables, dtype=bool)
-    rules = EdgeRules.of(forbidden_edges, required_edges)
+    rules, clock = EdgeRules.of(forbidden_edges, required_edges), clock or Clock()
     if initial is None:
         initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
     explore = [initial] if isinstance(initial, Weights) else list(initial)
-    features = features_of(values, bias)
-    weights, scale = explore[0], np.ones(values.shape)
-    best, history, converged, interrupted = None, [], False, False
-    clock = clock or Clock()
-    plan, forbidden = schedule_named(schedule, noise, *values.shape), rules.forbidden
-    tol = max(tol, plan.least_gain * variables * (variables - 1) / values.shape[1])
-    every = -(-values.shape[1] // FEW_ROWS)
+    shared = {"l1": l1, "l2": l2, "noise": noise, "max_rounds": max_rounds, "h_tol": h_tol, "rho_max": rho_max}
+    shared |= {"callback": callback, "clock": clock}
+    if schedule == "paper":
+        with single_blas_thread():
+            return algorithm_1(values.T, explore[0], rules, tol=tol, rows=None if rows is None else rows.T, **shared)
+    plan, forbidden = schedule_for(noise, variables, observations), rules.forbidden
+    tol = max(tol, plan.least_gain * variables * (variables - 1) / observations)
+    features, weights, scale, few = features_of(values, bias), explore[0], np.ones(values.shape), None
+    every = -(-observations // FEW_OBSERVATIONS)
     if plan.decides and every > 2:
         few = fit_two_phase(
             np.ascontiguousarray(values[:, ::every]),
-            l1=l1,
-            l2=l2,
-            noise=noise,
             bias=bias,
-            max_rounds=max_rounds,
             tol=tol,
-            schedule=schedule,
-            h_tol=h_tol,
-            rho_max=rho_max,
             forbidden_edges=rules.forbidden,
             required_edges=rules.required,
             rows=None if rows is None else rows[:, ::every],
             initial=explore,
-            callback=callback,
-            clock=clock,
+            **shared,
         )
         if few.interrupted or few.timed_out:
             return few
-        weights, best, best_weights, history = few.weights, few.best, few.weights, list(few.history)
+        weights = few.weights
         scale = outputs(features, weights)[1]
         plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
-    few_rounds = len(history)
-    with single_blas_thread():
-        try:
-            while len(history) - few_rounds < max_rounds and not converged and not (history and clock.is_over):
-                begin = time.perf_counter()
-                step = fit_means(
-                    features,
-                    scale,
-                    weights,
-                    forbidden,
-                    l1,
-                    l2,
-                    h_tol,
-                    rho_max,
-                    plan if history else plan.of_the_first_round(),
-                    explore,
-                    rows,
-                    rules.required,
-                    clock,
-                )
-                if step.message == OUT_OF_TIME and history:
-                    break
-                explore = explore[1:] + explore[:1]
-                weights = fit_scales(features, step.weights, noise, rows, clock)
-                mean, scale = outputs(features, weights)
-                nll = gaussian_nll(values, mean, scale, rows)
-                criterion = nll + plan.counts_penalties * penalties(weights, l1, l2)
-                record = _record(len(history) + 1, nll, criterion, step, time.perf_counter() - begin)
-                gain = np.inf if len(history) == few_rounds else best.criterion - criterion
-                history.append(record)
-                converged = (noise == "equal" or gain < tol) and not clock.is_over
-                if gain > 0.0:
-                    best, best_weights = record, weights
-                if gain < plan.deciding_gain * variables:
-                    plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
-                if callback is not None:
-                    callback(record)
-        except KeyboardInterrupt:
-            if best is None:
-                raise
-            interrupted = True
-    timed_out = clock.is_over and not (converged or interrupted)
-    converged = converged and best.h <= h_tol and not interrupted
-    return TwoPhaseResult(best_weights, best, history, converged, interrupted, timed_out)
+    with single_blas_thread(), Rounds(max_rounds, np.inf if noise == "equal" else tol, clock, callback, few) as rounds:
+        while rounds.go_on:
+            begin = time.perf_counter()
+            step = fit_means(
+                features,
+                scale,
+                weights,
+                forbidden,
+                l1,
+                l2,
+                rho_max,
+                plan if rounds.history else plan.of_the_first_round(),
+                explore,
+                rows,
+                rules.required,
+                clock,
+            )
+            if step.message == OUT_OF_TIME and rounds.history:
+                break
+            explore = explore[1:] + explore[:1]
+            weights = fit_scales(features, step.weights, noise, rows, clock)
+            mean, scale = outputs(features, weights)
+            nll = gaussian_nll(values, mean, scale, rows)
+            criterion = nll + penalties(weights, l1, l2)
+            gain = rounds.add(weights, step, nll, criterion, time.perf_counter() - begin)
+            if gain < plan.deciding_gain * variables:
+                plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
+    return rounds.result(h_tol)
 
 
 def penalties(weights: Weights, l1: float, l2: float) -> float:
@@ -272,19 +194,3 @@ def draw_initial_weights(values: np.ndarray, hidden_units: int, bias: bool, rng:
 def _without_absent_edges(weights, rules):
     """Return the edges that must not come in once the graph is decided, shape (N, N)."""
     return rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required)
-
-
-def _record(number, nll, criterion, step, seconds):
-    return Round(
-        number,
-        nll,
-        criterion,
-        step.objective,
-        step.h,
-        step.rho,
-        step.alpha,
-        step.evaluations,
-        seconds,
-        step.status,
-        step.message,
-    )

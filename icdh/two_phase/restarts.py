@@ -8,8 +8,7 @@ from functools import partial
 
 from icdh._parallel import in_parallel
 from icdh.exceptions import ConvergenceWarning, WorkerLostError
-from icdh.two_phase.lagrangian import OUT_OF_TIME
-from icdh.two_phase.procedure import Round, TwoPhaseResult
+from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
 
 def best_of_restarts(
@@ -20,14 +19,15 @@ def best_of_restarts(
     Parameters
     ----------
     fit : callable
-        `icdh.two_phase.fit_two_phase` with all arguments but ``initial`` and ``callback``.
+        Takes ``initial`` and ``callback``, as `icdh.two_phase.fit_two_phase` with all of its other arguments.
     starts : sequence
         What to pass as ``initial``.
     n_jobs : int
         How many processes share the fits. Python code takes too large a part of a fit for threads to pay: two of them
         save a quarter of the time at best, two processes half.
     report : callable
-        Called with every round: as it ends in this process, and when its fit ends in another.
+        Called with every round and every move of the last stage: as it ends in this process, and when its fit ends in
+        another.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def _reported(results, report):
             for result in results:
                 count += 1
                 yield result
-                for record in result.history:
+                for record in (*result.history, *result.moves):
                     report(record)
         except WorkerLostError as error:
             if count == 0:
@@ -102,5 +102,8 @@ def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:
 
 
 def _merit(result):
-    """Return what sorts results, the best first: those whose first round was cut short are the last."""
-    return result.best.message == OUT_OF_TIME, result.best.criterion
+    """Return what sorts results, the best first: those whose first round was cut short are the last.
+
+    Graphs of the last stage are judged by their cost.
+    """
+    return result.best.message == OUT_OF_TIME, result.best.criterion if result.cost is None else result.cost

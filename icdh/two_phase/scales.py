@@ -62,20 +62,40 @@ def fit_scales(
     clock.begin("scales", weights.n_variables)
     for n in range(weights.n_variables):
         s, residual = _activations_and_residual(features, weights, n)
-        if rows is not None:
-            s, residual = np.ascontiguousarray(s[:, rows[n]]), residual[rows[n]]
-        if residual.size == 0:
-            continue
-        rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
-        if noise == "unequal" or clock.is_over:
-            w3[n], w3_bias[n] = 0.0, np.log(rms)
-        else:
-            start = np.append(w3[n] / rms, w3_bias[n] - np.log(rms))
-            theta = _minimise(ScaleProblem(s, residual / rms), start)
-            limit = LARGEST_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
-            w3[n], w3_bias[n] = np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
+        kind = "unequal" if clock.is_over else noise
+        w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, None if rows is None else rows[n])
         clock.part_done()
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
+
+
+def fit_scale(
+    s: np.ndarray, residual: np.ndarray, w3: np.ndarray, w3_bias: float, noise: str, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, float]:
+    """Return W3_n and W3_n0 of one node.
+
+    Parameters
+    ----------
+    s : ndarray, shape (m1, M)
+        Its hidden activations.
+    residual : ndarray, shape (M,)
+        Its residuals.
+    w3, w3_bias : ndarray, shape (m1,), and float
+        Where to start; returned where no observation counts.
+    noise : {"heteroscedastic", "unequal", "equal"}
+        As of `fit_scales`.
+    rows : ndarray of bool, shape (M,), optional
+        The observations that count; by default all.
+    """
+    if rows is not None:
+        s, residual = np.ascontiguousarray(s[:, rows]), residual[rows]
+    if noise == "equal" or residual.size == 0:
+        return w3, w3_bias
+    rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
+    if noise == "unequal":
+        return np.zeros_like(w3), np.log(rms)
+    theta = _minimise(ScaleProblem(s, residual / rms), np.append(w3 / rms, w3_bias - np.log(rms)))
+    limit = LARGEST_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
+    return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
 
 def _activations_and_residual(features, weights, n):

@@ -1,4 +1,4 @@
-"""How closely the article is followed: Phase II as printed, or what gives as good graphs in a fraction of the time."""
+"""How the fast procedure solves Phase II. The procedure as printed needs none of it: `icdh.two_phase.as_printed`."""
 
 import math
 from typing import NamedTuple
@@ -24,21 +24,18 @@ class DagFinish(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """How Phase II is solved, and rounds are judged.
+    """How Phase II is solved, and which round decides the graph.
 
     Attributes
     ----------
     tolerance : float
         Relative decrease at which a subproblem of the augmented Lagrangian method ends.
-    finish : DagFinish or None
-        What ends the method early, dropping edges as soon as their weights are zero; None follows it to the end.
-    counts_penalties : bool
-        Whether rounds are judged by the likelihood and the penalties that Phase II minimises, or the likelihood alone.
-        The first round, whose scale is one, is dense: the likelihood alone is at times in its favour.
+    finish : DagFinish
+        What ends the method early.
     deciding_gain : float
-        The graph is decided by the first round that lowers the criterion by less, in nats a variable: later ones refine
-        its weights and may drop edges. While scales shrink, the lasso weighs less and less beside the likelihood, and
-        edges would come in that are not there.
+        The first round that lowers the criterion by less, in nats a variable, decides the graph: later ones refine its
+        weights and may drop edges. While scales shrink, the lasso loses weight beside the likelihood, and further
+        rounds would add false edges.
     first_tolerance : float, optional
         The tolerance of the first round, whose scale is one; by default the same.
     least_gain : float
@@ -47,8 +44,7 @@ class Schedule(NamedTuple):
     """
 
     tolerance: float
-    finish: DagFinish | None
-    counts_penalties: bool = True
+    finish: DagFinish
     deciding_gain: float = -math.inf
     first_tolerance: float | None = None
     least_gain: float = -math.inf
@@ -67,8 +63,6 @@ class Schedule(NamedTuple):
         return self._replace(finish=self.finish._replace(reaches=()))
 
 
-# As printed, where no tolerance is.
-PAPER = Schedule(tolerance=1e-6, finish=None, counts_penalties=False)
 # One round has to do all of it.
 FAST_ALONE = Schedule(
     tolerance=1e-5,
@@ -86,10 +80,8 @@ FAST = Schedule(
 FAST_AND_WIDE = FAST._replace(first_tolerance=1e-3, least_gain=1.0)
 
 
-def schedule_named(name: str, noise: str, n_variables: int, n_observations: int) -> Schedule:
-    """Return the schedule "fast" or "paper" for a kind of noise and a size of the table."""
-    if name == "paper":
-        return PAPER
+def schedule_for(noise: str, n_variables: int, n_observations: int) -> Schedule:
+    """Return the schedule for a kind of noise and a size of the table."""
     if noise == "equal":
         return FAST_ALONE
     wide = FAST_AND_WIDE.least_gain * (n_variables - 1) > FAST.deciding_gain * n_observations

@@ -1,0 +1,255 @@
+"""ICDH as printed: Algorithms 1, 2 and 3 of the article, one function each, to be read beside it.
+
+==========================  ======================================================================================
+article                     here
+==========================  ======================================================================================
+X                           ``X``, shape (M, N)
+theta = (W1, W2, W3, W3_0)  ``weights``, see `icdh.network`
+L (Eq. 11), its gradient    `icdh.likelihood.nll_and_gradient`
+sigma                       ``scale``, shape (M, N)
+h, its gradient             `icdh.acyclicity.acyclicity`
+rho, alpha, c, s, epsilon   ``rho``, ``alpha``, ``C``, ``S``, ``h_tol``
+==========================  ======================================================================================
+
+W1 and W2 are optimised together, nothing is eliminated or rescaled. Where the print cannot be run as it stands, a
+comment names the line and what replaces it. The penalties lambda1 and lambda2 are those of the published results.
+
+References
+----------
+Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import Bounds
+
+from icdh._clock import Clock, OutOfTime
+from icdh.acyclicity import acyclicity
+from icdh.knowledge.rules import EdgeRules
+from icdh.likelihood import nll, nll_and_gradient
+from icdh.network import Weights, forward
+from icdh.two_phase.lbfgs import run_lbfgs
+from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep, Round, Rounds, TwoPhaseResult
+
+C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
+TOLERANCE = 1e-6  # relative decrease that ends a minimisation; the article prints none
+SMALLEST_FLOOR = 1e-3  # of exp(W3_0), in root mean squared residuals: L has no lower bound as sigma goes to zero
+
+
+def algorithm_1(
+    X: np.ndarray,
+    weights: Weights,
+    rules: EdgeRules,
+    *,
+    l1: float = 0.01,
+    l2: float = 0.01,
+    noise: str = "heteroscedastic",
+    max_rounds: int = 10,
+    tol: float = 1e-2,
+    h_tol: float = 1e-8,
+    rho_max: float = 1e16,
+    rows: np.ndarray | None = None,
+    callback: Callable[[Round], None] | None = None,
+    clock: Clock | None = None,
+) -> TwoPhaseResult:
+    """Alternate Phase II and Phase I until the likelihood stands still (Algorithm 1).
+
+    Parameters
+    ----------
+    X : ndarray, shape (M, N)
+        Observations.
+    weights : Weights
+        Where to start. The print starts at zero, where every gradient vanishes; start from small random weights.
+    rules : EdgeRules
+        Edges that must not, and that must, appear.
+    l1, l2, noise, max_rounds, tol, h_tol, rho_max, rows, callback, clock
+        See `icdh.two_phase.fit_two_phase`; ``rows`` has shape (M, N) here.
+
+    Returns
+    -------
+    TwoPhaseResult
+        Weights and record of the round of the highest likelihood, and the history.
+    """
+    clock, scale = clock or Clock(), np.ones(X.shape)
+    with Rounds(max_rounds, np.inf if noise == "equal" else tol, clock, callback) as rounds:
+        while rounds.go_on:
+            begin = time.perf_counter()
+            step = algorithm_3(X, scale, weights, rules, l1, l2, h_tol, rho_max, rows, clock)
+            if step.message == OUT_OF_TIME and rounds.history:
+                break
+            weights = algorithm_2(X, step.weights, noise, rows)
+            scale = forward(X, weights)[1]
+            value = nll(X, weights) if rows is None else nll_and_gradient(X, weights, rows=rows)[0]
+            rounds.add(weights, step, value, value, time.perf_counter() - begin)
+    return rounds.result(h_tol)
+
+
+def algorithm_2(X: np.ndarray, weights: Weights, noise: str, rows: np.ndarray | None = None) -> Weights:
+    """Phase I: maximise the likelihood over W3 and W3_0, given W1 and W2 (Algorithm 2).
+
+    A constant scale ("unequal", Eq. 16-18) has its maximum in closed form; "equal" leaves the scale at one (Eq. 15).
+
+    Parameters
+    ----------
+    X, rows
+        As of `algorithm_1`.
+    weights : Weights
+        The network.
+    noise : {"heteroscedastic", "unequal", "equal"}
+        The kind of scale.
+    """
+    if noise == "equal":
+        return weights
+    squares = np.square(X - forward(X, weights)[0])
+    rms = np.sqrt(np.average(squares, axis=0, weights=rows))
+    rms = np.where(rms > 0.0, rms, np.finfo(float).tiny)
+    if noise == "unequal":
+        return dataclasses.replace(weights, w3=0.0 * weights.w3, w3_bias=np.log(rms))
+    N, m1 = weights.w3.shape
+    if not weights.w3.any():  # The print starts at W3 = 0, where the ReLU is dead and has no gradient.
+        weights = dataclasses.replace(
+            weights, w3=np.repeat(rms[:, np.newaxis], m1, axis=1) / m1, w3_bias=np.log(0.5 * rms)
+        )
+
+    def with_scales(theta):
+        return dataclasses.replace(weights, w3=theta[: N * m1].reshape(N, m1), w3_bias=theta[N * m1 :])
+
+    def value_and_gradient(theta):
+        value, gradient = nll_and_gradient(X, with_scales(theta), rows=rows)
+        return value, np.append(gradient.w3, gradient.w3_bias)
+
+    start = np.append(weights.w3, weights.w3_bias)
+    lower = np.append(np.full(N * m1, -np.inf), np.minimum(np.log(SMALLEST_FLOOR * rms), weights.w3_bias))
+    return with_scales(run_lbfgs(value_and_gradient, start, Bounds(lower, np.inf), TOLERANCE).x)
+
+
+def algorithm_3(
+    X: np.ndarray,
+    scale: np.ndarray,
+    weights: Weights,
+    rules: EdgeRules,
+    l1: float,
+    l2: float,
+    h_tol: float,
+    rho_max: float,
+    rows: np.ndarray | None = None,
+    clock: Clock | None = None,
+) -> MeanStep:
+    """Phase II: minimise the regularised objective over W1 and W2 under h = 0, given sigma (Algorithm 3).
+
+    Parameters
+    ----------
+    scale : ndarray, shape (M, N)
+        sigma, fixed.
+    X, weights, rules, l1, l2, h_tol, rho_max, rows, clock
+        As of `algorithm_1`.
+    """
+    objective = Objective(X, scale, weights, rules, l1, l2, rows, clock or Clock())
+    rho, alpha, h_previous = 1.0, 0.0, np.inf
+    try:
+        while True:
+            while True:
+                objective.clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
+                result = objective.minimise(rho, alpha)
+                h = acyclicity(objective.weights.adjacency())[0]
+                if h <= C * h_previous or rho >= rho_max:  # As printed the inner loop has no end.
+                    break
+                rho *= S
+            alpha += rho * h
+            h_previous = h
+            if h <= h_tol or rho >= rho_max:
+                break
+    except OutOfTime:
+        return objective.as_a_dag()
+    value = objective.value_and_gradient(objective.theta)[0]
+    status, message = int(result.status), str(result.message)
+    return MeanStep(objective.weights, value, h, rho, alpha, objective.evaluations, status, message)
+
+
+class Objective:
+    """The objective of Phase II, a function of theta = (W1+, W1-, W2, intercepts).
+
+    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
+
+    W1 = W1+ - W1- with both parts non-negative makes the l1 term linear. By W1 the penalty terms have the derivatives
+    l2 W1 + (alpha + rho h) dh/dW1, where A[i, n] = |W1_n,i| gives dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n]. Required
+    edges are not under the lasso, forbidden ones are no unknowns.
+
+    Parameters
+    ----------
+    X, scale, weights, rules, l1, l2, rows, clock
+        As of `algorithm_3`.
+    """
+
+    def __init__(self, X, scale, weights, rules, l1, l2, rows, clock):
+        self.X, self.scale, self.rows, self.clock = X, scale, rows, clock
+        self.template, self.rules, self.l2 = weights, rules, l2
+        self.allowed = np.repeat(~rules.forbidden.T[:, np.newaxis], weights.hidden_units, axis=1)
+        self.cost = l1 * ~np.repeat(rules.required.T[:, np.newaxis], weights.hidden_units, axis=1)[self.allowed]
+        self.constant = np.sum(np.log(scale)[True if rows is None else rows]) / len(X)
+        self.constant += 0.5 * np.log(2.0 * np.pi) * (X.shape[1] if rows is None else rows.sum() / len(X))
+        self.evaluations, self.rho, self.alpha = 0, 0.0, 0.0
+        self.theta = self._theta_of(weights)
+
+    def _theta_of(self, weights):
+        w1 = weights.w1[self.allowed]
+        rest = [part for part in (weights.w2, weights.hidden_bias, weights.output_bias) if part is not None]
+        return np.concatenate([np.maximum(w1, 0.0), np.maximum(-w1, 0.0), *(part.ravel() for part in rest)])
+
+    def _weights_of(self, theta):
+        size, w1, changed = self.cost.size, np.zeros(self.allowed.shape), {}
+        w1[self.allowed] = theta[:size] - theta[size : 2 * size]
+        at = 2 * size
+        for name in ("w2", "hidden_bias", "output_bias"):
+            part = getattr(self.template, name)
+            if part is not None:
+                changed[name] = theta[at : at + part.size].reshape(part.shape)
+                at += part.size
+        return dataclasses.replace(self.template, w1=w1, **changed)
+
+    @property
+    def weights(self) -> Weights:
+        """The network reached so far."""
+        return self._weights_of(self.theta)
+
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective with its terms in h, and its gradient."""
+        self.clock.check()
+        self.evaluations += 1
+        weights, size = self._weights_of(theta), self.cost.size
+        value, gradient = nll_and_gradient(self.X, weights, scale=self.scale, rows=self.rows)
+        A = weights.adjacency()
+        h, dh_dA = acyclicity(A)
+        ratio = np.divide(dh_dA, A, out=np.zeros(A.shape), where=A > 0.0).T[:, np.newaxis]
+        by_w1 = gradient.w1 + (self.l2 + (self.alpha + self.rho * h) * ratio) * weights.w1
+        value += self.cost @ (theta[:size] + theta[size : 2 * size]) - self.constant
+        value += 0.5 * self.l2 * (np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))
+        value += self.alpha * h + 0.5 * self.rho * h * h
+        by_theta = self._theta_of(dataclasses.replace(gradient, w2=gradient.w2 + self.l2 * weights.w2))
+        by_theta[:size] = by_w1[self.allowed] + self.cost
+        by_theta[size : 2 * size] = self.cost - by_w1[self.allowed]
+        return value, by_theta
+
+    def minimise(self, rho: float, alpha: float):
+        """Minimise the augmented Lagrangian from where the last minimisation ended; return SciPy's result."""
+
+        def keep(theta):
+            self.theta = theta.copy()
+
+        self.rho, self.alpha = rho, alpha
+        lower = np.full(self.theta.size, -np.inf)
+        lower[: 2 * self.cost.size] = 0.0
+        result = run_lbfgs(self.value_and_gradient, self.theta, Bounds(lower, np.inf), TOLERANCE, keep)
+        self.theta, self.rho, self.alpha = result.x, 0.0, 0.0
+        return result
+
+    def as_a_dag(self) -> MeanStep:
+        """Return what was reached when the time was over, without the weakest edges of its cycles."""
+        self.clock, self.rho, self.alpha = Clock(), 0.0, 0.0
+        kept = self.rules.dag(self.weights.adjacency()).adjacency > 0.0
+        weights = dataclasses.replace(self.weights, w1=self.weights.w1 * kept.T[:, np.newaxis])
+        value = self.value_and_gradient(self._theta_of(weights))[0]
+        return MeanStep(weights, value, 0.0, 0.0, 0.0, self.evaluations, 1, OUT_OF_TIME)

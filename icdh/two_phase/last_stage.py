@@ -1,0 +1,336 @@
+"""The last stage of the fast procedure: single edges, each judged by the likelihood that it brings.
+
+At lambda1 = 0.01 and M = 1000 a unit of |W1| costs 10 nats in the objective of Phase II: that objective itself often
+prefers a wrong graph to the true one. Here every family, a child given its causes, is fitted again by both phases under
+penalties of a tenth of that (`icdh.two_phase.family`), and a graph costs
+
+    its negative log-likelihood + edge_cost for every edge, in nats over all observations.
+
+From the DAG of the two phases edges are deleted while that pays; then single edges are inserted, deleted and reversed
+(`icdh.search`) until no change of one edge pays.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from icdh._clock import Clock, OutOfTime
+from icdh._threads import single_blas_thread
+from icdh.knowledge.rules import EdgeRules
+from icdh.network import NetworkConditional, Weights, root_mean_square
+from icdh.search.climb import Family
+from icdh.search.escapes import SearchResult, greedy_search
+from icdh.search.moves import Move, toggled
+from icdh.transforms import normal_scores
+from icdh.two_phase.family import FamilyFit, FamilyFitter
+from icdh.two_phase.rounds import TwoPhaseResult
+
+PENALTY_SHARE = 0.1  # of lambda1 and lambda2
+USUAL_OBSERVATIONS = 1000  # penalties are those of tables of so many rows, in nats: priors do not grow with M
+START = 0.3  # largest initial weight of a further cause, in 1 / (root mean square of the cause)
+FEW_OBSERVATIONS = 50_000  # of longer tables, so many decide the graph
+ESTIMATE_OBSERVATIONS = 10_000  # of longer tables, so many serve for gain estimates
+LARGEST_SCORE = 2.5  # of normal scores in the smooth functions of a cause
+DEGREES = 4  # smooth functions of a cause: powers of its normal score and a step
+
+
+def price_of_edge(n_variables: int, n_observations: int) -> float:
+    """Return the default ``edge_cost`` in nats: 25 for tables of ten variables, and log N more for wide ones.
+
+    Among N variables a child has N - 1 possible further causes, so the best of them gains about log N nats by chance.
+    """
+    return 25.0 + float(np.log(max(n_variables, 10) / 10.0))
+
+
+def fit_with_last_stage(
+    two_phases: Callable[..., TwoPhaseResult],
+    stage: Callable[..., TwoPhaseResult],
+    initial: Sequence[Weights],
+    callback: Callable | None = None,
+) -> TwoPhaseResult:
+    """Return what the last stage makes of the two phases, unless these ended early.
+
+    Parameters
+    ----------
+    two_phases : callable
+        `icdh.two_phase.fit_two_phase` with all arguments but these.
+    stage : callable
+        `refine_edges` with all arguments but ``result`` and ``callback``.
+    initial : sequence of Weights
+        Initial weights.
+    callback : callable, optional
+        Called with every `Round` and every `icdh.search.Move`.
+    """
+    result = two_phases(initial=initial, callback=callback)
+    return result if result.interrupted or result.timed_out else stage(result, callback=callback)
+
+
+def refine_edges(
+    result: TwoPhaseResult,
+    values: np.ndarray,
+    rules: EdgeRules,
+    *,
+    edge_cost: float,
+    threshold: float = 0.3,
+    l1: float = 0.01,
+    l2: float = 0.01,
+    noise: str = "heteroscedastic",
+    bias: bool = False,
+    rows: np.ndarray | None = None,
+    clock: Clock | None = None,
+    random_state: int = 0,
+    callback: Callable[[Move], None] | None = None,
+) -> TwoPhaseResult:
+    """Insert, delete and reverse single edges until none pays; return the network refitted to the graph.
+
+    Parameters
+    ----------
+    result : TwoPhaseResult
+        What the two phases found.
+    values : ndarray, shape (N, M)
+        Observations, one variable a row.
+    rules : EdgeRules
+        Edges that must not, and that must, appear.
+    edge_cost : float
+        Nats over all observations that an edge must gain.
+    threshold : float
+        Edges of smaller weight are no part of the graph that the stage begins with.
+    l1, l2, noise, bias, rows, clock
+        As of `icdh.two_phase.fit_two_phase`.
+    random_state : int
+        Draws the weights that further causes start from.
+    callback : callable, optional
+        Called with every move.
+
+    Returns
+    -------
+    TwoPhaseResult
+        The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. If the time was over before all
+        families of the first graph were fitted, the result as it came.
+    """
+    every = -(-values.shape[1] // FEW_OBSERVATIONS)
+    few, few_rows = values, rows
+    if every > 1:
+        few = np.ascontiguousarray(values[:, ::every])
+        few_rows = None if rows is None else np.ascontiguousarray(rows[:, ::every])
+    share = PENALTY_SHARE * USUAL_OBSERVATIONS
+    fitter = FamilyFitter(few, share * l1, share * l2, noise, bias, few_rows, clock)
+    costs = FamilyCosts(fitter, edge_cost / every, random_state)
+    dag = rules.dag(result.weights.adjacency(), threshold).adjacency
+    graph = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in dag.T)
+    found = SearchResult(graph, [], False)
+    options = {"max_parents": len(values), "required": rules.required, "callback": callback}
+    nothing = np.ones_like(rules.forbidden)
+    with single_blas_thread():
+        try:
+            costs.begin(graph, result.weights)
+            found = greedy_search(costs, nothing, **options, start=found)
+            if not found.ended_early:
+                found = greedy_search(costs, rules.forbidden, **options, start=found)
+            strength = costs.strength(found.graph)
+        except OutOfTime:
+            if not costs.knows(graph):
+                return result._replace(converged=False, timed_out=True)
+            found, strength = found._replace(timed_out=True), None
+        except KeyboardInterrupt:
+            if not costs.knows(graph):
+                return result._replace(converged=False, interrupted=True)
+            found, strength = found._replace(interrupted=True), None
+        fits = [costs.fits[family] for family in enumerate(found.graph)]
+        if every > 1 and not found.ended_early:
+            fits = _fitted_to_all(FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows), found.graph, fits)
+    return result._replace(
+        weights=_network(found.graph, fits, result.weights),
+        converged=not found.ended_early,
+        interrupted=found.interrupted,
+        timed_out=found.timed_out,
+        moves=found.moves,
+        cost=every * costs.total(found.graph),
+        strength=None if strength is None else every * strength,
+    )
+
+
+class FamilyCosts:
+    """The cost of families for `icdh.search.greedy_search`: nats of the likelihood and the price of their edges.
+
+    A family is fitted from the weights of the fitted family nearest to it, so that a family and the same with a cause
+    less compare the edge between them, not two local minima.
+
+    Parameters
+    ----------
+    fitter : FamilyFitter
+        Fits families.
+    edge_cost : float
+        The price of an edge.
+    random_state : int
+        Draws the weights that further causes start from.
+    """
+
+    def __init__(self, fitter: FamilyFitter, edge_cost: float, random_state: int):
+        self.fitter, self.edge_cost = fitter, edge_cost
+        self.fits = {}
+        self._fitted = {child: [] for child in range(len(fitter.values))}
+        self._estimates, self._functions, self._random_state = {}, None, random_state
+
+    def begin(self, graph: tuple, weights: Weights) -> None:
+        """Fit the families of a graph from the weights of a network."""
+        units, values = weights.hidden_units, self.fitter.values
+        draws = np.random.default_rng(self._random_state).uniform(-START, START, size=(len(values), units))
+        rms = root_mean_square(values)
+        self._starts = draws / np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
+        self.fitter.clock.begin("families of the graph", len(values))
+        for child, causes in enumerate(graph):
+            hidden = weights.w1[child][:, list(causes)].T
+            if weights.hidden_bias is not None:
+                hidden = np.vstack([hidden, weights.hidden_bias[child]])
+            start = np.ascontiguousarray(hidden), weights.w3[child], weights.w3_bias[child]
+            scale = NetworkConditional.of(weights, child).mean_and_scale(values)[1]
+            self._keep((child, causes), self.fitter.fit(child, causes, *start, scale))
+            self.fitter.clock.part_done()
+
+    def knows(self, graph: tuple) -> bool:
+        """Whether all families of a graph are fitted."""
+        return all(family in self.fits for family in enumerate(graph))
+
+    def total(self, graph: tuple) -> float:
+        """Return the cost of a graph whose families are fitted."""
+        return float(sum(self._cost(family) for family in enumerate(graph)))
+
+    def __call__(self, families: Sequence[Family]) -> list[float]:
+        """Return the cost of each family, in nats."""
+        return [self._cost(family) for family in families]
+
+    def gain_estimates(self, family: Family) -> np.ndarray:
+        """Return, for each variable, an optimistic estimate of what it gains as a further cause, or by leaving.
+
+        A further cause is worth fitting only if smooth functions of it alone explain half a price of the child's
+        standardised residuals or of their squares. A cause that leaves gains no more than its price.
+        """
+        if family not in self._estimates:
+            self._cost(family)
+            self._finish(family)
+            estimates = 2.0 * self._explained(family) - self.edge_cost
+            child, causes = family
+            estimates[list(causes)] = self.edge_cost
+            estimates[child] = -np.inf
+            self._estimates[family] = estimates
+        return self._estimates[family]
+
+    def polish(self, families: Sequence[Family]) -> None:
+        """Fit families without a cause again, from the weights of the family with it: a new start is no merit."""
+        largest = {child: max((c for n, c in families if n == child), key=len) for child, _ in families}
+        for child, causes in families:
+            if len(causes) < len(largest[child]):
+                self._fit_from(largest[child], (child, causes), np.inf)
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Return False: the number of hidden units is fixed."""
+        return False
+
+    def choose_noise(self, families: Sequence[Family]) -> bool:
+        """Return False: the noise is Gaussian."""
+        return False
+
+    def strength(self, graph: tuple) -> np.ndarray:
+        """Return the nats of likelihood that each edge of a graph is worth, shape (N, N), never quite zero."""
+        strength = np.zeros((len(graph), len(graph)))
+        for child, causes in enumerate(graph):
+            for cause in causes:
+                fewer = child, toggled(causes, cause)
+                self._cost(fewer)
+                self._finish(fewer)
+                lost = self.fits[fewer].nats - self.fits[child, causes].nats
+                strength[cause, child] = max(lost, np.finfo(float).tiny)
+        return strength
+
+    def _cost(self, family):
+        child, causes = family
+        if family not in self.fits:
+            near = min(self._fitted[child], key=lambda known: (len({*known} ^ {*causes}), self.fits[child, known].nats))
+            known = self.fits[child, near].nats + self.edge_cost * (len(near) - len(causes))
+            self._fit_from(near, family, known)
+        return self.fits[family].nats + self.edge_cost * len(causes)
+
+    def _fit_from(self, near, family, limit):
+        """Fit a family from the weights of another of the same child, and keep the better of its fits."""
+        child, causes = family
+        start = self.fits[child, near]
+        hidden = [start.hidden[near.index(i)] if i in near else self._starts[i] for i in causes]
+        hidden += [start.hidden[-1]] if self.fitter.bias else []
+        hidden = np.array(hidden).reshape(-1, start.hidden.shape[1])
+        scale = self.fitter.outputs(child, near, start)[1]
+        self._keep(family, self.fitter.fit(child, causes, hidden, start.w3, start.w3_bias, scale, limit))
+
+    def _finish(self, family):
+        if not self.fits[family].finished:
+            self._fit_from(family[1], family, np.inf)
+
+    def _keep(self, family, fit: FamilyFit):
+        if family not in self.fits:
+            self._fitted[family[0]].append(family[1])
+        elif fit.penalised >= self.fits[family].penalised:
+            fit = self.fits[family]._replace(finished=self.fits[family].finished or fit.finished)
+        self.fits[family] = fit
+        self._estimates.pop(family, None)
+
+    def _explained(self, family):
+        """Return the nats that smooth functions of each variable explain of the residuals, or of their squares."""
+        if self._functions is None:
+            self._functions = _smooth_functions(self.fitter.values)
+        child, causes = family
+        mean, scale = self.fitter.outputs(child, causes, self.fits[family])
+        residual = (self.fitter.values[child] - mean) / scale
+        counts = np.ones(residual.size, dtype=bool) if self.fitter.rows is None else self.fitter.rows[child]
+        every = _stride(residual.size)
+        residual, counts = residual[::every], counts[::every]
+        return every * np.maximum(*(self._nats_explained(power(residual), counts) for power in (np.copy, np.square)))
+
+    def _nats_explained(self, target, counts):
+        observed = np.count_nonzero(counts)
+        if observed == 0:
+            return np.zeros(len(self.fitter.values))
+        target = np.where(counts, target - target[counts].mean(), 0.0)
+        total = np.vdot(target, target)
+        if not total > 0.0:
+            return np.zeros(len(self.fitter.values))
+        share = np.square(self._functions @ target).reshape(-1, DEGREES).sum(axis=1)
+        share *= target.size / observed / total
+        return -0.5 * observed * np.log1p(-np.minimum(share, 1.0 - 1e-9))
+
+
+def _stride(n_observations):
+    return -(-n_observations // ESTIMATE_OBSERVATIONS)
+
+
+def _smooth_functions(values):
+    """Return orthonormal smooth functions of every variable, shape (N * DEGREES, observations)."""
+    values = values[:, :: _stride(values.shape[1])]
+    functions = np.empty((len(values), DEGREES, values.shape[1]))
+    for i, row in enumerate(values):
+        z = np.clip(normal_scores(row), -LARGEST_SCORE, LARGEST_SCORE)
+        powers = np.stack([np.ones_like(z), z, z**2, z**3, np.tanh(2.0 * z)], axis=1)
+        functions[i] = np.linalg.qr(powers)[0].T[1:]
+    return functions.reshape(-1, values.shape[1])
+
+
+def _fitted_to_all(fitter, graph, fits):
+    """Return the families of a graph, which some of the observations decided, fitted to all of them."""
+    everything = []
+    for (child, causes), fit in zip(enumerate(graph), fits, strict=True):
+        scale = fitter.outputs(child, causes, fit)[1]
+        everything.append(fitter.fit(child, causes, fit.hidden, fit.w3, fit.w3_bias, scale))
+    return everything
+
+
+def _network(graph, fits, template):
+    """Return the network of fitted families."""
+    N, units = template.w2.shape
+    w1, w2, w3 = np.zeros((N, units, N)), np.zeros((N, units)), np.zeros((N, units))
+    w3_bias, bias = np.zeros(N), template.hidden_bias is not None
+    hidden_bias, output_bias = (np.zeros((N, units)), np.zeros(N)) if bias else (None, None)
+    for n, (causes, fit) in enumerate(zip(graph, fits, strict=True)):
+        w1[n][:, list(causes)] = fit.hidden[: len(causes)].T
+        w2[n], w3[n], w3_bias[n] = fit.w2[:units], fit.w3, fit.w3_bias
+        if bias:
+            hidden_bias[n], output_bias[n] = fit.hidden[-1], fit.w2[-1]
+    return Weights(w1, w2, w3, w3_bias, hidden_bias, output_bias)

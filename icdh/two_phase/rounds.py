@@ -1,0 +1,176 @@
+"""The rounds of the two-phase procedure: their records, the best of them, and when they end."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._clock import Clock
+from icdh.network import Weights
+
+OUT_OF_TIME = "OUT OF TIME"  # the message of a round that was cut short
+
+
+class Round(NamedTuple):
+    """The record of one round: Phase II, then Phase I.
+
+    Attributes
+    ----------
+    round : int
+        Counted from 1.
+    nll : float
+        Negative log-likelihood after the round, in nats, mean over observations.
+    criterion : float
+        What rounds are judged by, in nats; the lowest is the best. By ``schedule="paper"`` it is ``nll``, by "fast"
+        likelihood and penalties, ``nll + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2)``.
+    objective : float
+        Regularised objective of Phase II (without the terms in h) at its end.
+    h : float
+        Acyclicity of the weights.
+    rho, alpha : float
+        Penalty weight and multiplier at the end of the augmented Lagrangian method.
+    evaluations : int
+        Evaluations of the objective of Phase II.
+    seconds : float
+        Wall time of the round.
+    status : int
+        Status of the last minimisation of Phase II: 0 converged, 1 limit reached, 2 failed line search.
+    message : str
+        Its message.
+    """
+
+    round: int
+    nll: float
+    criterion: float
+    objective: float
+    h: float
+    rho: float
+    alpha: float
+    evaluations: int
+    seconds: float
+    status: int
+    message: str
+
+
+class MeanStep(NamedTuple):
+    """What Phase II returns: the weights, and how the augmented Lagrangian method ended."""
+
+    weights: Weights
+    objective: float
+    h: float
+    rho: float
+    alpha: float
+    evaluations: int
+    status: int
+    message: str
+
+
+class TwoPhaseResult(NamedTuple):
+    """The best round: its weights and record, and the history up to where the procedure ended.
+
+    Attributes
+    ----------
+    weights : Weights
+        The network of the best round.
+    best : Round
+        The record of that round, the one of the lowest criterion.
+    history : list of Round
+        All rounds, in order.
+    converged : bool
+        Whether the criterion stood still and the constraint was met before ``max_rounds``.
+    interrupted : bool
+        Whether a KeyboardInterrupt ended the procedure early.
+    timed_out : bool
+        Whether the time was over before it ended.
+    moves : list of icdh.search.Move
+        The moves of the last stage over single edges.
+    cost : float, optional
+        What its graph costs, in nats over all observations; None without that stage.
+    strength : ndarray, shape (N, N), optional
+        The nats of likelihood that each edge of its graph is worth, over all observations.
+    """
+
+    weights: Weights
+    best: Round
+    history: list
+    converged: bool
+    interrupted: bool
+    timed_out: bool = False
+    moves: Sequence = ()
+    cost: float | None = None
+    strength: np.ndarray | None = None
+
+
+class Rounds:
+    """The rounds of one fit. Used as a context it keeps the best round when a KeyboardInterrupt ends the fit.
+
+    Parameters
+    ----------
+    max_rounds : int
+        The most rounds, those of ``before`` aside.
+    tol : float
+        The gain of the criterion, in nats, below which a round is the last.
+    clock : Clock
+        Says when to end.
+    callback : callable, optional
+        Called with the record of each round.
+    before : TwoPhaseResult, optional
+        What rounds on fewer observations gave; the first round on all of them replaces its best.
+    """
+
+    def __init__(
+        self,
+        max_rounds: int,
+        tol: float,
+        clock: Clock,
+        callback: Callable[[Round], None] | None = None,
+        before: TwoPhaseResult | None = None,
+    ):
+        self.max_rounds, self.tol, self.clock, self.callback = max_rounds, tol, clock, callback
+        self.history = [] if before is None else list(before.history)
+        self.best, self.weights = (None, None) if before is None else (before.best, before.weights)
+        self.converged = self.interrupted = False
+        self._before = len(self.history)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.interrupted = kind is not None and issubclass(kind, KeyboardInterrupt) and self.best is not None
+        return self.interrupted
+
+    @property
+    def go_on(self) -> bool:
+        """Whether another round follows."""
+        done = self.converged or len(self.history) - self._before >= self.max_rounds
+        return not done and not (self.history and self.clock.is_over)
+
+    def add(self, weights: Weights, step: MeanStep, nll: float, criterion: float, seconds: float) -> float:
+        """Record a round; return by how much it lowered the criterion."""
+        record = Round(
+            len(self.history) + 1,
+            nll,
+            criterion,
+            step.objective,
+            step.h,
+            step.rho,
+            step.alpha,
+            step.evaluations,
+            seconds,
+            step.status,
+            step.message,
+        )
+        gain = np.inf if len(self.history) == self._before else self.best.criterion - criterion
+        self.history.append(record)
+        self.converged = gain < self.tol and not self.clock.is_over
+        if gain > 0.0:
+            self.best, self.weights = record, weights
+        if self.callback is not None:
+            self.callback(record)
+        return gain
+
+    def result(self, h_tol: float) -> TwoPhaseResult:
+        """Return the best round; it converged only if its h is at most ``h_tol``."""
+        timed_out = self.clock.is_over and not (self.converged or self.interrupted)
+        converged = self.converged and self.best.h <= h_tol and not self.interrupted
+        return TwoPhaseResult(self.weights, self.best, self.history, converged, self.interrupted, timed_out)

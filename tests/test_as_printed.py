@@ -1,0 +1,222 @@
+"""Algorithms 1 to 3 as printed: the trace of the augmented Lagrangian, stationary points, and what rounds return."""
+
+import dataclasses
+
+import naive
+import numpy as np
+import pytest
+from helpers import hetero_chain, random_weights
+
+from icdh import ICDH
+from icdh.acyclicity import acyclicity
+from icdh.knowledge.rules import EdgeRules
+from icdh.likelihood import nll, nll_and_gradient
+from icdh.network import forward, initial_weights
+from icdh.two_phase import as_printed, fit_two_phase
+from icdh.two_phase.as_printed import Objective, algorithm_2, algorithm_3
+from icdh.two_phase.lagrangian import fit_means
+
+FREE = EdgeRules.of(np.eye(3, dtype=bool))
+
+
+@pytest.fixture(scope="module")
+def X():
+    return hetero_chain(np.random.default_rng(0), 200)
+
+
+@pytest.fixture(scope="module")
+def weights(X):
+    return initial_weights(X, 4, False, np.random.default_rng(1))
+
+
+def phase_two(X, weights, rules=FREE, l1=0.01, l2=0.01, h_tol=1e-8, rho_max=1e16, **options):
+    return algorithm_3(X, np.ones(X.shape), weights, rules, l1, l2, h_tol, rho_max, **options)
+
+
+def objective(X, weights, rules=FREE, rows=None, scale=None):
+    scale = np.ones(X.shape) if scale is None else scale
+    return Objective(X, scale, weights, rules, 0.03, 0.05, rows, as_printed.Clock())
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_objective_and_gradient_equal_the_naive_loops(bias):
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(7, 4)), random_weights(rng, 4, 3, bias)
+    weights = dataclasses.replace(weights, w1=0.3 * weights.w1)  # h and its square would drown all else
+    scale = rng.uniform(0.5, 2.0, size=X.shape)
+    own = objective(X, weights, EdgeRules.of(np.eye(4, dtype=bool)), scale=scale)
+    own.rho, own.alpha = 3.0, 0.7
+    value, gradient = own.value_and_gradient(own.theta)
+    assert value == pytest.approx(
+        naive.phase_two_objective(X, scale, naive.as_dict(weights), 0.03, 0.05, 3.0, 0.7), rel=1e-10
+    )
+    for k in rng.choice(own.theta.size, 25, replace=False):
+        step = np.zeros(own.theta.size)
+        step[k] = 1e-4
+        near, far = (
+            own.value_and_gradient(own.theta + size * step)[0] - own.value_and_gradient(own.theta - size * step)[0]
+            for size in (1.0, 2.0)
+        )
+        assert gradient[k] == pytest.approx((8.0 * near - far) / 12e-4, rel=1e-6, abs=1e-7)
+
+
+def test_theta_and_weights_are_one(X, weights):
+    own = objective(X, weights)
+    np.testing.assert_array_equal(own.weights.w1, weights.w1)
+    np.testing.assert_array_equal(own._theta_of(own.weights), own.theta)
+
+
+def test_the_derivatives_given_a_scale_and_rows_are_those_of_the_rows():
+    rng = np.random.default_rng(3)
+    X, weights = rng.normal(size=(600, 3)), random_weights(rng, 3, 4, bias=True)
+    rows = np.repeat(rng.uniform(size=(600, 1)) < 0.5, 3, axis=1)
+    scale = forward(X, weights)[1]
+    count = rows[:, 0].mean()
+    value, gradient = nll_and_gradient(X, weights, rows=rows)
+    own_value, own = nll_and_gradient(X[rows[:, 0]], weights)
+    assert value == pytest.approx(count * own_value, rel=1e-12)
+    np.testing.assert_allclose(gradient.w1, count * own.w1, rtol=1e-10, atol=1e-13)
+    fixed_value, fixed = nll_and_gradient(X, weights, scale=scale)
+    assert fixed_value == pytest.approx(nll(X, weights), rel=1e-12)
+    assert not fixed.w3.any()
+    assert not fixed.w3_bias.any()
+    dead = dataclasses.replace(weights, w3=-np.abs(weights.w3))
+    np.testing.assert_allclose(
+        nll_and_gradient(X, dead, scale=forward(X, dead)[1])[1].w1, nll_and_gradient(X, dead)[1].w1, rtol=1e-10
+    )
+    for name in ("scale", "rows"):
+        with pytest.raises(ValueError, match=f"{name} must have the shape of X"):
+            nll_and_gradient(X, weights, **{name: scale[:, :2]})
+
+
+def test_phase_two_ends_just_below_h_tol(X, weights):
+    step = phase_two(X, weights, h_tol=1e-6)
+    assert step.h == acyclicity(step.weights.adjacency())[0]
+    assert 0.0 < step.h <= 1e-6 < phase_two(X, weights, h_tol=1e-4).h
+
+
+def test_the_multiplier_adds_up_rho_times_h(X, weights, monkeypatch):
+    """alpha grows by rho h after each inner loop, which ends once h fell below a quarter; else rho grows tenfold."""
+    seen, honest = [], Objective.minimise
+
+    def watched(self, rho, alpha):
+        result = honest(self, rho, alpha)
+        seen.append((rho, alpha, acyclicity(self.weights.adjacency())[0]))
+        return result
+
+    monkeypatch.setattr(Objective, "minimise", watched)
+    end = phase_two(X, weights)
+    assert seen[0][:2] == (1.0, 0.0)
+    reference = np.inf
+    for (rho, alpha, h), (next_rho, next_alpha, _) in zip(seen, [*seen[1:], (end.rho, end.alpha, None)], strict=True):
+        if h <= 0.25 * reference:
+            assert (next_rho, next_alpha) == (rho, alpha + rho * h)
+            reference = h
+        else:
+            assert (next_rho, next_alpha) == (10.0 * rho, alpha)
+    assert len({rho for rho, _, _ in seen}) > 3
+
+
+def test_phase_two_gives_up_at_rho_max(X, weights):
+    end = phase_two(X, weights, rho_max=100.0)
+    assert end.rho == 100.0
+    assert end.h > 1e-8
+
+
+def test_the_end_is_a_stationary_point_of_the_lagrangian(X, weights, monkeypatch):
+    """No slow derivative by a weight that moves is left, and none at zero exceeds the lasso penalty."""
+    monkeypatch.setattr(as_printed, "TOLERANCE", 1e-14)
+    end = phase_two(X, weights, h_tol=1e-2)
+    alpha = end.alpha - end.rho * end.h
+
+    def slow(entries):
+        return naive.phase_two_objective(X, np.ones(X.shape), entries, 0.0, 0.01, end.rho, alpha)
+
+    derivatives = naive.complex_step(slow, end.weights, ("w1", "w2"))
+    off = np.repeat(~np.eye(3, dtype=bool)[:, np.newaxis], 4, axis=1)
+    w1, gradient = end.weights.w1[off], derivatives["w1"][off]
+    lasso = np.where(w1 == 0.0, np.clip(-gradient, -0.01, 0.01), 0.01 * np.sign(w1))
+    np.testing.assert_allclose(gradient + lasso, 0.0, atol=2e-4)
+    np.testing.assert_allclose(derivatives["w2"], 0.0, atol=2e-4)
+
+
+def test_a_minimum_of_the_fast_procedure_is_one_of_the_printed_objective(monkeypatch):
+    """One allowed edge, so that the constraint is void: from the fast minimum nothing is left to gain."""
+    X = hetero_chain(np.random.default_rng(3), 100)[:, :2]
+    values, forbidden = np.ascontiguousarray(X.T), np.array([[True, False], [True, True]])
+    weights = initial_weights(X, 2, False, np.random.default_rng(0))
+    fast = fit_means(values, np.ones(values.shape), weights, forbidden, 0.05, 0.1, 1e16)
+    monkeypatch.setattr(as_printed, "TOLERANCE", 1e-13)
+    printed = phase_two(X, fast.weights, EdgeRules.of(forbidden), l1=0.05, l2=0.1)
+    assert printed.objective == pytest.approx(fast.objective, rel=1e-6)
+    np.testing.assert_allclose(printed.weights.w1, fast.weights.w1, atol=0.01)
+
+
+def test_phase_one_raises_the_likelihood_and_moves_the_scales_alone(X, weights):
+    means = phase_two(X, weights, h_tol=1e-3).weights
+    found = algorithm_2(X, means, "heteroscedastic")
+    constant = algorithm_2(X, means, "unequal")
+    np.testing.assert_array_equal(found.w1, means.w1)
+    np.testing.assert_array_equal(found.w2, means.w2)
+    assert nll(X, algorithm_2(X, found, "heteroscedastic")) <= nll(X, found) < nll(X, constant) < nll(X, means)
+    residual = X - forward(X, means)[0]
+    np.testing.assert_allclose(forward(X, constant)[1][0], np.sqrt(np.mean(residual**2, axis=0)), rtol=1e-12)
+    assert algorithm_2(X, means, "equal") is means
+
+
+def test_rows_that_do_not_count_say_nothing_of_the_variable(X):
+    """What x1 was set to is nothing to its own distribution; to its effects it is a cause as ever."""
+    rows = np.ones(X.shape, dtype=bool)
+    rows[:50, 1] = False
+    other = X.copy()
+    other[:50, 1] += 7.0
+    weights = random_weights(np.random.default_rng(2), 3, 4, bias=False)
+    own, everything = np.array([False, True, False]), objective(X, weights)
+    of_itself = [nll_and_gradient(table, weights, rows=rows & own)[0] for table in (X, other)]
+    of_all = [objective(table, weights, rows=rows).value_and_gradient(everything.theta)[0] for table in (X, other)]
+    assert of_itself[0] == of_itself[1]
+    assert of_all[0] != of_all[1]
+
+
+def one_round(values, **options):
+    return fit_two_phase(values, random_state=1, max_rounds=1, hidden_units=4, schedule="paper", **options)
+
+
+def test_h_tol_and_rho_max_act_as_printed(X):
+    values = np.ascontiguousarray(X.T)
+    strict, loose, early = one_round(values), one_round(values, h_tol=1e-3), one_round(values, rho_max=10.0)
+    assert strict.history[0].h <= 1e-8 < loose.history[0].h <= 1e-3
+    assert loose.history[0].evaluations < strict.history[0].evaluations
+    assert early.history[0].rho == 10.0
+    assert early.history[0].h > 1e-8
+
+
+def test_rounds_end_where_the_likelihood_stands_still(X):
+    result = fit_two_phase(X.T, random_state=1, hidden_units=4, schedule="paper", tol=0.05)
+    values = [record.nll for record in result.history]
+    assert np.all(-np.diff(values)[:-1] >= 0.05)
+    assert -np.diff(values)[-1] < 0.05
+    assert result.best.nll == min(values) == pytest.approx(nll(X, result.weights), rel=1e-12)
+    assert [record.criterion for record in result.history] == values
+
+
+def test_required_and_forbidden_edges_are_kept(X):
+    forbidden, required = np.zeros((2, 3, 3), dtype=bool)
+    forbidden[0, 1] = required[2, 1] = True
+    A = one_round(X.T, forbidden_edges=forbidden, required_edges=required, h_tol=1e-4).weights.adjacency()
+    assert A[0, 1] == 0.0
+    assert A[1, 2] == 0.0
+    assert A[2, 1] > 0.0
+
+
+def test_the_article_by_name_finds_the_chain(chain):
+    model = ICDH(schedule="paper", scaling="standardize", hidden_units=5, tol=0.1).fit(chain)
+    assert model.causal_order_ == [0, 1, 2]
+    assert model.converged_
+    assert model.moves_ == []
+
+
+@pytest.mark.parametrize("word", [{"schedule": "papper"}, {"noise": "hetero"}])
+def test_unknown_words_are_refused(X, word):
+    with pytest.raises(ValueError, match=f"{next(iter(word))} must be one of"):
+        fit_two_phase(X.T, **word)
