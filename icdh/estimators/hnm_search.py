@@ -179,6 +179,12 @@ class HNMSearch(CausalGraphEstimator):
     (11, 11)
     """
 
+    history_: list[Any]
+    evidence_: float
+    noise_distribution_: str
+    column_transform_: str
+    kinds_: list[str]
+
     def __init__(
         self,
         hidden_units: int | str = "auto",
