@@ -1,4 +1,4 @@
-"""Search over graphs, which knows nothing of what a family is worth.
+"""Search over graphs by any score that is a sum over families.
 
 Greedy: moves <- climb <- escapes. Exact, among the families of a few candidates: orders <- candidates.
 """

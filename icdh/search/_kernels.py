@@ -1,7 +1,7 @@
 """Kernels of sums and maxima over orders: dynamic programming over the 2^N sets of variables.
 
-``tables[n, k]`` is what node n is worth when the set of its candidates that come before it is k, a set of candidates as
-the bits of an integer: bit b stands for ``candidates[n, b]`` (-1: none). Sets of variables are integers likewise.
+``tables[n, k]`` is the log weight of node n when k is the set of its candidates that come before it. A set of
+candidates is an integer whose bit b stands for ``candidates[n, b]`` (-1: none); so is a set of variables.
 """
 
 import math
@@ -31,7 +31,19 @@ def log_add(a, b):
 
 @kernel()
 def best_last(tables, candidates, value, last):
-    """Set what the best order of every set is worth, and which variable comes last in it."""
+    """Find the best order of every set of variables.
+
+    Parameters
+    ----------
+    tables : ndarray, shape (N, 2^K)
+        Log weights.
+    candidates : ndarray of int, shape (N, K)
+        The candidates of every node.
+    value : ndarray, shape (2^N,)
+        Is filled with the log weight of the best order of every set.
+    last : ndarray of int, shape (2^N,)
+        Is filled with the last variable of that order.
+    """
     n_variables = tables.shape[0]
     value[0] = 0.0
     for variables in range(1, value.size):
@@ -46,11 +58,21 @@ def best_last(tables, candidates, value, last):
 
 @kernel()
 def sums_of_orders(tables, candidates, first, rest, given):
-    """Set the sums over orders that posterior probabilities are made of, all as logarithms.
+    """Fill the sums over orders that posterior probabilities are made of, all as logarithms.
 
-    ``first[S]`` is the sum over the orders of the set S when it comes first, ``rest[S]`` that over the orders of all
-    others when S has come first, ``given[n, k]`` that over all orders in which k is the set of the candidates of node
-    n before it, without what n itself is worth.
+    Parameters
+    ----------
+    tables : ndarray, shape (N, 2^K)
+        Log weights.
+    candidates : ndarray of int, shape (N, K)
+        The candidates of every node.
+    first : ndarray, shape (2^N,)
+        Is filled, for every set, with the sum over its orders when it comes first.
+    rest : ndarray, shape (2^N,)
+        Is filled, for every set, with the sum over the orders of all other variables when the set has come first.
+    given : ndarray, shape (N, 2^K)
+        Is filled, for node n and set k, with the sum over all orders in which k is the set of candidates of n that
+        come before n, without the weight of n itself.
     """
     n_variables, size = tables.shape[0], first.size
     first[0] = rest[size - 1] = 0.0
@@ -59,8 +81,8 @@ def sums_of_orders(tables, candidates, first, rest, given):
         for n in range(n_variables):
             if (variables >> n) & 1:
                 others = variables ^ (1 << n)
-                worth = first[others] + tables[n, before(candidates, n, others)]
-                first[variables] = log_add(first[variables], worth)
+                weight = first[others] + tables[n, before(candidates, n, others)]
+                first[variables] = log_add(first[variables], weight)
     for variables in range(size - 2, -1, -1):
         rest[variables] = -math.inf
         for n in range(n_variables):
@@ -79,7 +101,21 @@ def sums_of_orders(tables, candidates, first, rest, given):
 
 @kernel()
 def draw_orders(tables, candidates, first, uniforms, orders):
-    """Fill the rows of ``orders`` with orders drawn from their posterior, from the last variable to the first."""
+    """Draw orders from their posterior, from the last variable to the first.
+
+    Parameters
+    ----------
+    tables : ndarray, shape (N, 2^K)
+        Log weights.
+    candidates : ndarray of int, shape (N, K)
+        The candidates of every node.
+    first : ndarray, shape (2^N,)
+        The sums of `sums_of_orders`.
+    uniforms : ndarray, shape (n_orders, N)
+        Uniform random numbers.
+    orders : ndarray of int, shape (n_orders, N)
+        Is filled, one order a row.
+    """
     n_variables = tables.shape[0]
     for s in range(orders.shape[0]):
         variables = first.size - 1
@@ -88,10 +124,10 @@ def draw_orders(tables, candidates, first, uniforms, orders):
             for n in range(n_variables):
                 if (variables >> n) & 1:
                     rest = variables ^ (1 << n)
-                    worth = first[rest] + tables[n, before(candidates, n, rest)] - first[variables]
-                    if worth > -math.inf:
+                    weight = first[rest] + tables[n, before(candidates, n, rest)] - first[variables]
+                    if weight > -math.inf:
                         chosen = n
-                        left -= math.exp(worth)
+                        left -= math.exp(weight)
                         if left < 0.0:
                             break
             orders[s, place] = chosen
@@ -100,9 +136,14 @@ def draw_orders(tables, candidates, first, uniforms, orders):
 
 @kernel()
 def count_orders(parents, counts):
-    """Return how many orders put every variable behind its parents; ``counts`` (2^N,) is memory.
+    """Return how many orders put every variable behind its parents.
 
-    ``parents[n]`` is the set of the parents of n.
+    Parameters
+    ----------
+    parents : ndarray of int, shape (N,)
+        The set of the parents of every variable.
+    counts : ndarray, shape (2^N,)
+        Memory.
     """
     for variables in range(counts.size):
         counts[variables] = 0.0
@@ -126,9 +167,22 @@ def _candidates_before(candidates, place, n):
 
 @kernel()
 def walk_orders(tables, candidates, order, swaps, uniforms, kept):
-    """Metropolis steps over orders that swap two places; ``kept`` gets the order after every so many steps.
+    """Take Metropolis steps over orders, each of which swaps two places; return the share of accepted steps.
 
-    ``order`` is where the walk begins and ends. Returns the share of accepted steps.
+    Parameters
+    ----------
+    tables : ndarray, shape (N, 2^K)
+        Log weights.
+    candidates : ndarray of int, shape (N, K)
+        The candidates of every node.
+    order : ndarray of int, shape (N,)
+        The order to begin with; is overwritten with the last one.
+    swaps : ndarray of int, shape (n_steps, 2)
+        The two places of every step.
+    uniforms : ndarray, shape (n_steps,)
+        Uniform random numbers.
+    kept : ndarray of int, shape (n_kept, N)
+        Is filled with the orders after every n_steps // n_kept steps.
     """
     place = np.empty(order.size, np.int64)
     for p in range(order.size):

@@ -1,4 +1,4 @@
-"""Which families are weighed: small sets of the most promising candidates of each node, and what a search found."""
+"""The families that are weighed: small sets of the best candidates of each node, and families like those found."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -8,7 +8,7 @@ import numpy as np
 from icdh.search.moves import Family, Graph
 from icdh.search.orders import WeighedFamilies
 
-HOPELESS = 1e9  # nats that a family without its required parents is worse than any other, in sums that stay finite
+WITHOUT_REQUIRED = 1e9  # nats that a family without its required parents costs: sums stay finite
 Scores = Callable[[Sequence[Family]], Sequence[float]]
 
 
@@ -54,7 +54,7 @@ def weigh_families(
     largest = max(map(len, chosen))
     candidates = np.array([[*own, *[-1] * (largest - len(own))] for own in chosen], dtype=np.int64).reshape(-1, largest)
     weights = np.full((len(graph), 1 << largest), -np.inf)
-    weights[:, 0] = -HOPELESS
+    weights[:, 0] = -WITHOUT_REQUIRED
     least = [set() if required is None else set(np.flatnonzero(required[:, node])) for node in range(len(graph))]
     families = {
         (node, parents)
@@ -70,7 +70,7 @@ def weigh_families(
 
 
 def choose_candidates(scores: Scores, graph: Graph, forbidden: np.ndarray, n_candidates: int) -> list[list[int]]:
-    """Return the candidates of every node, the most promising first: what each is worth alone or beside its parents.
+    """Return the candidates of every node by the larger of their gains: alone, and beside the parents of the graph.
 
     Parameters and result are parts of those of `weigh_families`.
     """
@@ -81,11 +81,11 @@ def choose_candidates(scores: Scores, graph: Graph, forbidden: np.ndarray, n_can
         alone = [(node, (i,)) for i in allowed]
         beside = [(node, tuple(sorted({*parents} ^ {i}))) for i in allowed]
         base = scores([(node, ()), (node, parents)])
-        promise = {
+        gain = {
             i: np.inf if i in parents else max(base[0] - first, base[1] - second)
             for i, first, second in zip(allowed, scores(alone), scores(beside), strict=True)
         }
-        ranked = sorted(allowed, key=lambda i: (-promise[i], i))
+        ranked = sorted(allowed, key=lambda i: (-gain[i], i))
         chosen.append(ranked[: max(n_candidates, len(parents))])
     return chosen
 

@@ -1,10 +1,10 @@
 """Greedy climbing: the best insertion, deletion or reversal of one edge, again and again, until none pays.
 
-Scores are dear, hopes of what a change may gain are cheap: the most hopeful changes are scored first, until one gains
-more than all that were not scored may hope for. What hopes for nothing is never scored.
+Scoring a move is expensive; an optimistic estimate of its gain is cheap. Moves with the largest estimates are scored
+first, until one gains more than the estimates of all that are left. Moves without a positive estimate are never scored.
 
-A climb ends: scores are finite, and the total of a graph, rounded once, falls strictly with every move, so that no
-graph comes twice.
+Every climb ends: scores are finite, and the total of a graph, rounded once, falls strictly with every move, so no
+graph occurs twice.
 """
 
 import math
@@ -25,26 +25,26 @@ from icdh.search.moves import (
 
 MIN_GAIN = 1e-6
 BATCH = 2  # moves scored at once
-CONTENDER_MARGIN = 30.0  # nats: what refining a family that lacks a parent may make up for
+CONTENDER_MARGIN = 30.0  # nats that polish may gain for a family that lacks a parent
 
 
 class FamilyScores(Protocol):
     """The score of families, evaluated in batches so that they may be computed in parallel."""
 
     def __call__(self, families: Sequence[Family]) -> Sequence[float]:
-        """Return the score of each family, a finite number."""
+        """Return the score of each family, a finite number; lower is better."""
 
     def gain_estimates(self, family: Family) -> np.ndarray:
-        """Return, for each variable, by how much the score may fall at best if it became a parent, or ceased to be."""
+        """Return, for each variable, an optimistic estimate of the fall of the score if it is added, or removed."""
 
     def polish(self, families: Sequence[Family]) -> None:
         """Spend more effort on these families: later calls may return lower scores for them."""
 
     def grow(self, families: Sequence[Family]) -> bool:
-        """Make room for what the families of a graph ask for; return whether scores changed, which ends once."""
+        """Let the models of a graph's families grow; return whether scores changed. Growth must come to an end."""
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
-        """Take what the families of the best graph found show for granted; return whether scores changed."""
+        """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
 
 
 class Climber:
@@ -80,7 +80,7 @@ class Climber:
         return math.fsum(self.scores(list(enumerate(graph))))
 
     def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
-        """Climb to a local optimum that stays one when its families are refined, and have all the room they ask for."""
+        """Climb to a local optimum that stays one when its families are polished and have grown."""
         graph, moves = self.climb_once(graph, self.forbidden, report)
         while True:
             self.scores.polish(self._contenders(graph))
@@ -90,17 +90,17 @@ class Climber:
                 return graph, moves
 
     def grow(self, graph: Graph) -> bool:
-        """Make room for what the families of a graph ask for; return whether that changed scores."""
+        """Let the models of a graph's families grow; return whether scores changed."""
         return self._changed(self.scores.grow, graph)
 
     def choose_noise(self, graph: Graph) -> bool:
-        """Let the scores settle on a graph; return whether that changed them."""
+        """Choose the noise distribution by the families of a graph; return whether scores changed."""
         return self._changed(self.scores.choose_noise, graph)
 
     def _changed(self, adapt, graph):
         changed = adapt(list(enumerate(graph)))
         if changed:
-            self._scored.clear()  # what was scored once need not be worth it again
+            self._scored.clear()  # moves that were worth scoring need not be so any more
         return changed
 
     def climb_once(
@@ -139,39 +139,36 @@ class Climber:
         kinds, causes, effects = np.nonzero(legal)
         turns = kinds == KINDS.index("reverse")
         while True:
-            hopes = gains[causes, effects] + np.where(turns, gains[effects, causes], 0.0)
-            if not hopes.max(initial=-np.inf) > MIN_GAIN:
+            estimates = gains[causes, effects] + np.where(turns, gains[effects, causes], 0.0)
+            if not estimates.max(initial=-np.inf) > MIN_GAIN:
                 return None
             certain = scored[causes, effects] & (scored[effects, causes] | ~turns)
-            best = int(hopes.argmax())
+            best = int(estimates.argmax())
             if certain[best]:
                 break
-            least = max(MIN_GAIN, hopes[certain].max(initial=-np.inf))
-            chosen = _first_largest(np.where(certain, -np.inf, hopes), BATCH)
-            chosen = chosen[~certain[chosen] & (hopes[chosen] > least)]
+            least = max(MIN_GAIN, estimates[certain].max(initial=-np.inf))
+            chosen = _first_largest(np.where(certain, -np.inf, estimates), BATCH)
+            chosen = chosen[~certain[chosen] & (estimates[chosen] > least)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)), gains, scored)
-        kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(hopes[best])
+        kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
         move = KINDS[kind], int(cause), int(effect)
         changed = dict(changed_families(graph, *move))
         better = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
-        if not self.total(better) < self.total(graph):  # all that the scores' rounding lets them tell
+        if not self.total(better) < self.total(graph):  # rounding hides a smaller gain
             return None
         return Move(*move, gain), better
 
     def _gains(self, graph):
-        """Return what toggling each edge gains its effect, [i, j] of the edge i -> j: as scored, or as hoped for."""
-        gains = (
-            np.array([self.scores.gain_estimates(family) for family in enumerate(graph)])
-            .reshape(self.forbidden.shape)
-            .T
-        )
+        """Return the gain of toggling each edge i -> j, [i, j], scored or estimated, and which gains are scored."""
+        gains = np.transpose([self.scores.gain_estimates(family) for family in enumerate(graph)])
+        gains = np.array(gains, dtype=float).reshape(self.forbidden.shape)
         scored = np.zeros(self.forbidden.shape, dtype=bool)
         edges = [(i, node) for node, parents in enumerate(graph) for i in self._scored.get((node, parents), ())]
         self._fill(graph, edges, gains, scored)
         return gains, scored
 
     def _score(self, graph, moves, gains, scored):
-        """Score what these moves (whether it is a reversal, cause, effect) change."""
+        """Score the families that these moves (whether it is a reversal, cause, effect) change."""
         edges = [(i, j) for _, i, j in moves] + [(j, i) for turns, i, j in moves if turns]
         edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not scored[i, j]]
         for i, j in edges:

@@ -1,10 +1,10 @@
 """Greedy search over directed acyclic graphs for a score that is a sum over families; a lower score is better.
 
-The search climbs from the graph of the required edges, by default the empty one. It then tries to leave the local
-optimum: each node in turn loses all parents that are not required, the climb goes on while it gets no other, then
-freely, and the outcome stays if it is better. Where there is no escape the families of the graph are refined, and the
-search goes on if that leads to another. Then the scores settle on the graph; if that changed them the search goes on
-from there, or from where a climb from the beginning leads now.
+The search climbs from the graph of the required edges, by default the empty one. Then it tries to leave the local
+optimum. Each node in turn loses all parents that are not required; the climb goes on while the node gets no other
+parent, then freely, and the outcome stays if it is better. Then the families of the graph are polished, and the climb
+goes on. Last, the noise distribution is chosen. If that changes the scores, the search goes on from the graph at hand,
+or from the end of a new climb from the beginning, if that is better.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,8 @@ from icdh._clock import OutOfTime
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
-FAR = 100.0  # nats: more than what further hidden units make up for
-REFINING_MARGIN = 10.0  # nats: what refining the families of a detour may make up for
-LEAST_GAIN = 1.0  # nats that another round of escapes is worth
+FAR = 100.0  # nats: more than growth gains
+POLISH_MARGIN = 10.0  # nats that polish may gain for the families of a detour
 
 
 class SearchResult(NamedTuple):
@@ -29,7 +28,7 @@ class SearchResult(NamedTuple):
     graph : tuple
         The parents of every node.
     moves : list of Move
-        What led there from the graph of the required edges.
+        The moves that led there from the graph of the required edges.
     interrupted : bool
         Whether a KeyboardInterrupt ended the search early.
     timed_out : bool
@@ -69,16 +68,16 @@ def greedy_search(
     required : ndarray of bool, shape (N, N), optional
         [i, j] is True where the edge i -> j of an acyclic graph must appear.
     callback : callable, optional
-        Called with every move of the first climb, with every move of an escape as it is tried (its ``kept`` is False),
-        and with the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
+        Called with every move of the first climb, with every tried move of an escape (its ``kept`` is False), and with
+        the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
     start : SearchResult, optional
-        What a search by other scores found: the climb goes on from there, and there are no escapes.
+        The result of a search by other scores. The climb goes on from there, without escapes.
 
     Returns
     -------
     SearchResult
-        The graph and the moves that led to it. After a KeyboardInterrupt, the best graph so far; the interrupt is
-        raised again if there is no move yet. After an OutOfTime of the scores too, whether there is a move or not.
+        The graph and the moves that led to it; after a KeyboardInterrupt or an OutOfTime of the scores, the best graph
+        so far. If there is no move yet, a KeyboardInterrupt is raised again.
     """
     climber = Climber(scores, forbidden, max_parents, required)
     search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
@@ -110,9 +109,9 @@ class _Search:
         self.graph, _ = self.climber.climb(graph, self._keep)
 
     def choose_noise(self):
-        """Let the scores settle on the graph; return whether they changed.
+        """Choose the noise distribution by the graph; return whether scores changed.
 
-        Then another graph may be the best by far: the climb goes on from this one, and another one begins anew.
+        Then another graph may be the best by far: the climb goes on from this one, and a second climb begins anew.
         """
         if not self.climber.choose_noise(self.graph):
             return False
@@ -132,41 +131,26 @@ class _Search:
         self.callback(move._replace(kept=False))
 
     def escape(self):
-        """Escape from every node, until the graph where that leads stays one when its families are refined."""
-        while self._escape_from_every_node():
-            graph = self.graph
-            self.climb(graph)
-            if self.graph == graph:
-                return
-
-    def _escape_from_every_node(self):
-        """Detach one node after the other, round and round, until no escape from any leads to a much better graph.
-
-        Returns whether any led to a better one.
-        """
-        start = self.graph
-        node, failed = 0, 0
-        while failed < len(self.graph):
-            failed = 0 if self._escape(node) > LEAST_GAIN else failed + 1
-            node = (node + 1) % len(self.graph)
-        return self.graph != start
+        """Try to escape from every node once; climb on with polished families if that led to another graph."""
+        before = self.graph
+        for node in range(len(self.graph)):
+            self._escape(node)
+        if self.graph != before:
+            self.climb(self.graph)
 
     def _escape(self, node):
-        """Detach a node from all parents that are not required; return what that gains."""
+        """Detach a node from all parents that are not required, and go where that leads if it is better there."""
         least = self.climber.least_graph()[node]
-        if self.graph[node] == least:
-            return 0.0
-        return self._take_if_better(*self._detour(node, least))
+        if self.graph[node] != least:
+            self._take_if_better(*self._detour(node, least))
 
     def _take_if_better(self, graph, detour):
-        gain = self.climber.total(self.graph) - self.climber.total(graph)
-        if not gain > MIN_GAIN:
-            return 0.0
+        if not self.climber.total(self.graph) - self.climber.total(graph) > MIN_GAIN:
+            return
         self.graph = graph
         self.moves += detour
         for move in detour:
             self.callback(move)
-        return gain
 
     def _detach(self, node, least):
         """Return the move that leaves a node the least parents."""
@@ -176,7 +160,7 @@ class _Search:
     def _detour(self, node, least):
         """Climb while the detached node gets no parent, then freely.
 
-        What then comes close to the graph at hand, and is not better yet, is refined as that is.
+        A graph that comes close to the one at hand, but is not better, is polished as that one is.
         """
         climber = self.climber
         moves = [self._detach(node, least)]
@@ -184,13 +168,13 @@ class _Search:
         source[:, node] = True
         graph = tuple(least if j == node else parents for j, parents in enumerate(self.graph))
         graph, first = climber.climb_once(graph, source, self._try)
-        if not first:  # nothing wants the node for a parent: all would come back as it was
+        if not first:  # no node gains it as a parent: the climb would lead back
             return self.graph, []
         graph, second = climber.climb_once(graph, climber.forbidden, self._try)
         third = []
         if self._is_within(FAR, graph):
-            climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
-        if self._is_within(REFINING_MARGIN, graph) and not self._is_within(0.0, graph):
+            climber.grow(graph)  # the graph at hand has grown: only then do the two compare
+        if self._is_within(POLISH_MARGIN, graph) and not self._is_within(0.0, graph):
             climber.scores.polish([*enumerate(graph), *enumerate(self.graph)])
             graph, third = climber.climb_once(graph, climber.forbidden, self._try)
         return graph, moves + first + second + third

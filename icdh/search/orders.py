@@ -1,8 +1,8 @@
 """Sums and maxima over all orders of the variables: the best graph, and the probability of every family.
 
-A graph whose score is a sum over families is worth the product of their weights. Given an order, in which causes stand
-before effects, every node may choose its parents among its predecessors on its own, so that sums over graphs are sums
-over orders of products of sums; these are formed set by set (Koivisto and Sood; Silander and Myllymäki).
+The weight of a graph is the product of the weights of its families. An order puts causes before effects. Given an
+order, every node chooses its parents among its predecessors independently of the others. So a sum over graphs is a sum
+over orders of products of sums, which are formed set by set (Koivisto and Sood; Silander and Myllymäki).
 
 References
 ----------
@@ -111,7 +111,7 @@ class OrderSums:
     Attributes
     ----------
     families : WeighedFamilies
-        What is summed.
+        The log weights of families.
     first : ndarray, shape (2^N,)
         Log of the sum over the orders of every set of variables when it comes first.
     family_probability : ndarray, shape (N, 2^K)
@@ -156,7 +156,7 @@ def walk(
     Parameters
     ----------
     families : WeighedFamilies
-        What orders are worth.
+        The log weights of families.
     start : ndarray of int, shape (N,)
         The order that the walk begins with; a fifth of it is thrown away.
     n_orders : int
