@@ -114,6 +114,7 @@ def _counts(compared, found, article):
 
 A number is reproduced if the difference is within {STANDARD_ERRORS:g} standard errors of both sides together. The
 article's ICDH is compared with {OURS["ICDH"][0]}, or where that was not run with {OURS["ICDH"][1]}.
+{sum(verdict.trials == 1 for verdict in compared)} verdicts rest on a single trial of ours.
 
 {_count_table("table", tables)}
 {_count_table("method", methods)}
