@@ -47,6 +47,7 @@ _PUBLIC = {
     "Shift": "icdh.actions",
     "bootstrap": "icdh.uncertainty.resampling",
     "causal_direction": "icdh.pairs.comparison",
+    "check": "icdh.diagnostics.check",
     "load": "icdh.model.structural",
     "posterior": "icdh.uncertainty.posterior",
     "refits": "icdh.uncertainty.resampling",

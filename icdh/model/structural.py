@@ -71,6 +71,10 @@ class StructuralModel:
         numbers. Empty where nobody said.
     edge_probability : ndarray, shape (N, N), or None
         How probable every edge is, where somebody said: see `with_edge_probability`.
+    kinds : list of str, or None
+        The kinds of columns that a search saw; None where nothing looked at kinds.
+    column_transform : str
+        The transform under which it looked for the graph.
 
     Examples
     --------
@@ -98,6 +102,8 @@ class StructuralModel:
     edge_probability: np.ndarray | None = None
     categories: dict = field(default_factory=dict)
     levels: dict = field(default_factory=dict)
+    kinds: list | None = None
+    column_transform: str = "none"
 
     def __post_init__(self):
         if not self.noise:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from icdh.entropy import cells, places
 from icdh.node_model.categorical import CategoricalResponse
@@ -20,7 +19,7 @@ from icdh.node_model.network import indicators
 from icdh.node_model.ordinal import OrdinalResponse
 from icdh.node_model.responses import Response
 from icdh.table import LEVEL_KINDS
-from icdh.transforms import fit_transform
+from icdh.transforms import fit_transform, normal_scores
 
 DRAWS = 3
 QUARTILES_OF_GAUSSIAN = 1.349
@@ -78,7 +77,7 @@ class Columns(NamedTuple):
         heavy = continuous & (np.mean(self.causes**4, axis=1) > HEAVY)
         causes, exact = self.causes.copy(), self.exact.copy()
         for row in np.flatnonzero(heavy):
-            causes[row] = _normal_scores(causes[row])
+            causes[row] = normal_scores(causes[row])
         exact[np.repeat(np.arange(len(exact)), self.widths)[heavy]] = False
         return self._replace(causes=causes, exact=exact)
 
@@ -123,12 +122,6 @@ def columns_of(
     exact = np.array([kind in plain for kind in kinds], dtype=bool)
     widths = np.array([len(inputs) for inputs in causes], dtype=np.int64)
     return Columns(np.vstack(causes), widths, responses, log_jacobians, exact)
-
-
-def _normal_scores(x):
-    """Return the Gaussian quantiles of the mid-ranks of a sample."""
-    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
-    return ndtri((np.cumsum(counts) - counts / 2) / x.size)[index]
 
 
 def _gaussian_response(values, gridded, transform, rng):
