@@ -365,6 +365,25 @@ def test_what_was_found_is_json_and_html_and_text(found):
     assert "hidden common causes" in summary
 
 
+def test_the_report_has_a_section_of_the_check(fit, tmp_path):
+    wrong = with_edges(fit.model_, (0, 1))
+    wrong.report(tmp_path / "plain.html", X)
+    wrong.report(tmp_path / "checked.html", X, check=icdh.check(wrong, X))
+    plain, checked = ((tmp_path / name).read_text(encoding="utf-8") for name in ("plain.html", "checked.html"))
+    assert 'id="check"' not in plain
+    assert 'href="#check"' not in plain
+    section = checked[checked.index('id="check"') : checked.index('id="residuals"')]
+    assert "the model does not fit 2 of the variables" in section
+    assert "x1, no cause of it" in section
+    assert "hidden common causes" in section
+
+
+def test_the_command_report_shows_the_check(folder):
+    arguments = [str(folder / "data.csv"), "--model", str(folder / "m.icdh"), "-o", str(folder / "r.html"), "--quiet"]
+    assert cli.main(["report", *arguments]) == 0
+    assert "no residual depends on what it should not" in (folder / "r.html").read_text(encoding="utf-8")
+
+
 def test_names_are_escaped(fit):
     found = icdh.check(replace(fit.model_, names=["<b>", "a\nb", "c"]), X)
     assert "<b>" not in found._repr_html_()

@@ -7,6 +7,7 @@ from typing import Any
 from icdh.cli._experiments import (
     add_experiment_options,
     check_experiment_options,
+    complete,
     interventions_of,
     targets_file,
 )
@@ -18,7 +19,6 @@ from icdh.cli._table import (
     TABLE_HELP,
     add_cell_options,
     add_format_options,
-    complete_rows,
     read_with_conditions,
 )
 
@@ -64,14 +64,11 @@ def run(args: argparse.Namespace) -> int:
     knowledge = Knowledge.read(args.knowledge) if args.knowledge else None
     args.columns = [str(name) for name in model.names]
     table, conditions = read_with_conditions(args, columns_of_labels(model))
-    if conditions is not None:
-        conditions = [own for own, gaps in zip(conditions, table.gaps.any(axis=1), strict=True) if not gaps]
-    interventions = interventions_of(args, conditions)
-    options = {"interventions": interventions, "knowledge": knowledge, "random_state": args.seed}
-    found = check(model, complete_rows(table), **options)
-    complete = not args.questions or succeeds(_write, args.questions, found.questions(args.n_questions))
+    rows, interventions = complete(table, interventions_of(args, conditions))
+    found = check(model, rows, interventions=interventions, knowledge=knowledge, random_state=args.seed)
+    written = not args.questions or succeeds(_write, args.questions, found.questions(args.n_questions))
     print(json.dumps(found.to_dict(), indent=2) if args.json else found.summary())
-    return SUCCESS if complete else BAD_INPUT
+    return SUCCESS if written else BAD_INPUT
 
 
 def _write(path, text):

@@ -62,12 +62,14 @@ class ModelCheck:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
         return {
+            "verdict": words.verdict(self),
             "rejected": self.rejected,
             "level": LEVEL,
             "n_observations": self.n_observations,
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian} for node in self.nodes],
             "edges": [_as_dict(edge) for edge in self.edges],
+            "legend": words.LEGEND,
             "blind_spots": words.BLIND_SPOTS,
         }
 
