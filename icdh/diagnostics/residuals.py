@@ -17,19 +17,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
 from icdh._threads import single_blas_thread
 from icdh.estimators.canonical import CanonicalTable
 from icdh.experiments import Design
 from icdh.knowledge.rules import EdgeRules
+from icdh.model.conditionals import is_of_labels, nearest
 from icdh.node_model.columns import columns_of
 from icdh.node_model.families import FamilyEvidence
-from icdh.node_model.fit import hidden_units_of
-from icdh.node_model.labels import log_probabilities
-from icdh.node_model.levels import UNIT_VARIANCE
 from icdh.node_model.noise import worth_of_noise
-from icdh.node_model.targets import Density, Labels
+from icdh.node_model.targets import Density, conditional_of
 from icdh.table import Scaling, Table
 
 FEWEST_UNITS, MOST_UNITS, N_RESTARTS, PRIOR_PRECISION = 5, 20, 3, 3.0  # as a search has them
@@ -114,15 +112,16 @@ def remainders(
     )
     among = adjacency[np.ix_(own.order, own.order)] != 0
     graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
+    places = own.order.tolist()
+    seen = columns.causes[[inputs[0] for inputs in scores.inputs]]
+    labels = [k for k, kind in enumerate(own.kinds) if kind == "categorical"]
+    seen[labels] = own.values[labels]
     with single_blas_thread():
         scores(graph)
         scores.grow(graph)
         scores.refine(graph)
-        left = [_remainder(scores, family, np.random.default_rng([random_state, family[0]])) for family in graph]
-    places = own.order.tolist()
-    first_rows = [columns.causes[inputs[0]] for inputs in scores.inputs]
-    values = [table.values[k] if k in table.unordered else own for k, own in zip(places, first_rows, strict=True)]
-    return Remainders(dict(zip(places, left, strict=True)), dict(zip(places, values, strict=True)), rows)
+        left = [_remainder(scores, family, seen, random_state) for family in graph]
+    return Remainders(dict(zip(places, left, strict=True)), dict(zip(places, seen, strict=True)), rows)
 
 
 def _canonical(table, kinds, rows):
@@ -134,29 +133,34 @@ def _canonical(table, kinds, rows):
     return CanonicalTable.of(table, values, kinds, Design(counts, np.zeros((0, M)), []), everything)
 
 
-def _remainder(scores, family, rng):
+def _remainder(scores, family, values, random_state):
     node, parents = family
     target = scores.targets[node]
     if isinstance(target, Density):
         residual = scores.residuals(family)
         return Remainder(residual, worth_of_noise([residual], "auto")[1])
-    x = scores.values[[row for parent in parents for row in scores.inputs[parent]]]
-    if scores.rows is not None:
-        x, target = x[:, scores.rows[node]], target.take(scores.rows[node])
-    low, high = _shares(target, x, scores.fits[family].theta, scores.units[node])
-    share = low + (high - low) * rng.random(low.size)
-    return Remainder(ndtri(np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE)), "levels")
+    weights = scores.fits[family].theta, scores.units[node]
+    fitted = conditional_of(target, np.array(parents, dtype=int), scores.widths[list(parents)], *weights)
+    rows = slice(None) if scores.rows is None else scores.rows[node]
+    values, rng = values[:, rows], np.random.default_rng([random_state, node])
+    codes = values[node].astype(int) if is_of_labels(fitted) else nearest(fitted.levels, values[node])
+    return Remainder(quantile_residuals(np.exp(fitted.log_probabilities(values)), codes, rng), "levels")
 
 
-def _shares(target, x, theta, units):
-    """Return the probabilities of all values below, and of those up to, that of every observation."""
-    if isinstance(target, Labels):
-        own, p = target.labels, np.exp(log_probabilities(hidden_units_of(theta, x, units), theta, target.shares))
-        shares = np.vstack([np.zeros(own.size), np.cumsum(p, axis=0)])
-    else:
-        own = target.levels
-        _, mean, log_variance = target.system(x, units).outputs(theta)
-        below = expit(UNIT_VARIANCE * (target.cuts[:, np.newaxis] - mean) * np.exp(-0.5 * log_variance))
-        shares = np.vstack([np.zeros(own.size), below, np.ones(own.size)])
-    at = np.arange(own.size)
-    return shares[own, at], shares[own + 1, at]
+def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return randomised quantile residuals, shape (n,).
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (K, n)
+        Those of all values at every observation.
+    codes : ndarray of int, shape (n,)
+        Which value was observed, 0 ... K - 1.
+    rng : Generator
+        Draws the places.
+    """
+    up_to = np.vstack([np.zeros(codes.size), np.cumsum(probabilities, axis=0)])
+    at = np.arange(codes.size)
+    low, high = up_to[codes, at], up_to[codes + 1, at]
+    share = low + (high - low) * rng.random(codes.size)
+    return ndtri(np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE))

@@ -190,11 +190,10 @@ MUTANTS = {
         ("[rows[node]]", ""),
     ],
     "diagnostics/residuals.py": [
-        ("low + (high - low) * rng.random(low.size)", "0.5 * (low + high)"),
-        ("np.exp(-0.5 * log_variance)", "np.exp(-log_variance)"),
-        ("UNIT_VARIANCE * (target", "(target"),
+        ("low + (high - low) * rng.random(codes.size)", "0.5 * (low + high)"),
         ("kinds, rows)\n", "kinds, None)\n"),
-        ("shares[own, at], shares[own + 1, at]", "shares[own, at], shares[own, at]"),
+        ("np.cumsum(probabilities, axis=0)", "probabilities"),
+        ("values[:, rows], np.random", "values, np.random"),
     ],
     "diagnostics/track_record.py": [
         ("own[effect] > own[cause]", "own[effect] < own[cause]"),
@@ -202,7 +201,10 @@ MUTANTS = {
         ("numbers[table.unordered] = False", "pass"),
     ],
     "diagnostics/reversal.py": [
-        ("required[j, i], forbidden[i, j], weights[i, j] = True, True, 0.0", "required[j, i], weights[i, j] = True, 0.0"),
+        (
+            "required[j, i], forbidden[i, j], weights[i, j] = True, True, 0.0",
+            "required[j, i], weights[i, j] = True, 0.0",
+        ),
         ("climber.total(best) - total", "climber.total(best)"),
         ("setattr(apart, name, copy(part))", "pass"),
     ],
