@@ -48,7 +48,7 @@ DISTORTIONS = {
 LEVEL_KINDS = (*NOISE, *COLUMNS)
 POWER_KINDS = (*DISTORTIONS, "measurement noise", "hidden causes", "recorded")
 WRONG_GRAPHS = ("missing edge", "turned edge", "turned order")
-QUESTION_KINDS = ("gaussian", "recorded")
+QUESTION_KINDS = ("gaussian", "recorded", "mixed", "cubed", "tanh")
 N_QUESTIONS = 5
 
 
@@ -194,7 +194,7 @@ def _dowhy(X, adjacency):
     names = [f"x{k}" for k in range(len(adjacency))]
     graph = nx.relabel_nodes(nx.DiGraph(adjacency), dict(enumerate(names)))
     data = pd.DataFrame(X, columns=names)
-    found, seconds = timed(falsify_graph, graph, data, n_permutations=20, show_progress_bar=False)
+    found, seconds = timed(falsify_graph, graph, data, n_permutations=20, n_jobs=1, show_progress_bar=False)
     return {"peer": "DoWhy", "rejected": bool(found.falsified), "seconds": seconds}
 
 
