@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh import simulate as simulate
     from icdh import uncertainty as uncertainty
     from icdh.actions import Shift as Shift
+    from icdh.diagnostics.check import check as check
     from icdh.estimators.hnm_search import HNMSearch as HNMSearch
     from icdh.estimators.icdh import ICDH as ICDH
     from icdh.exceptions import ConvergenceWarning as ConvergenceWarning
@@ -30,7 +31,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh.model.structural import load as load
     from icdh.pairs.comparison import causal_direction as causal_direction
     from icdh.progress import Progress as Progress
-    from icdh.tuning import tune as tune
     from icdh.uncertainty.posterior import posterior as posterior
     from icdh.uncertainty.resampling import bootstrap as bootstrap
     from icdh.uncertainty.resampling import refits as refits

@@ -234,10 +234,10 @@ def test_icdh_is_checked_too(fitted, chain):
 
 
 def test_a_check_changes_neither_estimator_nor_table(fit):
-    table, known = X.copy(), len(fit.found_graph().scores.fits)
+    table, known = X.copy(), len(fit.found_graph().scores.fitted())
     icdh.check(fit, table)
     np.testing.assert_array_equal(table, X)
-    assert len(fit.found_graph().scores.fits) == known
+    assert len(fit.found_graph().scores.fitted()) == known
 
 
 def test_what_an_arrow_loses_is_the_evidence_of_the_graph_with_it_turned(fit, found):

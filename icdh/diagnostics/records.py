@@ -29,7 +29,7 @@ class NodeCheck:
     rejected : bool
         Whether ``p_value`` is below 5 %.
     noise : str
-        The distribution that suits the residual: "gaussian", "student" or "free", of few values and labels "levels".
+        The distribution that suits the residual: "gaussian", "student" or "free", and "none" of few values and labels.
     meaning : str
         What a rejection can mean; empty without one.
     """
@@ -46,7 +46,7 @@ class NodeCheck:
     @property
     def gaussian(self) -> bool:
         """Whether the residual is Gaussian; of few values and labels True, as their residuals are by construction."""
-        return self.noise in ("gaussian", "levels")
+        return self.noise in ("gaussian", "none")
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from icdh._clock import Clock
 from icdh._threads import single_blas_thread
 from icdh.estimators.canonical import CanonicalTable
+from icdh.estimators.graph_search import MOST_UNITS, family_evidence
+from icdh.estimators.hnm_search import HNMSearch
 from icdh.experiments import Design
 from icdh.knowledge.rules import EdgeRules
 from icdh.model.conditionals import is_of_labels, nearest
-from icdh.node_model.columns import columns_of
-from icdh.node_model.families import FamilyEvidence
-from icdh.node_model.noise import worth_of_noise
-from icdh.node_model.targets import Density, conditional_of
 from icdh.table import Scaling, Table
 
-FEWEST_UNITS, MOST_UNITS, N_RESTARTS, PRIOR_PRECISION = 5, 20, 3, 3.0  # as a search has them
 SMALLEST_SHARE = 1e-12
 
 
@@ -42,7 +40,7 @@ class Remainder(NamedTuple):
     residual : ndarray, shape (n,)
         At the observations that count for the variable.
     noise : str
-        What its distribution is: "gaussian", "student" or "free", and of few values and labels "levels".
+        What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels.
     """
 
     residual: np.ndarray
@@ -95,32 +93,20 @@ def remainders(
     if not table.varying.any():
         return Remainders({}, {}, rows)
     own = _canonical(table, kinds, rows)
-    columns = columns_of(own.values, own.kinds, transform, random_state, own.n_labels).with_normal_scores()
-    scores = FamilyEvidence(
-        columns.causes,
-        columns.targets,
-        hidden_units=FEWEST_UNITS,
-        most_units=MOST_UNITS,
-        prior_precision=PRIOR_PRECISION,
-        edge_penalty=0.0,
-        random_state=random_state,
-        noise="gaussian",
-        n_restarts=N_RESTARTS,
-        n_jobs=1,
-        rows=own.rows,
-        widths=columns.widths,
-    )
+    columns = own.columns(transform, random_state).with_normal_scores()
     among = adjacency[np.ix_(own.order, own.order)] != 0
     graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
-    places = own.order.tolist()
-    seen = columns.causes[[inputs[0] for inputs in scores.inputs]]
+    seen = columns.causes[np.cumsum(columns.widths) - columns.widths]
     labels = [k for k, kind in enumerate(own.kinds) if kind == "categorical"]
     seen[labels] = own.values[labels]
+    search = HNMSearch()
     with single_blas_thread():
+        scores = family_evidence(search, columns, own.rows, search.n_restarts, random_state, Clock())
+        scores.polish(graph)
         scores(graph)
-        scores.grow(graph)
-        scores.refine(graph)
+        scores = scores.with_more_units(graph, MOST_UNITS)
         left = [_remainder(scores, family, seen, random_state) for family in graph]
+    places = own.order.tolist()
     return Remainders(dict(zip(places, left, strict=True)), dict(zip(places, seen, strict=True)), rows)
 
 
@@ -129,22 +115,23 @@ def _canonical(table, kinds, rows):
     N, M = table.values.shape
     counts = np.ones((N, M), dtype=bool) if rows is None else rows
     everything = EdgeRules.of(np.zeros((N, N), dtype=bool))
-    values = Scaling.of(table, "standardize").apply(table.values)
-    return CanonicalTable.of(table, values, kinds, Design(counts, np.zeros((0, M)), []), everything)
+    scaling = Scaling.of(table, "standardize")
+    return CanonicalTable.of(table, scaling, kinds, Design(counts, np.zeros((0, M)), []), everything)
 
 
 def _remainder(scores, family, values, random_state):
-    node, parents = family
-    target = scores.targets[node]
-    if isinstance(target, Density):
-        residual = scores.residuals(family)
-        return Remainder(residual, worth_of_noise([residual], "auto")[1])
-    weights = scores.fits[family].theta, scores.units[node]
-    fitted = conditional_of(target, np.array(parents, dtype=int), scores.widths[list(parents)], *weights)
-    rows = slice(None) if scores.rows is None else scores.rows[node]
-    values, rng = values[:, rows], np.random.default_rng([random_state, node])
-    codes = values[node].astype(int) if is_of_labels(fitted) else nearest(fitted.levels, values[node])
-    return Remainder(quantile_residuals(np.exp(fitted.log_probabilities(values)), codes, rng), "levels")
+    (node, parents), fit, families = family, scores.fit_of(family), scores.families
+    noise = families.noise_of(family, fit, "auto")
+    if families.is_gaussian(node):
+        return Remainder(scores.residuals(family), noise)
+    widths = families.widths[list(parents)]
+    conditional = families.responses[node].conditional(
+        np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units
+    )
+    values = values if families.rows is None else values[:, families.rows[node]]
+    codes = values[node].astype(int) if is_of_labels(conditional) else nearest(conditional.levels, values[node])
+    rng = np.random.default_rng([random_state, node])
+    return Remainder(quantile_residuals(np.exp(conditional.log_probabilities(values)), codes, rng), noise)
 
 
 def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

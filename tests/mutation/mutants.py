@@ -193,7 +193,7 @@ MUTANTS = {
         ("low + (high - low) * rng.random(codes.size)", "0.5 * (low + high)"),
         ("kinds, rows)\n", "kinds, None)\n"),
         ("np.cumsum(probabilities, axis=0)", "probabilities"),
-        ("values[:, rows], np.random", "values, np.random"),
+        ("values[:, families.rows[node]]", "values"),
     ],
     "diagnostics/track_record.py": [
         ("own[effect] > own[cause]", "own[effect] < own[cause]"),
