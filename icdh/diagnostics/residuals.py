@@ -102,9 +102,9 @@ def remainders(
     search = HNMSearch()
     with single_blas_thread():
         scores = family_evidence(search, columns, own.rows, search.n_restarts, random_state, Clock())
-        scores.polish(graph)
         scores(graph)
         scores = scores.with_more_units(graph, MOST_UNITS)
+        scores.polish(graph)
         left = [_remainder(scores, family, seen, random_state) for family in graph]
     places = own.order.tolist()
     return Remainders(dict(zip(places, left, strict=True)), dict(zip(places, seen, strict=True)), rows)
