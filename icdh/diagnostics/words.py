@@ -12,7 +12,7 @@ LEGEND = (
     "its kind point forward in recorded tables (interval of 95 %), which says nothing of simulated ones"
 )
 BLIND_SPOTS = (
-    "What it sees: of simulated tables of 8 variables and 1000 rows it rejects 2 % if the model is right, all if scales "
+    "What it sees: of simulated tables (8 variables, 1000 rows) it rejects 2 % if the model is right, all if scales "
     "are distorted by a cube or a sigmoid, and 58 % if the strongest arrow is turned, but only 12 % of those with two "
     "hidden common causes and 4 % of those with measurement noise. That nothing was found vouches for no arrow: of "
     "recorded tables that passed 61 % of the arrows pointed forward, of others 65 %."
