@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh import simulate as simulate
     from icdh import uncertainty as uncertainty
     from icdh.actions import Shift as Shift
+    from icdh.diagnostics.check import check as check
     from icdh.estimators.hnm_search import HNMSearch as HNMSearch
     from icdh.estimators.icdh import ICDH as ICDH
     from icdh.exceptions import ConvergenceWarning as ConvergenceWarning
@@ -46,6 +47,7 @@ _PUBLIC = {
     "Shift": "icdh.actions",
     "bootstrap": "icdh.uncertainty.resampling",
     "causal_direction": "icdh.pairs.comparison",
+    "check": "icdh.diagnostics.check",
     "load": "icdh.model.structural",
     "posterior": "icdh.uncertainty.posterior",
     "refits": "icdh.uncertainty.resampling",

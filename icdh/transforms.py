@@ -67,6 +67,14 @@ def _power(log_base, power):
     return log_base if abs(power) < 1e-8 else np.expm1(power * log_base) / power
 
 
+def normal_scores(x: np.ndarray) -> np.ndarray:
+    """Return the Gaussian quantiles of the mid-ranks of a sample, shape (n,); increasing functions have the same."""
+    from scipy.special import ndtri
+
+    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
+    return ndtri((np.cumsum(counts) - counts / 2) / x.size)[index.ravel()]
+
+
 def fit_transform(kind: str, x: np.ndarray, low: float | None = None) -> Transform:
     """Return the transform of a kind whose parameter suits a standardised column best.
 

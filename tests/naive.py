@@ -308,3 +308,21 @@ def fisher_of_shares(probabilities, x, theta):
             slope = complex_step_gradient(lambda t, row=row, k=k: probabilities(row, t)[k], theta)
             fisher += np.outer(slope, slope) / probability
     return fisher
+
+
+def distance_correlation(x, y, of_labels=False):
+    """Bias-corrected distance correlation, over all pairs; distances of labels are 0 and 1."""
+    n = len(x)
+
+    def centred(distance):
+        a = [[distance(i, j) for j in range(n)] for i in range(n)]
+        row = [sum(own) / (n - 2) for own in a]
+        whole = sum(map(sum, a)) / ((n - 1) * (n - 2))
+        return [[a[i][j] - row[i] - row[j] + whole if i != j else 0.0 for j in range(n)] for i in range(n)]
+
+    def covariance(a, b):
+        return sum(a[i][j] * b[i][j] for i in range(n) for j in range(n)) / (n * (n - 3))
+
+    a = centred(lambda i, j: float(x[i] != x[j]) if of_labels else abs(x[i] - x[j]))
+    b = centred(lambda i, j: abs(y[i] - y[j]))
+    return covariance(a, b) / (covariance(a, a) * covariance(b, b)) ** 0.5

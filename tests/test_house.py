@@ -21,7 +21,7 @@ STOREYS = (
     ("model",),
     ("two_phase", "pairs"),
     ("estimators",),
-    ("uncertainty",),
+    ("uncertainty", "diagnostics"),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -71,6 +71,13 @@ ROOMS = {
         "graph_search",
         "refit",
         "icdh hnm_search",
+    ),
+    "diagnostics": (
+        "_kernels track_record questions words",
+        "independence records residuals reversal",
+        "result",
+        "nodes",
+        "check",
     ),
 }
 

@@ -26,6 +26,7 @@ COMMANDS = (
     "predict",
     "sample",
     "effects",
+    "check",
     "report",
     "direction",
     "simulate",

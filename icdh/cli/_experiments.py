@@ -7,6 +7,7 @@ from typing import Any
 from icdh._labels import printable
 from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
+from icdh.cli._table import complete_rows
 from icdh.experiments import Interventions
 from icdh.knowledge.formats import read_mapping
 
@@ -63,6 +64,16 @@ def interventions_of(args: argparse.Namespace, conditions: Sequence[str] | None)
             does = _said(targets[condition]) if k or known else "what the others are compared with"
             report("note", f"condition {condition!r}, {conditions.count(condition)} rows: {does}")
     return Interventions(conditions, targets)
+
+
+def complete(table: Any, interventions: Interventions | None) -> tuple[Any, Interventions | None]:
+    """Return the rows of a table without gaps, and what was done to them."""
+    rows = complete_rows(table)
+    if interventions is None:
+        return rows, None
+    gaps = table.gaps.any(axis=1)
+    kept = [condition for condition, gap in zip(interventions.conditions, gaps, strict=True) if not gap]
+    return rows, Interventions(kept, interventions.targets)
 
 
 def _said(targets):

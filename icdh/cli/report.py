@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from icdh.cli._experiments import target_lines, targets_file
+from icdh.cli._experiments import complete, target_lines, targets_file
 from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._model import MODEL_HELP, columns_of_labels
-from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import add_uncertainty_options, check, ensemble_of, exit_code
 from icdh.cli.fit import (
     add_estimator_options,
@@ -51,6 +50,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn or read the model, write the page and say where it is."""
+    from icdh.diagnostics.check import check as check_model
     from icdh.exceptions import import_extra
 
     import_extra("jinja2", "report")
@@ -66,11 +66,13 @@ def run(args: argparse.Namespace) -> int:
         table, _, interventions = read_input(args)
         model, notes = _learned(args, table, interventions)
     ensemble, failure = (None, None) if args.model else ensemble_of(args, model, table, interventions)
+    rows, interventions = complete(table, interventions)
     write = partial(
         model.report,
         output,
-        complete_rows(table),
+        rows,
         edge_probability=None if ensemble is None else ensemble.edge_probability,
+        check=check_model(model, rows, interventions=interventions),
         notes=notes,
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title,

@@ -254,7 +254,7 @@ class HNMSearch(CausalGraphEstimator):
         model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
         model, learned, in_time = self._with_conditionals(model, found, values, clock)
         self._learn(
-            model,
+            replace(model, kinds=kinds, column_transform=found.transform),
             **learned,
             history_=[canonical.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,

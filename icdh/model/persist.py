@@ -26,7 +26,8 @@ from icdh.files import replace_on_success
 from icdh.model.conditionals import Constant
 from icdh.model.noise import Empirical, Gaussian, Uniform
 from icdh.network import NetworkConditional
-from icdh.table import Scaling
+from icdh.table import KINDS, Scaling
+from icdh.transforms import TRANSFORMS
 
 FORMAT, VERSION = "icdh model", 1
 CONTENT = "model.json"
@@ -70,6 +71,8 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "noise": [_encoded_part(part, arrays) for part in model.noise],
         "categories": [{"variable": n, **own._asdict()} for n, own in model.categories.items()],
         "levels": [{"variable": n, "values": _encoded(own, arrays)} for n, own in model.levels.items()],
+        "kinds": model.kinds,
+        "column_transform": model.column_transform,
     }
     text = json.dumps(content, indent=1, allow_nan=False)
     with replace_on_success(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
@@ -276,6 +279,7 @@ def _model(content):
         "edge_probability": _edge_probability(content, N),
         "categories": categories,
         "levels": levels,
+        **_seen(content.json, N),
     }
 
 
@@ -291,6 +295,15 @@ def _levels_of_variables(content, n_variables):
 def _ascending(values, name):
     _demand(1 < values.size <= MOST_LABELS and (np.diff(values) > 0.0).all(), f"{name} do not ascend")
     return values
+
+
+def _seen(json, n_variables):
+    """Return how a search saw the columns; files of older versions say nothing of it."""
+    kinds, transform = json.get("kinds"), json.get("column_transform", "none")
+    of_columns = isinstance(kinds, list) and len(kinds) == n_variables and all(kind in KINDS for kind in kinds)
+    _demand(kinds is None or of_columns, "kinds are not those of columns")
+    _demand(transform in TRANSFORMS, "no such transform of columns is known")
+    return {"kinds": kinds, "column_transform": transform}
 
 
 def _edge_probability(content, n_variables):

@@ -71,6 +71,10 @@ class StructuralModel:
         numbers. Empty where nobody said.
     edge_probability : ndarray, shape (N, N), or None
         How probable every edge is, where somebody said: see `with_edge_probability`.
+    kinds : list of str, or None
+        The kinds of columns that a search saw; None where nothing looked at kinds.
+    column_transform : str
+        The transform under which it looked for the graph.
 
     Examples
     --------
@@ -98,6 +102,8 @@ class StructuralModel:
     edge_probability: np.ndarray | None = None
     categories: dict = field(default_factory=dict)
     levels: dict = field(default_factory=dict)
+    kinds: list | None = None
+    column_transform: str = "none"
 
     def __post_init__(self):
         if not self.noise:
@@ -610,6 +616,7 @@ class StructuralModel:
         X: Any = None,
         *,
         edge_probability: ArrayLike | None = None,
+        check: Any = None,
         notes: Sequence[str] = (),
         command: str = "",
         title: str = "",
@@ -628,6 +635,8 @@ class StructuralModel:
             The observations; without them the table and the residuals are left out.
         edge_probability : array_like, shape (N, N), optional
             As of `with_edge_probability`; by default the model's own, if it has any.
+        check : icdh.diagnostics.ModelCheck, optional
+            What `icdh.check` found; without it that section is left out.
         notes : sequence of str
             What deserves attention, such as the warnings of ``fit``; shown above the table.
         command, title : str
@@ -646,7 +655,7 @@ class StructuralModel:
         from icdh.report import write_page
 
         model = self if edge_probability is None else self.with_edge_probability(edge_probability)
-        write_page(path, findings(model, X, notes=notes, command=command, title=title))
+        write_page(path, findings(model, X, check=check, notes=notes, command=command, title=title))
 
     def _given_back(self, values, X=None, of_labels=True):
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""

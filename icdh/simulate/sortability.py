@@ -88,11 +88,14 @@ def r2_sortability(X: Any, graph: Any) -> float:
     0.5
     """
     X = Table.of(X).values.T
-    return _sortability(_explained_variance(X), graph)
+    return _sortability(explained_variance(X), graph)
 
 
-def _explained_variance(X):
-    """Return R2 of every variable: one less the reciprocal of its entry in the inverse correlation matrix."""
+def explained_variance(X: np.ndarray) -> np.ndarray:
+    """Return R2 of every variable given all others, shape (N,), from observations, shape (M, N).
+
+    It is one less the reciprocal of the variable's entry in the inverse correlation matrix.
+    """
     deviations = X - X.mean(axis=0)
     norms = np.linalg.norm(deviations, axis=0)
     deviations /= np.where(norms > 0, norms, 1.0)

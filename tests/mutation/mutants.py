@@ -13,6 +13,7 @@ TESTS = {
     "density.py": ("test_likelihood", "test_rows", "test_two_phase"),
     "acyclicity.py": ("test_acyclicity",),
     "entropy.py": ("test_entropy",),
+    "diagnostics/": ("test_check",),
     "graphs/": ("test_graphs",),
     "table.py": ("test_table", "test_columns::test_point_masses_are_told_from_grids", "test_categorical"),
     "two_phase/": ("test_phase_two", "test_rows", "test_failed_factors", "test_two_phase"),
@@ -171,6 +172,41 @@ MUTANTS = {
         (".sum() * 2 / n", ".sum() / n"),
         ("(values[1:] + values[:-1]) / 2", "values[1:]"),
         ("rng.random(sample.size) * (high - low)\n", "0.5 * (high - low)\n"),
+    ],
+    "diagnostics/_kernels.py": [
+        ("total += 2.0 * under", "total += under"),
+        ("- y[j] * of_x + of_xy", "- x[j] * of_x + of_xy"),
+    ],
+    "diagnostics/independence.py": [
+        ("* 2.0 / (n - 2)", "* 2.0 / (n - 1)"),
+        ("n_observations * correlation + 1.0", "n_observations * correlation"),
+        ("- 2.0 * below", "- below"),
+        ("float(y.sums.sum() - same)", "float(y.sums.sum())"),
+    ],
+    "diagnostics/nodes.py": [
+        ("and not reached[node, other]", ""),
+        ("len(pairs) * strongest.p_value", "strongest.p_value"),
+        ("np.arange(p.size, 0, -1)", "p.size"),
+        ("[rows[node]]", ""),
+    ],
+    "diagnostics/residuals.py": [
+        ("low + (high - low) * rng.random(codes.size)", "0.5 * (low + high)"),
+        ("kinds, rows)\n", "kinds, None)\n"),
+        ("np.cumsum(probabilities, axis=0)", "probabilities"),
+        ("values[:, families.rows[node]]", "values"),
+    ],
+    "diagnostics/track_record.py": [
+        ("own[effect] > own[cause]", "own[effect] < own[cause]"),
+        ("np.mean(z**4, axis=0)", "np.mean(z**2, axis=0)"),
+        ("numbers[table.unordered] = False", "pass"),
+    ],
+    "diagnostics/reversal.py": [
+        (
+            "required[j, i], forbidden[i, j], weights[i, j] = True, True, 0.0",
+            "required[j, i], weights[i, j] = True, 0.0",
+        ),
+        ("climber.total(best) - total", "climber.total(best)"),
+        ("setattr(apart, name, copy(part))", "pass"),
     ],
     "graphs/edges.py": [
         ("np.abs(A) >= value", "np.abs(A) > value"),
@@ -575,6 +611,7 @@ MUTANTS = {
         ("effect.offset + effect.scale * mean, effect", "effect.scale * mean, effect"),
     ],
     "transforms.py": [
+        ("np.cumsum(counts) - counts / 2", "np.cumsum(counts) - counts"),
         ("return -self.apply(x)\n", "return self.apply(x)\n"),
         ("_power(below, 2.0 - power)", "_power(below, power)"),
         ("(self.parameter - 1.0) * np.sign(x)", "(self.parameter - 1.0)"),
@@ -686,7 +723,6 @@ MUTANTS = {
     ],
     "node_model/columns.py": [
         ("np.mean(self.causes**4, axis=1) > HEAVY", "False"),
-        ("np.cumsum(counts) - counts / 2", "np.cumsum(counts) - counts"),
         ("self.widths)[heavy]] = False", "self.widths)[heavy]] = True"),
         ("np.outer(~(binary | categorical), binary)", "np.outer(~binary, binary)"),
         ("np.outer(~(binary | categorical), binary)", "np.outer(binary, ~(binary | categorical))"),

@@ -1,0 +1,154 @@
+"""Is the model right, and which of its arrows can be trusted: `icdh.check`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from icdh._checks import random_generator
+from icdh._labels import printable
+from icdh._threads import single_blas_thread
+from icdh.diagnostics.nodes import node_tests
+from icdh.diagnostics.records import EdgeCheck, NodeCheck
+from icdh.diagnostics.residuals import remainders
+from icdh.diagnostics.result import LEVEL, ModelCheck
+from icdh.diagnostics.reversal import lost_by_reversal
+from icdh.diagnostics.track_record import Marginals
+from icdh.exceptions import NotFittedError
+from icdh.experiments import Design, Interventions
+from icdh.knowledge import Knowledge
+from icdh.model.structural import StructuralModel
+
+MOST_ROWS = 5000  # that residuals are looked at; more would find what matters to nobody, in more than half of a fit
+
+
+def check(
+    model: Any,
+    X: Any,
+    *,
+    interventions: ArrayLike | Interventions | None = None,
+    knowledge: Knowledge | Mapping | None = None,
+    random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
+) -> ModelCheck:
+    """Test whether the residuals of a model are as they would be if it were right, and say what is known of its arrows.
+
+    Every variable is fitted to its causes again, as the search does: its transform, its grid, its kinds of columns.
+    Then the residual is tested for independence of the causes, and of all others that the variable does not cause
+    (`icdh.diagnostics.nodes`); 5 % of tables that the model is right about are rejected, or fewer. That asks whether
+    heteroscedastic noise models on this graph can explain the table, whoever found the graph. It changes no graph.
+
+    Parameters
+    ----------
+    model : HNMSearch, ICDH or StructuralModel
+        A fitted estimator, or a model, such as `icdh.load` returns.
+    X : array_like or DataFrame, shape (M, N)
+        The observations that it was learned from, without gaps. Of more than 5000, so many drawn rows are looked at.
+    interventions : array_like of bool, shape (M, N), or Interventions, optional
+        As of ``fit``: values that were set do not count, nor rows of conditions whose targets were not known.
+    knowledge : Knowledge or mapping, optional
+        Arrows that it settles are not asked about; by default what the estimator knows.
+    random_state : int, SeedSequence, Generator or None
+        Draws rows, initial weights, and places between the probabilities of few values.
+
+    Returns
+    -------
+    icdh.diagnostics.ModelCheck
+        Records of variables and of edges; ``rejected``, ``summary()``, ``questions()``, ``to_dict()``.
+
+    Raises
+    ------
+    NotFittedError
+        Before ``fit``.
+    ValueError, TypeError
+        If the model is none, X does not have its columns or holds gaps, or another argument is not what it should be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import icdh
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.normal(size=300)
+    >>> answer = 2.0 * np.tanh(dose) + (0.2 + 0.2 * (dose > 0)) * rng.normal(size=300)
+    >>> X = np.column_stack([dose, answer])
+    >>> found = icdh.check(icdh.HNMSearch().fit(X), X)
+    >>> found.rejected
+    False
+    >>> [(edge.cause, edge.effect) for edge in found.edges]
+    [('x0', 'x1')]
+    """
+    fitted = _fitted(model)
+    table = fitted.as_table(X)
+    known = getattr(model, "knowledge", None) if knowledge is None else knowledge
+    rules = Knowledge.of(known).rules(fitted.names, getattr(model, "forbidden_edges", None))
+    design = Design.of(interventions, table)
+    rng = random_generator(random_state)
+    part, seed = np.arange(table.n_observations), int(rng.integers(2**31))
+    if part.size > MOST_ROWS:
+        part = np.sort(rng.choice(part, MOST_ROWS, replace=False))
+    counts = None if design.baseline is None else design.baseline[:, part]
+    looked_at = table.of_rows(part)
+    left = remainders(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
+    tests = node_tests(left, fitted.adjacency, table.unordered)
+    nodes = [_node(fitted.names, node, tests[node], left.of[node].noise) for node in sorted(tests)]
+    edges = sorted(_edges(model, fitted, Marginals.of(table), rules), key=lambda edge: edge.doubt)
+    return ModelCheck(nodes, edges, table.n_observations, part.size)
+
+
+def _fitted(model):
+    """Return the structural model that an estimator learned, or that this is."""
+    found = getattr(model, "model_", model)
+    if isinstance(found, StructuralModel):
+        return found
+    if hasattr(model, "fit"):
+        raise NotFittedError(f"this {type(model).__name__} is not fitted yet; call fit(X) first")
+    raise TypeError(f"model must be a fitted estimator or what icdh.load returns; got {type(model).__name__}")
+
+
+def _kinds(fitted, table):
+    """Return the kinds that the model was learned with, or what the columns look like."""
+    told = fitted.kinds or ["constant"] * table.n_variables
+    return [seen if kind == "constant" else kind for kind, seen in zip(told, table.kinds, strict=True)]
+
+
+def _node(names, node, test, noise):
+    strongest = min((test.on_causes, test.on_others), key=lambda own: own.p_value)
+    on = None if strongest.variable is None else names[strongest.variable]
+    rejected = test.p_value < LEVEL
+    meaning = _meaning(printable(on), strongest is test.on_causes) if rejected else ""
+    own = test.on_causes.p_value, test.on_others.p_value
+    return NodeCheck(names[node], test.p_value, *own, on, rejected, noise, meaning)
+
+
+def _meaning(on, is_cause):
+    if is_cause:
+        return f"depends on its cause {on}: a distorted scale, a cause that is missing or wrong, or too simple a spread"
+    return f"depends on {on}, no cause of it: an arrow that is missing or wrong, or a distorted scale"
+
+
+def _edges(model, fitted, marginals, rules):
+    """Return a record for each edge."""
+    edges = [tuple(map(int, edge)) for edge in np.argwhere(fitted.adjacency)]
+    lost = {}
+    if hasattr(model, "found_graph"):
+        with single_blas_thread():
+            lost = lost_by_reversal(model.found_graph(), edges, model.max_parents)
+    return [
+        EdgeCheck(
+            fitted.names[i],
+            fitted.names[j],
+            float(fitted.adjacency[i, j]),
+            lost.get((i, j)),
+            _direction(fitted.edge_probability, i, j),
+            marginals.record(i, j),
+            bool(rules.required[i, j] or rules.forbidden[j, i]),
+        )
+        for i, j in edges
+    ]
+
+
+def _direction(probability, i, j):
+    """Return the probability of i -> j given an edge between the two, if anybody computed it."""
+    if probability is None or not probability[i, j] + probability[j, i] > 0.0:
+        return None
+    return float(probability[i, j] / (probability[i, j] + probability[j, i]))

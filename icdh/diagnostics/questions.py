@@ -1,0 +1,56 @@
+"""Arrows in doubt as a file of knowledge that a person answers by taking marks away."""
+
+import json
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from icdh._checks import check_number
+
+HEAD = (
+    "# Arrows in doubt, the most doubtful first, both directions of each.",
+    '# Take the mark "# " away in front of every arrow that cannot be, then fit again with this file as knowledge.',
+)
+
+
+def questions_about(edges: Sequence[Any], n_questions: int) -> str:
+    """Return the first edges as TOML that `icdh.Knowledge.read` reads: nothing is known until a mark is taken away.
+
+    Parameters
+    ----------
+    edges : sequence of EdgeCheck
+        The most doubtful first.
+    n_questions : int
+        How many to ask about.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If ``n_questions`` is no whole number of at least one.
+    """
+    check_number("n_questions", n_questions, low=1, integer=True)
+    lines = [line for number, edge in enumerate(edges[:n_questions], 1) for line in _question(number, edge)]
+    return "\n".join([*HEAD, "forbidden = [", *lines, "]", ""])
+
+
+def _question(number, edge):
+    cause, effect = _quoted(edge.cause), _quoted(edge.effect)
+    found = [f"strength {edge.strength:.3g}"]
+    if edge.lost_by_reversal is not None:
+        found.append(f"{edge.lost_by_reversal:.3g} nats lost if turned")
+    if edge.probability is not None:
+        found.append(f"probability {edge.probability:.2f}")
+    if edge.track_record is not None:
+        found.append(f"{100 * edge.track_record.share:.0f} % of such arrows point forward")
+    return [
+        f"    # {number}. {cause} -> {effect} was found: {', '.join(found)}.",
+        f"    # [{cause}, {effect}],",
+        f"    # [{effect}, {cause}],",
+    ]
+
+
+def _quoted(name):
+    """Return a label as TOML holds it, on one line: a whole number, or text with its control characters escaped."""
+    if isinstance(name, Integral):
+        return str(int(name))
+    return json.dumps(str(name), ensure_ascii=False).replace("\x7f", "\\u007f")

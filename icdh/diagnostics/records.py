@@ -1,0 +1,97 @@
+"""The record of a variable, and that of an arrow."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from icdh.diagnostics.track_record import TrackRecord
+
+CLOSE, DECIDED = 10.0, 0.95  # nats, and the probability of a direction, below which the data hardly decide an arrow
+UNKNOWN_SHARE = 0.64  # of all arrows counted, for those that have no record
+
+
+@dataclass(frozen=True)
+class NodeCheck:
+    """What was found about a variable.
+
+    Attributes
+    ----------
+    name : str or int
+        The variable.
+    p_value : float
+        How often chance alone leaves a residual that depends as much on variables that it should not depend on;
+        corrected over the table, by Holm's procedure.
+    p_causes, p_others : float
+        The same of its causes alone, and of all others that it does not cause; corrected within this group.
+    depends_on : str or int, or None
+        The variable that its residual depends on most; None where nothing could be compared.
+    rejected : bool
+        Whether ``p_value`` is below 5 %.
+    noise : str
+        The distribution that suits the residual: "gaussian", "student" or "free", and "none" of few values and labels.
+    meaning : str
+        What a rejection can mean; empty without one.
+    """
+
+    name: Any
+    p_value: float
+    p_causes: float
+    p_others: float
+    depends_on: Any
+    rejected: bool
+    noise: str
+    meaning: str
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the residual is Gaussian; of few values and labels True, as their residuals are by construction."""
+        return self.noise in ("gaussian", "none")
+
+
+@dataclass(frozen=True)
+class EdgeCheck:
+    """What is known of an arrow.
+
+    Attributes
+    ----------
+    cause, effect : str or int
+        The variables.
+    strength : float
+        The edge's weight: of `icdh.HNMSearch` nats that it is worth.
+    lost_by_reversal : float or None
+        How many nats the graph loses if the arrow is turned; below zero it gains. For the five arrows that lose least
+        the rest of the graph makes the best of it, for others it stays: a bound. None of saved models, which keep no
+        scores, and where the arrow must not be turned.
+    probability : float or None
+        That of this direction given an edge, by posterior or resamples, where they were computed.
+    track_record : TrackRecord or None
+        How often arrows of this kind pointed forward in recorded tables; None where labels are cause or effect.
+    known : bool
+        Whether knowledge settles the direction already.
+    """
+
+    cause: Any
+    effect: Any
+    strength: float
+    lost_by_reversal: float | None
+    probability: float | None
+    track_record: TrackRecord | None
+    known: bool
+
+    @property
+    def close(self) -> bool:
+        """Whether the data hardly decide the direction: ten nats or less, or a probability below 95 %."""
+        nats = self.lost_by_reversal is not None and not self.lost_by_reversal > CLOSE
+        return nats or (self.probability is not None and not self.probability >= DECIDED)
+
+    @property
+    def doubt(self) -> tuple:
+        """What edges are sorted by: those to settle by knowledge first.
+
+        Those that knowledge settled come last; first those that the data hardly decide, then arrows of a kind that
+        often pointed backward, then those that lose least.
+        """
+        share = UNKNOWN_SHARE if self.track_record is None else self.track_record.share
+        lost = np.inf if self.lost_by_reversal is None else self.lost_by_reversal
+        return self.known, not self.close, share, lost, self.strength

@@ -1,0 +1,153 @@
+"""What a graph leaves unexplained: every variable given its causes, fitted anew, and what remains of it.
+
+The search sees columns under a transform and on their grids (`icdh.node_model.columns`), and a saved model holds
+distributions of the columns as they are. So the families of the graph are fitted again as the search fits them: an
+estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
+
+A number leaves (value - mean) / standard deviation. Few values, or labels, leave a randomised quantile residual: a
+place drawn evenly between the probability of all values below and that up to the value, as a Gaussian quantile. It is
+standard normal and independent of the causes if the probabilities are right.
+
+References
+----------
+Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Statistics 5 (1996).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from icdh._clock import Clock
+from icdh._threads import single_blas_thread
+from icdh.estimators.canonical import CanonicalTable
+from icdh.estimators.graph_search import MOST_UNITS, family_evidence
+from icdh.estimators.hnm_search import HNMSearch
+from icdh.experiments import Design
+from icdh.knowledge.rules import EdgeRules
+from icdh.model.conditionals import is_of_labels, nearest
+from icdh.table import Scaling, Table
+
+SMALLEST_SHARE = 1e-12
+
+
+class Remainder(NamedTuple):
+    """What its causes leave of a variable.
+
+    Attributes
+    ----------
+    residual : ndarray, shape (n,)
+        At the observations that count for the variable.
+    noise : str
+        What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels.
+    """
+
+    residual: np.ndarray
+    noise: str
+
+
+class Remainders(NamedTuple):
+    """What is left of all variables that vary.
+
+    Attributes
+    ----------
+    of : dict of int to Remainder
+        By the variable's place in the table.
+    values : dict of int to ndarray, shape (M,)
+        The variables as causes; codes of labels.
+    rows : ndarray of bool, shape (N, M), or None
+        The observations that count for each variable.
+    """
+
+    of: dict[int, Remainder]
+    values: dict[int, np.ndarray]
+    rows: np.ndarray | None
+
+
+def remainders(
+    table: Table,
+    kinds: Sequence[str],
+    transform: str,
+    adjacency: np.ndarray,
+    rows: np.ndarray | None = None,
+    random_state: int = 0,
+) -> Remainders:
+    """Fit the families of a graph to a table, and return what they leave.
+
+    Parameters
+    ----------
+    table : Table
+        Observations.
+    kinds : sequence of str
+        The kinds of its columns.
+    transform : {"none", "log", "yeo-johnson"}
+        That of its numbers.
+    adjacency : ndarray, shape (N, N)
+        The graph.
+    rows : ndarray of bool, shape (N, M), optional
+        The observations that count for each variable; by default all.
+    random_state : int
+        Draws initial weights, and places in cells and between probabilities.
+    """
+    if not table.varying.any():
+        return Remainders({}, {}, rows)
+    own = _canonical(table, kinds, rows)
+    columns = own.columns(transform, random_state).with_normal_scores()
+    among = adjacency[np.ix_(own.order, own.order)] != 0
+    graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
+    seen = columns.causes[np.cumsum(columns.widths) - columns.widths]
+    labels = [k for k, kind in enumerate(own.kinds) if kind == "categorical"]
+    seen[labels] = own.values[labels]
+    search = HNMSearch()
+    with single_blas_thread():
+        scores = family_evidence(search, columns, own.rows, search.n_restarts, random_state, Clock())
+        scores(graph)
+        scores = scores.with_more_units(graph, MOST_UNITS)
+        scores.polish(graph)
+        left = [_remainder(scores, family, seen, random_state) for family in graph]
+    places = own.order.tolist()
+    return Remainders(dict(zip(places, left, strict=True)), dict(zip(places, seen, strict=True)), rows)
+
+
+def _canonical(table, kinds, rows):
+    """Return the standardised table in an order and with signs that depend on its values alone."""
+    N, M = table.values.shape
+    counts = np.ones((N, M), dtype=bool) if rows is None else rows
+    everything = EdgeRules.of(np.zeros((N, N), dtype=bool))
+    scaling = Scaling.of(table, "standardize")
+    return CanonicalTable.of(table, scaling, kinds, Design(counts, np.zeros((0, M)), []), everything)
+
+
+def _remainder(scores, family, values, random_state):
+    (node, parents), fit, families = family, scores.fit_of(family), scores.families
+    noise = families.noise_of(family, fit, "auto")
+    if families.is_gaussian(node):
+        return Remainder(scores.residuals(family), noise)
+    widths = families.widths[list(parents)]
+    conditional = families.responses[node].conditional(
+        np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units
+    )
+    values = values if families.rows is None else values[:, families.rows[node]]
+    codes = values[node].astype(int) if is_of_labels(conditional) else nearest(conditional.levels, values[node])
+    rng = np.random.default_rng([random_state, node])
+    return Remainder(quantile_residuals(np.exp(conditional.log_probabilities(values)), codes, rng), noise)
+
+
+def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return randomised quantile residuals, shape (n,).
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (K, n)
+        Those of all values at every observation.
+    codes : ndarray of int, shape (n,)
+        Which value was observed, 0 ... K - 1.
+    rng : Generator
+        Draws the places.
+    """
+    up_to = np.vstack([np.zeros(codes.size), np.cumsum(probabilities, axis=0)])
+    at = np.arange(codes.size)
+    low, high = up_to[codes, at], up_to[codes + 1, at]
+    share = low + (high - low) * rng.random(codes.size)
+    return ndtri(np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE))

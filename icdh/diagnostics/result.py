@@ -1,0 +1,83 @@
+"""What a check found: a record for each variable and each arrow, and all of it in plain words."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from icdh.diagnostics import words
+from icdh.diagnostics.questions import questions_about
+from icdh.diagnostics.records import EdgeCheck, NodeCheck
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """What a check found; see `icdh.check`.
+
+    Attributes
+    ----------
+    nodes : list of NodeCheck
+        A record for each variable that varies, in the order of the table.
+    edges : list of EdgeCheck
+        A record for each edge, those to settle by knowledge first.
+    n_observations, n_checked : int
+        The rows of the table, and how many of them residuals were looked at.
+    """
+
+    nodes: list[NodeCheck]
+    edges: list[EdgeCheck]
+    n_observations: int
+    n_checked: int
+
+    @property
+    def rejected(self) -> bool:
+        """Whether any variable is rejected: 5 % of tables that the model is right about are, or fewer."""
+        return any(node.rejected for node in self.nodes)
+
+    def questions(self, n_questions: int = 5) -> str:
+        """Return the arrows most in doubt as a file of knowledge for a person to answer.
+
+        Parameters
+        ----------
+        n_questions : int
+            How many arrows.
+
+        Returns
+        -------
+        str
+            TOML that `icdh.Knowledge.read` and ``icdh fit --knowledge`` take as it is. Both directions of every arrow
+            are in it as comments: take the mark away in front of what cannot be.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If ``n_questions`` is no whole number of at least one.
+        """
+        return questions_about([edge for edge in self.edges if not edge.known], n_questions)
+
+    def summary(self) -> str:
+        """Return the check in plain words, with what it cannot see."""
+        return words.summary(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
+        return {
+            "verdict": words.verdict(self),
+            "rejected": self.rejected,
+            "level": LEVEL,
+            "n_observations": self.n_observations,
+            "n_checked": self.n_checked,
+            "nodes": [asdict(node) | {"gaussian": node.gaussian} for node in self.nodes],
+            "edges": [_as_dict(edge) for edge in self.edges],
+            "legend": words.LEGEND,
+            "blind_spots": words.BLIND_SPOTS,
+        }
+
+    def _repr_html_(self):
+        """Show the check in a notebook."""
+        return words.as_html(self)
+
+
+def _as_dict(edge):
+    record = None if edge.track_record is None else edge.track_record._asdict()
+    return asdict(edge) | {"track_record": record, "close": edge.close}

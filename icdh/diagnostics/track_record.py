@@ -1,0 +1,81 @@
+"""How often arrows of a kind pointed forward in recorded tables whose natural order is known.
+
+In tables as people record them effects are more skewed and heavier-tailed, and better explained by all other columns,
+than their causes: causes are designs, ages and groups. That is experience with other tables, no evidence of the one at
+hand, and of simulated tables it says nothing. So it enters no score; it says which arrows to settle by knowledge.
+
+The shares are those of the arrows of `icdh.HNMSearch` between columns of a natural order in 60 public tables, 254
+arrows, whose order and analysis were fixed before anything was run; intervals of 95 % over tables. Tables on which the
+groups had been noticed showed 85, 55 and 34 %.
+
+References
+----------
+Reisach, Tami, Seiler, Chambaz, Weichwald: "A scale-invariant sorting criterion to find a causal order in additive
+noise models", NeurIPS 2023 (R2-sortability).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh.simulate.sortability import explained_variance
+from icdh.table import Table
+
+
+class TrackRecord(NamedTuple):
+    """The share of arrows of a kind that pointed forward.
+
+    Attributes
+    ----------
+    share, low, high : float
+        The share, and its interval of 95 %.
+    because : str
+        Which kind of arrow it is.
+    """
+
+    share: float
+    low: float
+    high: float
+    because: str
+
+
+BOTH = TrackRecord(0.81, 0.67, 0.92, "the effect has heavier tails and is better explained than its cause")
+TAILS = TrackRecord(0.65, 0.54, 0.75, "the effect has heavier tails than its cause, but is not better explained")
+EXPLAINED = TrackRecord(0.65, 0.54, 0.75, "the effect is better explained than its cause, but has no heavier tails")
+NEITHER = TrackRecord(0.47, 0.25, 0.68, "the effect has neither heavier tails nor is better explained: a coin")
+
+
+class Marginals(NamedTuple):
+    """What the columns of numbers of a table look like.
+
+    Attributes
+    ----------
+    kurtosis : ndarray, shape (N,)
+        The fourth moment of the standardised column; NaN of labels and of columns that do not vary.
+    r2 : ndarray, shape (N,)
+        The share of its variance that a linear regression on all other columns of numbers explains; NaN likewise.
+    """
+
+    kurtosis: np.ndarray
+    r2: np.ndarray
+
+    @classmethod
+    def of(cls, table: Table) -> "Marginals":
+        """Return those of a table."""
+        numbers = table.varying.copy()
+        numbers[table.unordered] = False
+        found = np.full((2, table.n_variables), np.nan)
+        if numbers.any():
+            values = table.values[numbers].T
+            z = (values - values.mean(axis=0)) / values.std(axis=0)
+            found[:, numbers] = np.mean(z**4, axis=0), explained_variance(values)
+        return cls(*found)
+
+    def record(self, cause: int, effect: int) -> TrackRecord | None:
+        """Return the track record of an arrow, None where labels are cause or effect: nobody counted these."""
+        if np.isnan(self.kurtosis[[cause, effect]]).any():
+            return None
+        tails, explained = (own[effect] > own[cause] for own in self)
+        if tails:
+            return BOTH if explained else TAILS
+        return EXPLAINED if explained else NEITHER

@@ -1,0 +1,453 @@
+"""Is the model right, and which arrows can be trusted: `icdh.check`, its tests, its records, its questions."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import hetero_chain
+from scipy import stats
+
+import icdh
+from icdh import HNMSearch, Knowledge, NotFittedError, cli
+from icdh.diagnostics.independence import Distances, distance_correlation, p_value
+from icdh.diagnostics.nodes import holm
+from icdh.diagnostics.questions import questions_about
+from icdh.diagnostics.records import EdgeCheck
+from icdh.diagnostics.residuals import remainders
+from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
+from icdh.files import write_table
+from icdh.table import Table
+
+RNG = np.random.default_rng(0)
+X = hetero_chain(np.random.default_rng(0), 400)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return HNMSearch(n_restarts=1).fit(X)
+
+
+@pytest.fixture(scope="module")
+def found(fit):
+    return icdh.check(fit, X)
+
+
+def p_of(x, y, of_labels=False):
+    return p_value(distance_correlation(Distances.of(x, of_labels), Distances.of(y)), y.size)
+
+
+@pytest.mark.parametrize("n", [8, 9, 30, 61])
+@pytest.mark.parametrize("of_labels", [False, True])
+def test_distance_correlation_is_that_of_all_pairs(n, of_labels):
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, 3, n).astype(float) if of_labels else np.round(rng.normal(size=n), 1)  # with ties
+    y = np.round(x**2 + rng.normal(size=n), 1)
+    fast = distance_correlation(Distances.of(x, of_labels), Distances.of(y))
+    assert fast == pytest.approx(naive.distance_correlation(x, y, of_labels), abs=1e-12)
+
+
+def test_distance_correlation_has_known_values():
+    x = RNG.normal(size=200)
+    assert distance_correlation(Distances.of(x), Distances.of(-3.0 * x + 1e6)) == pytest.approx(1.0, abs=1e-9)
+    assert distance_correlation(Distances.of(np.full(200, 7.0)), Distances.of(x)) == 0.0
+    assert distance_correlation(Distances.of(np.zeros(200), True), Distances.of(x)) == 0.0
+
+
+def test_p_values_are_those_of_the_chi_square_distribution():
+    for correlation in (-0.5, -0.01, 0.0, 0.02, 0.1):
+        expected = stats.chi2.sf(100 * correlation + 1.0, 1)
+        assert p_value(correlation, 100) == pytest.approx(expected, rel=1e-12)
+
+
+def test_independence_is_rejected_no_more_often_than_the_level_says_and_dependence_is_found():
+    rng = np.random.default_rng(1)
+    for draw in (rng.normal, rng.standard_cauchy, rng.exponential):
+        p = np.array([p_of(draw(size=100), draw(size=100)) for _ in range(400)])
+        assert (p < 0.05).mean() <= 0.075
+        assert (p < 0.05).mean() > 0.005
+    x = rng.normal(size=300)
+    assert p_of(x, np.abs(x) + rng.normal(size=300)) < 1e-3  # no correlation
+    groups = rng.integers(0, 3, 300)
+    assert p_of(groups.astype(float), (groups == 1) + rng.normal(size=300), of_labels=True) < 1e-3
+
+
+def test_holms_procedure():
+    np.testing.assert_allclose(holm(np.array([0.04, 0.01, 0.03, 0.9])), [0.09, 0.04, 0.09, 0.9])
+    assert holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
+
+
+def test_a_right_model_passes_and_every_variable_and_edge_has_a_record(found, fit):
+    assert not found.rejected
+    assert [node.name for node in found.nodes] == ["x0", "x1", "x2"]
+    assert {(edge.cause, edge.effect) for edge in found.edges} == {("x0", "x1"), ("x1", "x2")}
+    weights = {(edge.cause, edge.effect): edge.weight for edge in fit.edge_list()}
+    for edge in found.edges:
+        assert edge.strength == weights[edge.cause, edge.effect]
+        assert edge.lost_by_reversal > 0.0
+        assert edge.probability is None
+    assert (found.n_observations, found.n_checked) == (400, 400)
+
+
+def with_edges(model, *edges):
+    adjacency = np.zeros_like(model.adjacency)
+    for edge in edges:
+        adjacency[edge] = 1.0
+    return replace(model, adjacency=adjacency)
+
+
+def test_wrong_graphs_are_rejected_where_they_are_wrong(fit):
+    missing = icdh.check(with_edges(fit.model_, (0, 1)), X)
+    assert missing.rejected
+    assert missing.nodes[2].rejected
+    assert missing.nodes[2].depends_on == "x1"
+    assert "x1, no cause of it" in missing.nodes[2].meaning
+    assert "the model does not fit 2 of the variables" in missing.summary()  # x0 reaches x2 no more
+    turned = icdh.check(with_edges(fit.model_, (1, 0), (1, 2)), X)
+    assert turned.nodes[0].rejected
+    assert turned.nodes[0].p_causes < 0.05
+
+
+def test_a_distorted_scale_is_found_on_the_true_graph():
+    rng = np.random.default_rng(3)
+    cause = rng.normal(size=1000)
+    effect = (2.0 * np.tanh(cause) + 0.7 * rng.normal(size=1000)) ** 3
+    table = np.column_stack([cause, effect])
+    knowledge = {"required": [(0, 1)]}
+    plain = HNMSearch(n_restarts=1, knowledge=knowledge, column_transform="none").fit(table)
+    effect = icdh.check(plain, table).nodes[1]
+    assert effect.rejected
+    assert "its cause x0" in effect.meaning
+
+
+def drawn(rng, kind, m=250):
+    """A cause, its effect and a bystander, and the kinds of the columns."""
+    cause, noise = rng.normal(size=m), rng.normal(size=m)
+    kinds = {}
+    if kind == "student":
+        noise = rng.standard_t(3, size=m)
+    elif kind == "exponential":
+        noise = rng.exponential(size=m) - 1.0
+    elif kind == "binary cause":
+        cause = np.where(cause > 0.3, 1.0, -1.0)
+    effect = np.sin(1.5 * cause) + (0.4 + 0.2 * np.tanh(cause)) * noise
+    if kind == "ordinal":
+        effect = np.searchsorted([-1.0, 0.0, 1.0], 3.0 * np.tanh(cause) + rng.logistic(size=m)).astype(float)
+    elif kind == "labels":
+        effect = (np.outer([0.0, 2.0, -2.0], cause) + rng.gumbel(size=(3, m))).argmax(axis=0).astype(float)
+        kinds[1] = "categorical"
+    elif kind == "rounded":
+        effect = np.round(effect, 1)
+    elif kind == "logarithm":
+        effect = np.exp(effect)
+    return np.column_stack([cause, effect, rng.normal(size=m)]), kinds
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["gaussian", "student", "exponential", "binary cause", "ordinal", "labels", "rounded", "logarithm"],
+)
+def test_right_graphs_keep_the_level_whatever_noise_and_columns(kind):
+    rng, rejected, n_tables = np.random.default_rng(5), 0, 25
+    graph = np.zeros((3, 3))
+    graph[0, 1] = 1.0
+    transform = "log" if kind == "logarithm" else "none"
+    for _ in range(n_tables):
+        values, kinds = drawn(rng, kind)
+        table = Table.of(values).coded(kinds or None)
+        left = remainders(table, table.kinds_given(kinds or None), transform, graph)
+        tests = icdh.diagnostics.nodes.node_tests(left, graph, table.unordered)
+        rejected += min(test.p_value for test in tests.values()) < 0.05
+    assert rejected <= 4  # of a binomial of 25 and 5 % more come once in 140
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "labels"])
+def test_residuals_of_few_values_and_labels_are_standard_normal(kind):
+    values, kinds = drawn(np.random.default_rng(6), kind, m=2000)
+    table = Table.of(values).coded(kinds or None)
+    graph = np.zeros((3, 3))
+    graph[0, 1] = 1.0
+    residual = remainders(table, table.kinds_given(kinds or None), "none", graph).of[1].residual
+    assert stats.kstest(residual, "norm").pvalue > 0.01
+    assert p_of(values[:, 0], residual) > 0.01
+    alone = remainders(table, table.kinds_given(kinds or None), "none", 0.0 * graph).of[1].residual
+    assert p_of(values[:, 0], alone) < 1e-6
+
+
+def verdicts(found):
+    return {node.name: (node.p_causes, node.p_others, node.noise) for node in found.nodes}
+
+
+def test_units_order_and_signs_of_columns_change_nothing(fit):
+    names, order = ["a", "b", "c"], [2, 0, 1]
+    one = icdh.check(replace(fit.model_, names=names), X)
+    moved = (X * [1000.0, 0.5, -2.0] + [3.0, -1.0, 0.0])[:, order]
+    again = with_edges(fit.model_, (1, 2), (2, 0))
+    other = icdh.check(replace(again, names=[names[k] for k in order], scaling=_scaling_of(moved)), moved)
+    for name, (causes, others, noise) in verdicts(one).items():
+        assert verdicts(other)[name] == (pytest.approx(causes, rel=1e-3), pytest.approx(others, rel=1e-3), noise)
+
+
+def _scaling_of(values):
+    return icdh.table.Scaling.of(Table.of(values), "standardize")
+
+
+def test_increasing_functions_of_a_bystander_change_nothing():
+    rng = np.random.default_rng(8)
+    values, _ = drawn(rng, "gaussian")
+    graph = np.zeros((3, 3))
+    found = []
+    for bystander in (values[:, 2], np.exp(values[:, 2])):
+        table = Table.of(np.column_stack([values[:, :2], bystander]))
+        tests = icdh.diagnostics.nodes.node_tests(remainders(table, table.kinds, "none", graph), graph, [])
+        found.append(tests[1])
+    assert found[0].p_value == pytest.approx(found[1].p_value, rel=1e-9)
+
+
+def test_a_model_from_a_file_is_checked_as_the_one_in_memory(fit, found, tmp_path):
+    fit.save(tmp_path / "m.icdh")
+    again = icdh.check(icdh.load(tmp_path / "m.icdh"), X)
+    assert again.nodes == found.nodes
+    assert {(edge.cause, edge.effect, edge.strength, edge.track_record) for edge in again.edges} == {
+        (edge.cause, edge.effect, edge.strength, edge.track_record) for edge in found.edges
+    }
+    assert all(edge.lost_by_reversal is None for edge in again.edges)
+
+
+def test_a_file_keeps_kinds_and_transform(tmp_path):
+    table = np.exp(X / 2.0)
+    fit = HNMSearch(n_restarts=1, column_transform="log", kinds={0: "gridded"}).fit(table)
+    fit.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    assert (again.kinds, again.column_transform) == (["gridded", "continuous", "continuous"], "log")
+    assert icdh.check(again, table).nodes == icdh.check(fit, table).nodes
+
+
+def test_icdh_is_checked_too(fitted, chain):
+    found = icdh.check(fitted, chain)
+    assert [node.name for node in found.nodes] == ["a", "b", "c"]
+    assert all(edge.lost_by_reversal is None for edge in found.edges)
+
+
+def test_a_check_changes_neither_estimator_nor_table(fit):
+    table, known = X.copy(), len(fit.found_graph().scores.fitted())
+    icdh.check(fit, table)
+    np.testing.assert_array_equal(table, X)
+    assert len(fit.found_graph().scores.fitted()) == known
+
+
+def test_what_an_arrow_loses_is_the_evidence_of_the_graph_with_it_turned(fit, found):
+    turned = HNMSearch(n_restarts=1, knowledge={"required": [(2, 1)], "forbidden": [(1, 2)]}).fit(X)
+    lost = {(edge.cause, edge.effect): edge.lost_by_reversal for edge in found.edges}["x1", "x2"]
+    assert lost == pytest.approx(fit.evidence_ - turned.evidence_, abs=5.0)  # fits of twenty units end the search alone
+
+
+def test_an_arrow_that_knowledge_settles_is_known_comes_last_and_is_not_asked_about():
+    fit = HNMSearch(n_restarts=1, knowledge={"forbidden": [("x1", "x0")]}).fit(X)
+    found = icdh.check(fit, X)
+    assert [(edge.cause, edge.known, edge.lost_by_reversal is None) for edge in found.edges] == [
+        ("x1", False, False),
+        ("x0", True, True),
+    ]
+    assert '"x0"' not in found.questions()
+    told = icdh.check(fit, X, knowledge={"required": [("x1", "x2")]})
+    assert [edge.known for edge in told.edges] == [False, True]
+
+
+def test_the_probability_of_a_direction_is_that_given_an_edge(fit):
+    probability = np.zeros((3, 3))
+    probability[0, 1], probability[1, 0] = 0.6, 0.2
+    found = icdh.check(fit.model_.with_edge_probability(probability), X)
+    assert {edge.cause: edge.probability for edge in found.edges} == {"x0": pytest.approx(0.75), "x1": None}
+    assert found.edges[0].cause == "x0"  # the data hardly decide it
+
+
+def test_interventions_do_not_count():
+    rng = np.random.default_rng(9)
+    table, was_set = X.copy(), np.zeros(X.shape, dtype=bool)
+    was_set[:150, 1] = True
+    table[:150, 1] = rng.normal(size=150) * 3.0
+    table[:150, 2] = 1.5 * np.sin(table[:150, 1]) + (0.2 + 0.3 * np.abs(table[:150, 1])) * rng.normal(size=150)
+    fit = HNMSearch(n_restarts=1).fit(table, interventions=was_set)
+    assert not icdh.check(fit, table, interventions=was_set).rejected
+    assert icdh.check(fit, table).nodes[1].rejected
+
+
+def test_of_long_tables_some_rows_are_looked_at(fit, monkeypatch):
+    monkeypatch.setattr("icdh.diagnostics.check.MOST_ROWS", 200)
+    found = icdh.check(fit, X)
+    assert (found.n_observations, found.n_checked) == (400, 200)
+    assert found.summary().startswith("200 of 400 rows")
+
+
+def test_track_records_compare_tails_and_explained_variance():
+    rng = np.random.default_rng(10)
+    flat, heavy = rng.uniform(size=2000), rng.standard_t(3, size=2000)
+    table = Table.of(np.column_stack([flat, heavy, heavy + rng.normal(size=2000), rng.normal(size=2000)]))
+    own = Marginals.of(table)
+    assert own.kurtosis[0] == pytest.approx(1.8, abs=0.1)
+    assert own.r2[2] == pytest.approx(np.corrcoef(heavy, table.values[2])[0, 1] ** 2, abs=0.01)
+    assert own.r2[0] < 0.01
+    assert own.record(0, 2) == BOTH
+    assert own.record(2, 0) == NEITHER
+    tails = Marginals(np.array([1.0, 2.0]), np.array([0.5, 0.4]))
+    assert tails.record(0, 1) == TAILS
+    assert tails.record(1, 0) == EXPLAINED
+
+
+def test_labels_and_constants_have_no_track_record():
+    labels = np.array(["u", "v", "w"])[np.arange(60) % 3]
+    frame = pd.DataFrame({"a": RNG.normal(size=60), "b": labels, "c": 1.0, "d": RNG.normal(size=60)})
+    own = Marginals.of(Table.of(frame, categorical=["b"]))
+    assert np.isnan(own.r2).tolist() == [False, True, True, False]
+    assert own.record(0, 1) is None
+    assert own.record(0, 3) is not None
+
+
+@pytest.mark.parametrize("loader", ["load_wine", "load_diabetes", "load_breast_cancer"])
+def test_track_records_of_public_tables_are_those_of_slower_computations(loader):
+    import sklearn.datasets
+
+    values = getattr(sklearn.datasets, loader)().data[:, :8]
+    own = Marginals.of(Table.of(values))
+    np.testing.assert_allclose(own.kurtosis, stats.kurtosis(values, fisher=False), rtol=1e-9)
+    for k in range(8):
+        design = np.column_stack([np.ones(len(values)), np.delete(values, k, axis=1)])
+        residual = values[:, k] - design @ np.linalg.lstsq(design, values[:, k], rcond=None)[0]
+        assert own.r2[k] == pytest.approx(1.0 - residual.var() / values[:, k].var(), abs=1e-6)
+
+
+def edge(cause="a", effect="b", **facts):
+    return EdgeCheck(cause, effect, **{"strength": 9.0, "lost_by_reversal": 50.0, "probability": None} | facts)
+
+
+def test_arrows_to_settle_by_knowledge_come_first():
+    given = {"track_record": NEITHER, "known": False}
+    settled = edge("settled", **given | {"known": True})
+    close = edge("close", lost_by_reversal=3.0, **given | {"track_record": BOTH})
+    unlikely = edge("unlikely", probability=0.6, **given)
+    coin, strong = edge("coin", **given), edge("strong", lost_by_reversal=500.0, **given)
+    trusted = edge("trusted", **given | {"track_record": BOTH})
+    order = sorted([settled, trusted, strong, coin, close, unlikely], key=lambda own: own.doubt)
+    assert [own.cause for own in order] == ["unlikely", "close", "coin", "strong", "trusted", "settled"]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ('say "so"\\', "line\nend\x7f"), (3, "Größe 😀 [*]"), ("#", "'")])
+def test_questions_are_knowledge_once_they_are_answered(names, tmp_path):
+    path = tmp_path / "known.toml"
+    text = questions_about([edge(*names, track_record=BOTH, known=False)], 5)
+    path.write_text(text, encoding="utf-8")
+    assert Knowledge.read(path) == Knowledge()
+    lines = text.splitlines()
+    lines[-2] = lines[-2].replace("# ", "")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert Knowledge.read(path) == Knowledge(forbidden=[names[::-1]])
+
+
+def test_as_many_questions_as_asked_for(found):
+    assert found.questions(1).count("was found") == 1
+    with pytest.raises(ValueError, match="n_questions must be at least 1"):
+        found.questions(0)
+
+
+def test_what_was_found_is_json_and_html_and_text(found):
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert content["rejected"] is False
+    assert content["edges"][0].keys() >= {"cause", "effect", "strength", "lost_by_reversal", "track_record", "close"}
+    assert content["nodes"][0].keys() >= {"name", "p_value", "p_causes", "p_others", "noise", "gaussian"}
+    assert found._repr_html_().count("<tr>") == 2 + 3 + 2
+    summary = found.summary()
+    assert "no residual depends on what it should not" in summary
+    assert "hidden common causes" in summary
+
+
+def test_the_report_has_a_section_of_the_check(fit, tmp_path):
+    wrong = with_edges(fit.model_, (0, 1))
+    wrong.report(tmp_path / "plain.html", X)
+    wrong.report(tmp_path / "checked.html", X, check=icdh.check(wrong, X))
+    plain, checked = ((tmp_path / name).read_text(encoding="utf-8") for name in ("plain.html", "checked.html"))
+    assert 'id="check"' not in plain
+    assert 'href="#check"' not in plain
+    section = checked[checked.index('id="check"') : checked.index('id="residuals"')]
+    assert "the model does not fit 2 of the variables" in section
+    assert "x1, no cause of it" in section
+    assert "hidden common causes" in section
+
+
+def test_the_command_report_shows_the_check(folder):
+    arguments = [str(folder / "data.csv"), "--model", str(folder / "m.icdh"), "-o", str(folder / "r.html"), "--quiet"]
+    assert cli.main(["report", *arguments]) == 0
+    assert "no residual depends on what it should not" in (folder / "r.html").read_text(encoding="utf-8")
+
+
+def test_names_are_escaped(fit):
+    found = icdh.check(replace(fit.model_, names=["<b>", "a\nb", "c"]), X)
+    assert "<b>" not in found._repr_html_()
+    assert "a\\nb" in found.summary()
+
+
+def test_bad_input_is_explained(fit):
+    with pytest.raises(NotFittedError):
+        icdh.check(HNMSearch(), X)
+    with pytest.raises(TypeError, match="model must be a fitted estimator"):
+        icdh.check("m.icdh", X)
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        icdh.check(fit, X[:, :2])
+    with pytest.raises(ValueError, match="interventions has shape"):
+        icdh.check(fit, X, interventions=np.zeros((2, 2), dtype=bool))
+    with pytest.raises(ValueError, match="gaps"):
+        icdh.check(fit, np.where(X > 3.0, np.nan, X))
+    with pytest.raises(ValueError, match="'nobody' is no variable"):
+        icdh.check(fit, X, knowledge={"roots": ["nobody"]})
+    with pytest.raises(ValueError, match="random_state"):
+        icdh.check(fit, X, random_state=-1)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_few_rows_are_no_reason_to_fail(fit, rows):
+    assert not icdh.check(fit, X[:rows]).rejected
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, fit):
+    path = tmp_path_factory.mktemp("check")
+    write_table(path / "data.csv", X, ["x0", "x1", "x2"])
+    fit.save(path / "m.icdh")
+    return path
+
+
+def test_the_command_prints_the_summary_and_writes_questions_that_fit_reads(folder, found):
+    command = [sys.executable, "-m", "icdh", "check", "m.icdh", "data.csv", "--questions", "q.toml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == found.summary().splitlines()[0]
+    answers = (folder / "q.toml").read_text(encoding="utf-8").replace('# ["x1", "x0"]', '["x1", "x0"]')
+    (folder / "q.toml").write_text(answers, encoding="utf-8")
+    assert cli.main(["fit", str(folder / "data.csv"), "--knowledge", str(folder / "q.toml"), "--quiet"]) == 0
+
+
+def test_the_command_prints_json_and_heeds_conditions_and_gaps(folder, capsys):
+    rows = [f"{','.join(map(repr, row))},{'ab'[k % 2]}" for k, row in enumerate(X[:60].tolist())]
+    rows[5] = f",{rows[5].partition(',')[2]}"
+    (folder / "c.csv").write_text("\n".join(["x0,x1,x2,when", *rows]))
+    options = ["--condition-column", "when", "--targets", "a=; b=x1", "--missing", "drop", "--json"]
+    assert cli.main(["check", str(folder / "m.icdh"), str(folder / "c.csv"), *options]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["n_observations"] == 59
+
+
+def test_the_command_explains_bad_requests(folder, capsys):
+    model, data = str(folder / "m.icdh"), str(folder / "data.csv")
+    for arguments, word in (
+        (["--questions", str(folder / "q.txt")], "must end in .toml"),
+        (["--questions", data], "choose another file"),
+        (["--questions", str(folder / "n.toml"), "--n-questions", "0"], "n_questions"),
+    ):
+        assert cli.main(["check", model, data, *arguments]) == 2
+        error = capsys.readouterr().err
+        assert word in error
+        assert error.count("\n") == 1
