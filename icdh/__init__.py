@@ -4,10 +4,10 @@ Public names load on first use, so that ``import icdh`` costs next to nothing an
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from icdh._version import __version__
 
+TYPE_CHECKING = False  # that of `typing`, which takes longer to load than all of this
 if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__getattr__`
     from icdh import acyclicity as acyclicity
     from icdh import datasets as datasets

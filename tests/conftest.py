@@ -18,6 +18,8 @@ def _key_kernel_cache_by_content():
 
 
 _key_kernel_cache_by_content()
+# A shell that starts the tests in the background has Ctrl-C ignored, in what they start, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from helpers import hetero_chain  # noqa: E402
 
@@ -35,11 +37,3 @@ def chain():
 def fitted(chain):
     """Fitted to the chain; tests must not change it."""
     return ICDH(scaling="standardize", random_state=0).fit(chain)
-
-
-@pytest.fixture
-def _heard():
-    """Ctrl-C is heard, also where a shell that started the tests in the background has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)

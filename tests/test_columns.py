@@ -169,7 +169,11 @@ def test_binary_effects_and_rounded_columns_are_found_whatever_the_order_and_sig
         (lambda x, rng: np.maximum(x, np.quantile(x, 0.2)), True),  # censored
         (lambda x, rng: np.where(rng.random(x.size) < 0.1, 0.0, x), True),  # zeros put in
         (lambda x, rng: np.where(rng.random(x.size) < 0.3, 0, rng.poisson(20, size=x.size)), True),
+        (lambda x, rng: np.where(rng.random(x.size) < 0.06, np.median(x), x), True),
+        (lambda x, rng: np.where(rng.random(x.size) < 0.06, x.min() - 0.2, x), True),
         (lambda x, rng: np.where(rng.random(x.size) < 0.03, 0.0, x), False),
+        (lambda x, rng: np.where(np.abs(x - 0.3) < 0.1, 0.3, x), False),  # rounded where it is near
+        (lambda x, rng: np.where(rng.random(x.size) < 0.3, np.round(2 * x) / 2, x), False),  # some rows rounded
         (lambda x, rng: np.round(x, 1), False),
         (lambda x, rng: np.round(2 * np.exp(x)), False),
         (lambda x, rng: rng.geometric(0.4, size=x.size), False),

@@ -407,3 +407,25 @@ def test_units_in_which_graphs_go_wrong_are_named(chain, unit):
 @pytest.mark.parametrize("unit", [0.2, 1.0, 20.0])
 def test_usual_units_are_no_reason_to_warn(chain, unit):
     ICDH(max_rounds=2, tol=1e9, random_state=0).fit(chain.values * unit)
+
+
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
+def test_sums_and_multiples_are_named(chain):
+    x = np.asarray(chain.values)
+    other = np.random.default_rng(9).normal(size=len(x))
+    for column, of in ((x[:, 0] - 2.0 * x[:, 2] + 5.0, "'x0', 'x2'"), (-3e6 * x[:, 1], "'x1'")):
+        X = np.column_stack([x, other, column + 1e-3 * column.std() * other])
+        with pytest.warns(DataWarning) as caught:
+            ICDH(scaling="standardize", max_rounds=1, tol=1e9).fit(X)
+        (message,) = [str(own.message) for own in caught if "sums or multiples" in str(own.message)]
+        assert f"'x4' (of {of}):" in message
+        assert caught[0].filename == __file__
+
+
+def test_what_is_no_sum_is_not_named(chain, recwarn):
+    """Columns that others explain but for a tenth of their spread; ones of so few rows that all are sums."""
+    x = np.asarray(chain.values)
+    noise = np.random.default_rng(9).normal(size=len(x))
+    for X in (np.column_stack([x, x[:, 0] + 0.1 * x[:, 0].std() * noise]), x[:4, :3], np.column_stack([x, x[:, 0]])):
+        ICDH(scaling="standardize", max_rounds=1, tol=1e9).fit(X)
+    assert not [own for own in recwarn if "sums or multiples" in str(own.message)]

@@ -61,7 +61,6 @@ def test_workers_that_do_not_close_do_not_hide_an_interrupt(monkeypatch):
         list(in_parallel(square, [1, 2], 2))
 
 
-@pytest.mark.usefixtures("_heard")
 def test_an_interrupt_while_workers_start_comes_when_they_have_started(monkeypatch):
     """And they are closed."""
     course = []
@@ -98,7 +97,6 @@ def test_workers_do_not_hear_what_their_parent_does():
     assert result.stdout == "[True, True, True] False\n"
 
 
-@pytest.mark.usefixtures("_heard")
 @pytest.mark.parametrize("deliver", [signal.raise_signal, lambda number: os.kill(os.getpid(), number)])
 def test_a_postponed_interrupt_comes_once(deliver):
     passed = []

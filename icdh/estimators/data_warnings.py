@@ -10,6 +10,9 @@ from icdh.model.conditionals import is_of_labels
 from icdh.model.structural import StructuralModel
 from icdh.table import FEW_VALUES, Table
 
+ROWS_OF_SUMS, ROWS_A_COLUMN = 2000, 2
+DETERMINED = 0.01  # of the spread of a column
+
 
 def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mapping | None) -> None:
     """Name the columns whose kind was guessed, unless it is that of any number.
@@ -69,3 +72,44 @@ def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) ->
                 DataWarning,
                 stacklevel=5,
             )
+
+
+def warn_about_sums(table: Table) -> None:
+    """Name the columns that are sums or multiples of those before them, up to a hundredth of their spread.
+
+    Parameters
+    ----------
+    table : Table
+        The columns. Of long ones some rows are enough; of few rows every column is a sum of others.
+    """
+    varying = np.flatnonzero(table.varying)
+    first = {table.values[n].tobytes(): n for n in varying[::-1]}
+    varying = np.sort(np.fromiter(first.values(), dtype=int))  # of columns that repeat others `Table.warn` speaks
+    values = table.values[varying, :: -(-table.n_observations // ROWS_OF_SUMS)]
+    if values.shape[1] < ROWS_A_COLUMN * varying.size:
+        return
+    found, independent, basis = [], [], np.empty((0, values.shape[1]))
+    for n, own in enumerate(map(_unit, values)):
+        left = own - (basis @ own) @ basis
+        left -= (basis @ left) @ basis  # what rounding left of it
+        if np.linalg.norm(left) > DETERMINED * np.linalg.norm(own):
+            independent.append(n)
+            basis = np.vstack([basis, left / np.linalg.norm(left)])
+        elif own.any():
+            weights, *_ = np.linalg.lstsq(np.array([_unit(values[k]) for k in independent]).T, own, rcond=None)
+            parts = [table.names[varying[k]] for k, w in zip(independent, weights, strict=True) if abs(w) > DETERMINED]
+            found.append(f"{table.names[varying[n]]!r} (of {', '.join(map(repr, parts))})")
+    if found:
+        warnings.warn(
+            f"column(s) that are sums or multiples of others, up to a hundredth of their spread: {'; '.join(found)}: a "
+            "model of noise cannot tell the direction of their edges; drop columns computed from others",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+def _unit(values):
+    """Return values less their mean, over their length."""
+    shares = values / (np.abs(values).max() or 1.0)
+    shares -= shares.mean()
+    return shares / (np.linalg.norm(shares) or 1.0)

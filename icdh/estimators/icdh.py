@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from icdh._checks import check_callback, check_choice, check_flag, check_number, n_workers, random_generator
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import order_of_columns, order_of_observations
+from icdh.estimators.data_warnings import warn_about_sums
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.experiments import Design
 from icdh.knowledge import Knowledge
@@ -272,6 +273,7 @@ class ICDH(CausalGraphEstimator):
         scaling = Scaling.of(table, self.scaling)
         values, N = scaling.apply(table.values), table.n_variables
         _warn_about_units(values, table)
+        warn_about_sums(table)
         varying = np.append(table.varying, np.ones(len(design.conditions), dtype=bool))
         result = self._run(
             design.with_contexts(values)[varying],

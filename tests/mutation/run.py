@@ -117,7 +117,9 @@ def begin(mutant: Mutant | None, tests: list[str], folder: Path) -> int:
     if mutant is not None:
         read_instead(mutant)
     pytest = importlib.import_module("pytest")
-    code = pytest.main(["-x", "-q", "--no-header", "--tb=no", "--assert=plain", "-p", "no:cacheprovider", *tests])
+    code = pytest.main(
+        ["-x", "-q", "--no-header", "--tb=no", "--assert=plain", "-n", "0", "-p", "no:cacheprovider", *tests]
+    )
     sys.stdout.flush()
     os._exit(int(code))
 
