@@ -1,6 +1,8 @@
-"""Column labels as text."""
+"""Column labels, and other words of messages, as text."""
 
 import unicodedata
+from collections.abc import Iterable, Sized
+from difflib import get_close_matches
 from typing import Any
 
 # Controls, surrogates, what is no character, separators of lines and paragraphs: XML and terminals take them amiss.
@@ -18,3 +20,27 @@ def printable(label: Any) -> str:
         character.encode("unicode_escape").decode() if unicodedata.category(character) in _UNPRINTABLE else character
         for character in str(label)
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what is counted: "1 edge", "2 edges"."""
+    return f"{number} {plural(range(number), noun)}"
+
+
+def plural(things: Sized, noun: str) -> str:
+    """Return the noun for so many things: "edge" of one, else "edges"."""
+    return noun if len(things) == 1 else noun + "s"
+
+
+def did_you_mean(word: Any, known: Iterable[Any]) -> str:
+    """Return the question that ends a complaint about an unknown word, empty where no known one resembles it."""
+    by_lower = {str(own).casefold(): str(own) for own in known}
+    near = get_close_matches(str(word).casefold(), by_lower, n=1)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def listed(names: Iterable[Any], most: int = 20) -> str:
+    """Return names separated by commas, no more than fit a message."""
+    names = list(map(str, names))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from icdh._checks import as_float, check_number
+from icdh._labels import did_you_mean, listed
 from icdh.graphs import causal_order
 
 Action = Callable[[np.ndarray], np.ndarray]
@@ -87,7 +88,9 @@ def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> i
     if key in names:
         return names.index(key)
     if not isinstance(key, numbers.Integral):
-        raise ValueError(f"{argument} has the variable {key!r}, which is not one of {', '.join(map(str, names))}")
+        raise ValueError(
+            f"{argument} has the variable {key!r}, which is not one of {listed(names)}{did_you_mean(key, names)}"
+        )
     if not 0 <= key < len(names):
         raise ValueError(f"{argument} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}")
     return int(key)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._checks import check_callback, check_number, random_generator
+from icdh._labels import counted
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning
 from icdh.model.conditionals import log_density
@@ -120,7 +121,7 @@ def tune(
     check_callback(callback)
     table = estimator.as_table(X)
     if table.n_observations < 4:
-        raise ValueError(f"X has {table.n_observations} row(s); at least 4 observations are needed")
+        raise ValueError(f"X has {counted(table.n_observations, 'row')}; at least 4 observations are needed")
     halves = _halves(table.n_observations, n_splits, random_generator(random_state))
     fitted_grid = {name: values for name, values in grid.items() if name != "threshold"}
     scores = {}

@@ -42,9 +42,25 @@ def add_format_options(parser, *, header: bool = True) -> None:
 
 def add_column_options(parser, *, missing: Sequence[str]) -> None:
     """Describe the options that choose columns, and what is done about gaps; `read` takes all of them."""
-    parser.add_argument("--columns", nargs="+", metavar="NAME", help="the variables; by default all columns")
-    parser.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns that are no variables")
-    parser.add_argument("--id-column", metavar="NAME", help="the column that labels the rows, which is no variable")
+    parser.add_argument(
+        "--columns",
+        nargs="+",
+        metavar="NAME",
+        help="the variables, by name or by number from 1; by default all columns",
+    )
+    parser.add_argument(
+        "--drop",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="columns that are no variables, by name or by number from 1",
+    )
+    parser.add_argument(
+        "--id-column",
+        metavar="NAME",
+        help="the column that labels the rows, which is no variable, by name or by number; a first column "
+        "without a name is one",
+    )
     add_cell_options(parser, missing=missing)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._labels import printable
+from icdh._labels import counted, printable
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if results:
         print(_table([_row(result, *names) for result, names in results]))
     if interrupted:
-        report("error", f"interrupted after {len(results)} of {len(pairs)} pair(s)")
+        report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
         return INTERRUPTED
     if args.plot:
         _draw(args, table, *results[0])

@@ -1,7 +1,8 @@
 """The cache of families: every node model that a search asks for is fitted once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from copy import copy
 
 import numpy as np
@@ -118,6 +119,25 @@ class FamilyEvidence:
         self.clock.begin("families", len(new))
         self._keep(new, self._map(self._fit_from, new, [self._warm_start(*family) for family in new]))
         return [self._scores[family] for family in families]
+
+    @contextmanager
+    def in_time(self, clock: Clock) -> Iterator[None]:
+        """Let another clock say when fits must end.
+
+        Parameters
+        ----------
+        clock : Clock
+            Whose end raises OutOfTime inside.
+        """
+        parts = [part for part in (self, self.starts) if part is not None]
+        before = [part.clock for part in parts]
+        for part in parts:
+            part.clock = clock
+        try:
+            yield
+        finally:
+            for part, own in zip(parts, before, strict=True):
+                part.clock = own
 
     def refine(self, families: Sequence[Family]) -> None:
         """Fit these families from further cold starts, go on from the best fit to a finer tolerance, keep the best."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._checks import check_number
+from icdh._labels import did_you_mean, listed
 from icdh.graphs import break_cycles, threshold
 
 LEAST = float(np.finfo(float).tiny)
@@ -170,7 +171,9 @@ class GraphEnsemble:
             return self.names.index(variable)
         if isinstance(variable, (int, np.integer)) and 0 <= variable < len(self.names):
             return int(variable)
-        raise ValueError(f"{variable!r} is not one of the variables {', '.join(map(str, self.names))}")
+        raise ValueError(
+            f"{variable!r} is not one of the variables {listed(self.names)}{did_you_mean(variable, self.names)}"
+        )
 
 
 def _check_level(level):
