@@ -56,6 +56,7 @@ _RULES = (
     (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),
     (re.compile(rf"(?<=\bor ){_NAME}$"), lambda found: _option(found[1])),
     (re.compile(rf"{_NAME}(?= = )"), lambda found: _option(found[1])),
+    (re.compile(r"^(do|kinds)(?= (has|names) )"), lambda found: f"--{found[1]}"),
     (re.compile(r"^X(?= (has|is|holds) )"), lambda found: "the table"),
     (re.compile(r"(?<= of )X(?= (has|is|holds)\b)"), lambda found: "the table"),
     (re.compile(r"; X has "), lambda found: "; the table has "),

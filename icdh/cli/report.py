@@ -11,7 +11,7 @@ from typing import Any
 from icdh._clock import Clock
 from icdh.cli._edges import doubts_of, edge_lines
 from icdh.cli._experiments import target_lines, targets_file
-from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
+from icdh.cli._files import STANDARD_INPUT, check_files, check_model, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options
 from icdh.cli._messages import BAD_INPUT, SUCCESS
@@ -104,6 +104,7 @@ def _loaded(args):
 
     if args.bootstrap is not None or args.posterior:
         raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
+    check_model(args.model, args.data)
     return load(args.model), []
 
 
