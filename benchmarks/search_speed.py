@@ -107,7 +107,7 @@ def measure(path, jobs, option):
         "evidence": model.evidence_,
         "transform": model.column_transform_,
         "moves": len(model.history_),
-        "families": len(model.found_graph().scores.fits),
+        "families": len(model.found_graph().scores.fitted()),
         "graph": np.argwhere(model.adjacency_matrix_ != 0).tolist(),
     }
 

@@ -3,11 +3,11 @@
     python benchmarks/where_search_time_goes.py R.json [--tables 20-2-1000 wine-like ...] [--seeds FIRST END]
         [--folder FOLDER]
 
-Tables are those of `search_speed.py`. Clocks around the compiled fits, by what asked for them (comparing changes,
-further starts, more hidden units) and by the stage of the search (the choice of a transform, the climb, escapes, what
-follows when the noise has settled, the climb on all rows of a long table, what comes after); around the promises of
-changes and the worth of the noise; the rest is Python. Then fits, steps and seconds by hidden units and inputs, and how
-many of the families that were fitted were ever part of a graph.
+Tables are those of `search_speed.py`. Clocks run around the compiled fits, by what asked for them (comparing changes,
+further starts, more hidden units) and by the stage of the search: the choice of a transform, the climb, escapes, what
+follows the choice of the noise distribution, the climb on all rows of a long table, what comes after. They run around
+the gain estimates of changes and the gains of the noise distribution, too; the rest is Python. Then come fits, steps
+and seconds by hidden units and inputs, and how many of the fitted families were ever part of a graph.
 """
 
 import argparse
@@ -24,27 +24,27 @@ from search_speed import table
 from where_time_goes import Clock
 
 from icdh import HNMSearch
-from icdh.estimators import hnm_search, transform_choice
-from icdh.node_model import families, targets
+from icdh.estimators import graph_search, hnm_search, refit, transform_choice
+from icdh.node_model import families, gaussian, growth, polish, scoring
 from icdh.search import climb, escapes
 
 STAGES = {
     "transform": (transform_choice, "choose_transform"),
-    "climb": (hnm_search, "greedy_search"),
+    "climb": (graph_search, "greedy_search"),
     "escapes": (escapes._Search, "escape"),
-    "settled": (escapes._Search, "settle"),
-    "afterwards": (hnm_search.HNMSearch, "_fits_as_they_are"),
-    "worth": (hnm_search, "_fitted_parts"),
+    "noise chosen": (escapes._Search, "choose_noise"),
+    "afterwards": (hnm_search, "refit"),
+    "strength": (refit, "_strengths"),
 }
 PURPOSES = {
-    "further starts": (families.FamilyEvidence, "refine"),
-    "more units": (families.FamilyEvidence, "grow"),
+    "further starts": (polish.Polish, "_fit_again"),
+    "more units": (growth.Growth, "__call__"),
 }
 CLOCKS = {
-    "fits": (targets, "node_fit"),
-    "levels, labels": (targets, "minimise"),
-    "promises": (families.FamilyEvidence, "_hope"),
-    "noise": (families, "worth_of_noise"),
+    "fits": (gaussian, "node_fit"),
+    "ordinal, categorical": (scoring, "minimise"),
+    "gain estimates": (families.Families, "gain_estimates"),
+    "noise": (families, "noise_gain"),
 }
 
 
@@ -131,7 +131,7 @@ def account(X):
             stack.enter_context(patch.object(*place, wrap(getattr(*place), name)))
         for part, name, wrap in (
             (climb.Climber, "_best_move", own.remembering_graphs),
-            (families.FamilyEvidence, "_fit", own.remembering_fits),
+            (families.Families, "fit", own.remembering_fits),
         ):
             stack.enter_context(patch.object(part, name, wrap(getattr(part, name))))
         begin = time.process_time()

@@ -4,8 +4,35 @@ Public names load on first use, so that ``import icdh`` costs next to nothing an
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from icdh._version import __version__
+
+if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__getattr__`
+    from icdh import acyclicity as acyclicity
+    from icdh import datasets as datasets
+    from icdh import files as files
+    from icdh import graphs as graphs
+    from icdh import likelihood as likelihood
+    from icdh import metrics as metrics
+    from icdh import network as network
+    from icdh import plotting as plotting
+    from icdh import simulate as simulate
+    from icdh import uncertainty as uncertainty
+    from icdh.actions import Shift as Shift
+    from icdh.estimators.hnm_search import HNMSearch as HNMSearch
+    from icdh.estimators.icdh import ICDH as ICDH
+    from icdh.exceptions import ConvergenceWarning as ConvergenceWarning
+    from icdh.exceptions import DataWarning as DataWarning
+    from icdh.exceptions import NotFittedError as NotFittedError
+    from icdh.experiments import Interventions as Interventions
+    from icdh.knowledge import Knowledge as Knowledge
+    from icdh.model.structural import load as load
+    from icdh.pairs.comparison import causal_direction as causal_direction
+    from icdh.progress import Progress as Progress
+    from icdh.uncertainty.posterior import posterior as posterior
+    from icdh.uncertainty.resampling import bootstrap as bootstrap
+    from icdh.uncertainty.resampling import refits as refits
 
 _PUBLIC = {
     "HNMSearch": "icdh.estimators.hnm_search",
@@ -22,7 +49,6 @@ _PUBLIC = {
     "load": "icdh.model.structural",
     "posterior": "icdh.uncertainty.posterior",
     "refits": "icdh.uncertainty.resampling",
-    "tune": "icdh.tuning",
 }
 _MODULES = (
     "acyclicity",
@@ -40,13 +66,15 @@ _MODULES = (
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
-def __getattr__(name):
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    if name in _MODULES:
-        return import_module(f"icdh.{name}")
-    raise AttributeError(f"module 'icdh' has no attribute {name!r}")
+if not TYPE_CHECKING:  # else any name would do
+
+    def __getattr__(name):
+        if name in _PUBLIC:
+            return getattr(import_module(_PUBLIC[name]), name)
+        if name in _MODULES:
+            return import_module(f"icdh.{name}")
+        raise AttributeError(f"module 'icdh' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

@@ -162,19 +162,3 @@ def cholesky_solve(factor, b):
         for j in range(size - k - 1):
             total += row[j] * rest[j]
         b[k] = (b[k] - total) / factor[k, k]
-
-
-SMALLEST_DAMPING, LARGEST_DAMPING = 1e-12, 1e20
-FIRST_DAMPING = 0.03  # of a node model, an observation
-
-
-def next_damping(damping: float, growth: float, ratio: float) -> tuple[float, float]:
-    """Return damping and growth after a Levenberg-Marquardt step whose fall was ``ratio`` times what was predicted.
-
-    References
-    ----------
-    Nielsen, "Damping parameter in Marquardt's method", Technical University of Denmark, IMM-REP-1999-05.
-    """
-    if ratio > 0.0:
-        return max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), SMALLEST_DAMPING), 2.0
-    return damping * growth, 2.0 * growth

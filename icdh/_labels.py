@@ -1,7 +1,8 @@
-"""Column labels, and other words of messages, as text."""
+"""Names of columns: default ones, as text, the index that a name means; and other words of messages."""
 
+import numbers
 import unicodedata
-from collections.abc import Iterable, Sized
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,6 +21,22 @@ def printable(label: Any) -> str:
         character.encode("unicode_escape").decode() if unicodedata.category(character) in _UNPRINTABLE else character
         for character in str(label)
     )
+
+
+def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> int:
+    """Return the index of a variable given by name, or else by index, or raise an error that names the argument."""
+    names = list(names)
+    if isinstance(key, bool):
+        raise TypeError(f"{argument} must give variables by name or index; got {key!r}")
+    if key in names:
+        return names.index(key)
+    if not isinstance(key, numbers.Integral):
+        raise ValueError(
+            f"{argument} has the variable {key!r}, which is not one of {listed(names)}{did_you_mean(key, names)}"
+        )
+    if not 0 <= key < len(names):
+        raise ValueError(f"{argument} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}")
+    return int(key)
 
 
 def counted(number: int, noun: str) -> str:

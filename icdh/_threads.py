@@ -1,4 +1,4 @@
-"""Limit the BLAS to one thread for a while.
+"""Threads: one for the BLAS for a while, several for tasks that release the GIL.
 
 L-BFGS-B runs many BLAS calls on short vectors, which a second thread makes ten times slower and more
 (https://github.com/scipy/scipy/issues/22438).
@@ -7,6 +7,8 @@ L-BFGS-B runs many BLAS calls on short vectors, which a second thread makes ten 
 import ctypes
 import logging
 import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -66,3 +68,44 @@ def single_blas_thread():
             if _depth == 0:
                 for setter, threads in _restore:
                     setter(threads)
+
+
+def map_on_threads(
+    function: Callable, arguments: Sequence[Sequence], n_threads: int, part_done: Callable[[], None]
+) -> list:
+    """Return the results of a function for each of these arguments; this thread is one of the workers.
+
+    Parameters
+    ----------
+    function : callable
+        A function that releases the GIL.
+    arguments : sequence of sequences of equal length
+        As of the built-in ``map``.
+    n_threads : int
+        The most threads.
+    part_done : callable
+        Called after each result.
+    """
+    tasks = list(zip(*arguments, strict=True))
+    results, order = [None] * len(tasks), iter(range(len(tasks)))
+
+    def work():
+        for k in order:
+            results[k] = function(*tasks[k])
+            part_done()
+
+    n_helpers = min(n_threads, len(tasks)) - 1
+    if n_helpers < 1:
+        work()
+        return results
+    helpers = ThreadPoolExecutor(n_helpers)
+    try:
+        helping = [helpers.submit(work) for _ in range(n_helpers)]
+        work()
+        for helper in helping:
+            helper.result()
+    finally:
+        for _ in order:  # after Ctrl-C no further task begins
+            pass
+        helpers.shutdown()
+    return results

@@ -8,7 +8,6 @@ References
 Pearl: "Causality: Models, Reasoning, and Inference", 2nd edition, 2009, Definitions 3.2.1 and 7.1.5.
 """
 
-import numbers
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from icdh._checks import as_float, check_number
-from icdh._labels import did_you_mean, listed
+from icdh._labels import variable_index
 from icdh.graphs import causal_order
 
 Action = Callable[[np.ndarray], np.ndarray]
@@ -78,22 +77,6 @@ def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_r
             raise ValueError(f"do names the variable {names[node]!r} twice; keep one of the two")
         actions[node] = _action(f"do[{key!r}]", value, n_rows)
     return actions
-
-
-def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> int:
-    """Return the index of a variable given by name, or else by index, or raise an error that names the argument."""
-    names = list(names)
-    if isinstance(key, bool):
-        raise TypeError(f"{argument} must give variables by name or index; got {key!r}")
-    if key in names:
-        return names.index(key)
-    if not isinstance(key, numbers.Integral):
-        raise ValueError(
-            f"{argument} has the variable {key!r}, which is not one of {listed(names)}{did_you_mean(key, names)}"
-        )
-    if not 0 <= key < len(names):
-        raise ValueError(f"{argument} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}")
-    return int(key)
 
 
 def _action(label, value, n_rows):

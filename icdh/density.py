@@ -5,6 +5,22 @@ import numpy as np
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
+def pointwise_nll(values: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return log(sigma sqrt(2 pi)) + (x - mu)^2 / (2 sigma^2) for each observation x.
+
+    Parameters
+    ----------
+    values, mean, scale : ndarray, shape (M,)
+        Observations, their means mu and standard deviations sigma.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+        Nats.
+    """
+    return np.log(scale) + 0.5 * np.square((values - mean) / scale) + LOG_SQRT_2PI
+
+
 def gaussian_nll(values: np.ndarray, mean: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
@@ -22,6 +38,6 @@ def gaussian_nll(values: np.ndarray, mean: np.ndarray, scale: np.ndarray, rows: 
     """
     total = 0.0
     for n in range(len(values)):  # one by one: long tables need little more memory
-        nats = np.log(scale[n]) + 0.5 * np.square((values[n] - mean[n]) / scale[n]) + LOG_SQRT_2PI
+        nats = pointwise_nll(values[n], mean[n], scale[n])
         total += float(np.mean(nats if rows is None else np.where(rows[n], nats, 0.0)))
     return total

@@ -17,7 +17,7 @@ from icdh._categories import MOST_LABELS, Categories
 from icdh._checks import check_choice
 from icdh._frames import library_of
 from icdh._intake import values_and_labels
-from icdh._labels import counted, default_names, did_you_mean, plural
+from icdh._labels import counted, default_names, plural, variable_index
 from icdh.exceptions import DataWarning
 
 SCALINGS = ("none", "center", "standardize")
@@ -208,12 +208,7 @@ class Table:
 
     def position(self, column: str | int) -> int:
         """Return the position of a column, given its name or its position."""
-        if column in self.names:
-            return self.names.index(column)
-        if isinstance(column, (int, np.integer)) and 0 <= column < self.n_variables:
-            return int(column)
-        known = ", ".join(map(repr, self.names))
-        raise ValueError(f"kinds names the column {column!r}; X has {known}{did_you_mean(column, self.names)}")
+        return variable_index(column, self.names, "kinds")
 
     def check_learnable(self) -> None:
         """Raise ValueError if no variable varies."""

@@ -1,4 +1,4 @@
-"""Command line: run, report, tune, forget, evaluate."""
+"""Command line: run, report, authors, tune, forget, evaluate."""
 
 from paper_reproduction.cli import main
 

@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from icdh.files import replace_on_success
 from paper_reproduction.jobs import Selection
 from paper_reproduction.judging import judge
 from paper_reproduction.methods import METHODS
@@ -47,6 +48,12 @@ def _parser():
         ("evaluate", _evaluate, "compute all metrics again from the raw weights", False),
         ("forget", _forget, "drop results, so that they are computed again", True),
         (
+            "authors",
+            _authors,
+            "write authors.md: the article's SHD beside the authors' earlier weights and tables",
+            False,
+        ),
+        (
             "tune",
             _tune,
             "print the mean SHD of candidates for hyper-parameters on graphs that no table uses",
@@ -60,6 +67,9 @@ def _parser():
             _add_selection(sub)
         if name == "run":
             _add_run_options(sub)
+        if name == "authors":
+            sub.add_argument("folder", help="their repository at the commit that paper_reproduction/authors.py names")
+            sub.add_argument("--nodes", type=int, nargs="+", default=(5, 10), help="numbers of variables")
         if name == "tune":
             sub.add_argument("methods", nargs="+", metavar="METHOD")
     return parser
@@ -169,6 +179,14 @@ def _forget(options):
         found = records.read()
         records.rewrite({name: record for name, record in found.items() if name not in names})
     print(f"{len(names & set(found))} results forgotten")
+    return 0
+
+
+def _authors(options):
+    from paper_reproduction.authors import compare_with_authors
+
+    with replace_on_success(options.output / "authors.md") as temporary:
+        temporary.write_text(compare_with_authors(options.folder, options.nodes), encoding="utf-8")
     return 0
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from icdh.network import Weights
-from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.families import Families
+from icdh.node_model.family_evidence import FamilyEvidence
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {
@@ -41,8 +42,14 @@ def random_dag(rng, n, density):
     return np.triu(rng.random((n, n)) < density, k=1).astype(np.int8)[np.ix_(order, order)]
 
 
+def family_evidence(causes, responses=None, **options):
+    """The evidence of families, by default Gaussian, from one start, in one thread."""
+    settings = {"hidden_units": 5, "noise": "gaussian", "n_restarts": 1, "n_jobs": 1}
+    of_families = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "widths": None, "rows": None}
+    of_families |= {name: options.pop(name) for name in of_families if name in options}
+    return FamilyEvidence(Families(causes, responses, **of_families), **{**settings, **options})
+
+
 def scores_of_columns(columns, **options):
-    """The evidence of families of columns of any kind, by default Gaussian, from one start, in one thread."""
-    settings = {"hidden_units": 5, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "noise": "gaussian"}
-    settings |= {"n_restarts": 1, "n_jobs": 1, "widths": columns.widths, **options}
-    return FamilyEvidence(columns.causes, columns.targets, **settings)
+    """The evidence of families of columns of any kind."""
+    return family_evidence(columns.causes, columns.responses, widths=columns.widths, **options)

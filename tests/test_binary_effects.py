@@ -44,9 +44,11 @@ def test_edges_from_numbers_to_two_values_cost_a_penalty():
     np.testing.assert_allclose(extra / PENALTY, [0, 0, 0, 0, 0, 1, 2, 1, 3, 1], atol=1e-9)
 
 
-def test_hopes_know_what_an_edge_costs():
+def test_gain_estimates_include_the_penalty_of_an_edge():
     def difference(family, variables):
-        return np.subtract(scores(PENALTY).hopes(family)[variables], scores(0.0).hopes(family)[variables])
+        return np.subtract(
+            scores(PENALTY).gain_estimates(family)[variables], scores(0.0).gain_estimates(family)[variables]
+        )
 
     numbers = [GRADE, X, Y]
     np.testing.assert_allclose(difference((YES, ()), numbers), -PENALTY)
@@ -80,7 +82,7 @@ def test_a_column_of_two_values_is_a_cause_unless_the_evidence_is_strong():
     assert np.argwhere(learned(outcome())).tolist() == [[0, 2], [1, 2]]
 
 
-def test_two_labels_are_two_values():
+def test_two_labels_is_binary_values():
     assert np.argwhere(learned(heights(), kinds={0: "categorical"})).tolist() == [[0, 1]]
     unpenalised = learned(heights(), kinds={0: "categorical"}, binary_effect_penalty=0.0)
     assert np.argwhere(unpenalised).tolist() == [[1, 0]]

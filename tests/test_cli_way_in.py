@@ -92,11 +92,11 @@ def test_the_index_of_pandas_goes_through_the_command(tmp_path, chain, capsys):
 def test_what_was_meant_is_asked(table, capsys):
     assert "did you mean 'fit'? see icdh --help" in error_of(capsys, "fti")
     assert "did you mean '--output'? see" in error_of(capsys, "fit", table, "--outptu", "g.csv")
-    assert "did you mean 'search'?" in error_of(capsys, "fit", table, "--method", "serach")
+    assert "did you mean 'search'?" in error_of(capsys, "fit", table, "--method", "searhc")
     assert "there is no file dtaa.csv; did you mean 'data.csv'?" in error_of(capsys, "fit", "dtaa.csv")
     write_table("wide.csv", np.ones((3, 2)), ["alcohol", "proline"])
     assert "did you mean 'proline'?" in error_of(capsys, "fit", "wide.csv", "--drop", "prolin")
-    assert "--kinds names the column 'prolin'" in error_of(capsys, "fit", "wide.csv", "--kinds", "prolin=ordinal")
+    assert "--kinds has the variable 'prolin'" in error_of(capsys, "fit", "wide.csv", "--kinds", "prolin=ordinal")
 
 
 def test_a_table_and_a_model_in_one_anothers_place_are_noticed(table, capsys):

@@ -7,9 +7,10 @@ from helpers import scores_of_columns
 
 from icdh import DataWarning, HNMSearch
 from icdh.entropy import cells, places
-from icdh.node_model.columns import columns_of, over_cells
+from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.targets import Density, Levels
+from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.ordinal import OrdinalResponse
 from icdh.table import Table, point_mass
 
 
@@ -29,9 +30,9 @@ def advantage(x, y):
     columns = columns_of(values, Table.of(values.T).kinds)
     scores = scores_of_columns(columns, noise="auto", n_restarts=3)
     families = [(0, ()), (1, (0,)), (1, ()), (0, (1,))]
-    scores.refine(families)
+    scores.polish(families)
     for graph in (families[:2], families[2:]):
-        scores.settle(graph)
+        scores.choose_noise(graph)
     forward_root, forward, backward_root, backward = scores(families)
     return backward_root + backward - forward_root - forward
 
@@ -72,7 +73,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
     x = rng.normal(size=(1, 300))
     y = np.round(x[0] + 0.5 * rng.normal(size=300))
     low, high = cells(y)
-    target = over_cells(low, high, [y])
+    target = GaussianResponse.over_cells(low, high, [y])
     fit = fit_node(x, target, precision_updates=0)
     theta, penalty, factor = fit.theta.copy(), np.zeros(fit.theta.size), np.empty((fit.theta.size,) * 2)
 
@@ -80,7 +81,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
         return target.minimise(x, theta, penalty, 5, 0, 0, 0.0, 1, factor)[0]
 
     shares = (np.arange(200) + 0.5) / 200
-    mean = np.mean([objective(Density.exact(low + share * (high - low))) for share in shares])
+    mean = np.mean([objective(GaussianResponse.exact(low + share * (high - low))) for share in shares])
     assert objective(target) == pytest.approx(mean, rel=1e-4)
 
 
@@ -90,8 +91,8 @@ def test_transformed_columns_have_the_likelihood_of_the_values_as_they_were():
     values = standardised(np.exp(rng.normal(size=2000)))
     columns = columns_of(values, ["continuous"], "log")
     plain = columns_of(values, ["continuous"])
-    transformed = -fit_node(values[:0], columns.targets[0]).evidence + columns.log_jacobian
-    gain = transformed + fit_node(values[:0], plain.targets[0]).evidence
+    transformed = -fit_node(values[:0], columns.responses[0]).evidence + columns.log_jacobian
+    gain = transformed + fit_node(values[:0], plain.responses[0]).evidence
     deviation = np.exp(0.5) * np.sqrt(np.expm1(1.0))  # of the log-normal
     entropy = 0.5 * np.log(2 * np.pi * np.e) - np.log(deviation)
     assert gain / 2000 == pytest.approx(0.5 * np.log(2 * np.pi * np.e) - entropy, abs=0.2)
@@ -102,7 +103,7 @@ def test_a_point_mass_gets_a_wide_cell():
     rng = np.random.default_rng(3)
     x = np.where(rng.random(1000) < 0.4, 0.0, rng.normal(size=1000))
     values = standardised(x)
-    (target,) = columns_of(values, ["gridded"]).targets
+    (target,) = columns_of(values, ["gridded"]).responses
     zero = x == 0.0
     assert np.ptp(target.samples[0][zero]) > 0.1
     np.testing.assert_array_equal(target.samples[0][~zero], values[0, ~zero])
@@ -126,14 +127,14 @@ def test_kinds_are_guessed_declared_and_reported():
     declared = {"grade": "gridded", 3: "binary", "age": "continuous"}
     model = HNMSearch(n_restarts=1, kinds=declared).fit(frame)
     assert model.kinds_ == ["continuous", "continuous", "gridded", "binary"]
-    kinds = [type(target) for target in columns_of(standardised(*frame.to_numpy(float).T), model.kinds_).targets]
-    assert kinds == [Density, Density, Density, Levels]
+    kinds = [type(target) for target in columns_of(standardised(*frame.to_numpy(float).T), model.kinds_).responses]
+    assert kinds == [GaussianResponse, GaussianResponse, GaussianResponse, OrdinalResponse]
 
 
 @pytest.mark.parametrize(
     ("kinds", "error", "message"),
     [
-        ({"x9": "binary"}, ValueError, "kinds names the column 'x9'"),
+        ({"x9": "binary"}, ValueError, "kinds has the variable 'x9', which is not one of x0"),
         ({"x0": "nominal"}, ValueError, r"kinds\['x0'\] must be one of"),
         ({"x0": "binary"}, ValueError, "'binary', but the column holds 100 different values"),
         ({0: "ordinal"}, ValueError, "'ordinal', but the column holds 100 different values, more than 50"),

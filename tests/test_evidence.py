@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from helpers import family_evidence
 from naive import complex_step_gradient, node_fisher, node_model, node_objective
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
@@ -10,10 +11,8 @@ from icdh.node_model import _kernels, evidence
 from icdh.node_model import families as families_module
 from icdh.node_model._descent_kernels import node_gradient
 from icdh.node_model._kernels import VARIANCE_FLOOR
-from icdh.node_model.columns import over_cells
-from icdh.node_model.families import FamilyEvidence
-from icdh.node_model.fit import cold_start, forward, in_original_signs, node_outputs
-from icdh.node_model.targets import Density
+from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.network import cold_start, forward, in_original_signs, node_outputs
 
 UNITS = 3
 LAYERS = (slice(0, 2 * UNITS), slice(2 * UNITS + 1, 3 * UNITS + 1), slice(3 * UNITS + 2, None))
@@ -153,14 +152,14 @@ def test_fit_is_stationary_and_at_least_as_good_as_lbfgs():
 
 def test_a_cold_start_fits_the_mean_under_constant_variance_before_both(monkeypatch):
     x, y = heteroscedastic()
-    honest, scale_weights = Density.minimise, []
+    honest, scale_weights = GaussianResponse.minimise, []
 
     def recorded(self, x, theta, *arguments):
         result = honest(self, x, theta, *arguments)
         scale_weights.append(theta[-UNITS:].copy())
         return result
 
-    monkeypatch.setattr(Density, "minimise", recorded)
+    monkeypatch.setattr(GaussianResponse, "minimise", recorded)
     fit_node(x, y, hidden_units=UNITS, precision_updates=0)
     first, second = scale_weights
     np.testing.assert_array_equal(first, 0.0)
@@ -256,10 +255,10 @@ def test_of_all_precisions_the_best_evidence_is_kept(monkeypatch):
 def test_the_precisions_have_one_fixed_point_wherever_a_fit_comes_from():
     """MacKay's rule, applied to the fit there, gives its own precisions back."""
     x, y = heteroscedastic(seed=3)
-    settings, objectives = {"hidden_units": UNITS, "prior_precision": 3.0}, []
+    settings, objectives = {"prior_precision": 3.0}, []
     for precision in (0.3, 30.0):
-        start = fit_node(x, y, precision=np.full(3, precision), precision_updates=0, **settings)
-        fit = evidence.at_fixed_point(np.ascontiguousarray(x.T), Density.exact(y), start, **settings)
+        start = fit_node(x, y, precision=np.full(3, precision), precision_updates=0, hidden_units=UNITS, **settings)
+        fit = evidence.at_fixed_point(np.ascontiguousarray(x.T), GaussianResponse.exact(y), start, **settings)
         objectives.append(fit.objective)
         value, _, fisher = system(x, y, fit.theta, penalties(fit.precision, 1))
         assert value == pytest.approx(fit.objective)
@@ -281,9 +280,9 @@ def test_short_constant_and_exactly_determined_nodes_stay_finite(n):
         assert np.isfinite([fit.objective, fit.log_determinant, fit.evidence]).all()
 
 
-def family_evidence(Z, n_jobs=1, **options):
-    settings = {"hidden_units": 3, "prior_precision": 3.0, "edge_penalty": 1.0, "random_state": 0, "noise": "gaussian"}
-    return FamilyEvidence(np.ascontiguousarray(Z.T), **{**settings, "n_restarts": 3, "n_jobs": n_jobs, **options})
+def evidence_of(Z, **options):
+    settings = {"hidden_units": 3, "edge_penalty": 1.0, "n_restarts": 3}
+    return family_evidence(np.ascontiguousarray(Z.T), **{**settings, **options})
 
 
 def families():
@@ -292,14 +291,14 @@ def families():
 
 def test_family_scores_do_not_depend_on_threads_and_are_cached():
     Z = np.random.default_rng(0).normal(size=(100, 3))
-    one, two = family_evidence(Z), family_evidence(Z, n_jobs=2)
+    one, two = evidence_of(Z), evidence_of(Z, n_jobs=2)
     assert one(families()) == two(families())
-    one.refine(families())
-    two.refine(families())
+    one.polish(families())
+    two.polish(families())
     assert one(families()) == two(families())
-    before = one.fits[0, (1, 2)]
+    before = one.fit_of((0, (1, 2)))
     one(families())
-    assert one.fits[0, (1, 2)] is before
+    assert one.fit_of((0, (1, 2))) is before
 
 
 def wave(n=300):
@@ -310,15 +309,15 @@ def wave(n=300):
     return (Z - Z.mean(axis=0)) / Z.std(axis=0)
 
 
-def test_refining_finds_the_best_of_all_starts_and_settles_there():
+def test_polish_finds_the_best_of_all_starts():
     Z = wave()
-    scores = family_evidence(Z, edge_penalty=0.0)
+    scores = evidence_of(Z, edge_penalty=0.0)
     family = (0, (1,))
     first = scores([family])[0]
-    scores.refine([family])
+    scores.polish([family])
     y = Z[:, 0].copy()
     coarse = [
-        fit_node(Z[:, 1:2], y, hidden_units=3, random_state=seed, tol=families_module.COARSE) for seed in range(3)
+        fit_node(Z[:, 1:2], y, hidden_units=3, random_state=seed, tol=families_module.TOLERANCE) for seed in range(3)
     ]
     evidences = [fit.evidence for fit in coarse]
     assert first == pytest.approx(evidences[0], rel=1e-12)
@@ -331,15 +330,15 @@ def test_refining_finds_the_best_of_all_starts_and_settles_there():
     assert scores([family])[0] <= min(evidences)
 
 
-def test_a_family_is_refined_once_and_unrefined_ones_stay(monkeypatch):
-    scores, seen = family_evidence(wave()), []
+def test_a_family_is_polished_once_and_others_stay(monkeypatch):
+    scores, seen = evidence_of(wave()), []
     honest = families_module.fit_node
     monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["random_state"]) or honest(*a, **k))
     scores([(0, (1,)), (0, ())])
     assert seen == [0, 0]
-    scores.refine([(0, (1,)), (0, ())])
+    scores.polish([(0, (1,)), (0, ())])
     assert seen == [0, 0, 1, 2, 0]
-    scores.refine([(0, (1,))])
+    scores.polish([(0, (1,))])
     assert len(seen) == 5
 
 
@@ -356,24 +355,24 @@ def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(mon
         return honest(x, y, start=start, **options)
 
     monkeypatch.setattr(families_module, "fit_node", recorded)
-    scores = family_evidence(Z)
+    scores = evidence_of(Z)
     smaller = [(0, pair) for pair in ((1, 2), (1, 3), (2, 3))]
     scores([(0, (1,))])
     scores([(0, (1, 2))])
     both = starts[2, np.ascontiguousarray(Z[:, [1, 2]].T).tobytes()]
-    assert_same_outputs(both, Z[:, [1, 2]], scores.fits[0, (1,)].theta, Z[:, [1]])
+    assert_same_outputs(both, Z[:, [1, 2]], scores.fit_of((0, (1,))).theta, Z[:, [1]])
     for family in smaller:
-        scores = family_evidence(Z)
+        scores = evidence_of(Z)
         scores([family])
         scores([(0, (1, 2, 3))])
         start = starts[3, np.ascontiguousarray(Z[:, [1, 2, 3]].T).tobytes()]
-        assert_same_outputs(start, Z[:, [1, 2, 3]], scores.fits[family].theta, Z[:, list(family[1])])
-    scores = family_evidence(Z)
+        assert_same_outputs(start, Z[:, [1, 2, 3]], scores.fit_of(family).theta, Z[:, list(family[1])])
+    scores = evidence_of(Z)
     scores(smaller)
     scores([(0, (1, 2, 3))])
-    best = min(smaller, key=lambda family: scores.fits[family].evidence)
+    best = min(smaller, key=lambda family: scores.fit_of(family).evidence)
     start = starts[3, np.ascontiguousarray(Z[:, [1, 2, 3]].T).tobytes()]
-    assert_same_outputs(start, Z[:, [1, 2, 3]], scores.fits[best].theta, Z[:, list(best[1])])
+    assert_same_outputs(start, Z[:, [1, 2, 3]], scores.fit_of(best).theta, Z[:, list(best[1])])
 
 
 def assert_same_outputs(theta, x, smaller, x_smaller):
@@ -383,10 +382,10 @@ def assert_same_outputs(theta, x, smaller, x_smaller):
 
 def test_edges_cost_their_penalty_and_free_noise_earns_its_negentropy():
     Z = wave()
-    first = family_evidence(Z)(families())
+    first = evidence_of(Z)(families())
     extra = [10.0 * len(parents) for _, parents in families()]
-    np.testing.assert_allclose(np.subtract(family_evidence(Z, edge_penalty=11.0)(families()), first), extra)
-    free = family_evidence(Z, noise="free")
+    np.testing.assert_allclose(np.subtract(evidence_of(Z, edge_penalty=11.0)(families()), first), extra)
+    free = evidence_of(Z, noise="free")
     falls = np.subtract(first, free(families()))
     earned = [len(Z) * negentropy(free.residuals(family)) for family in families()]
     np.testing.assert_allclose(falls, earned, rtol=1e-9, atol=1e-9)
@@ -398,7 +397,7 @@ def test_the_constant_model_of_cells_has_the_spread_within_them_too():
     rng = np.random.default_rng(9)
     low = rng.normal(size=50)
     high = low + rng.uniform(0.0, 2.0, size=50)
-    theta, objective, _ = over_cells(low, high, ()).without_parents(UNITS)
+    theta, objective, _ = GaussianResponse.over_cells(low, high, ()).without_parents(UNITS)
     mean, deviation = predict_node(theta, np.empty((1, 0)), UNITS)
     centre = (low + high) / 2
     variance = centre.var() + np.mean((high - low) ** 2) / 12

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import family_evidence, hetero_chain
 
 from icdh.network import initial_weights
-from icdh.node_model import families, targets
+from icdh.node_model import families, gaussian
 from icdh.node_model.evidence import at_fixed_point, fit_node, odds_without_parents
-from icdh.node_model.families import FamilyEvidence
-from icdh.node_model.fit import node_outputs
+from icdh.node_model.network import node_outputs
 from icdh.two_phase.dag import minimise_on_dag
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
@@ -124,7 +123,7 @@ def never_factorised(x, y, spread, theta, penalty, units, freeze, max_steps, tol
 
 def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
     x, y = table(1), table(2)[1]
-    monkeypatch.setattr(targets, "node_fit", never_factorised)
+    monkeypatch.setattr(gaussian, "node_fit", never_factorised)
     fit, alone = fit_node(x, y), fit_node(x[:0], y)
     assert fit.evidence == alone.evidence
     assert np.isfinite(fit.log_determinant)
@@ -133,19 +132,19 @@ def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
     np.testing.assert_allclose(mean, y.mean(), atol=1e-12)
     np.testing.assert_allclose(deviation, y.std(), rtol=1e-9)
     monkeypatch.undo()  # what stands for a fit is not gone on from
-    assert at_fixed_point(x, targets.Density.exact(y), fit, hidden_units=5, prior_precision=3.0) is fit
+    assert at_fixed_point(x, gaussian.GaussianResponse.exact(y), fit, prior_precision=3.0) is fit
 
 
 def test_one_small_step_ends_a_fit_after_an_update_of_the_precisions_and_no_other(monkeypatch):
     """Not of the first one, which creeps at times; nor of its cold start, which has constant variance."""
     x, y = table(1, 200), table(2, 200)[1]
-    honest, said = targets.node_fit, []
+    honest, said = gaussian.node_fit, []
 
     def heard(*options):
         said.append(options[-2])
         return honest(*options)
 
-    monkeypatch.setattr(targets, "node_fit", heard)
+    monkeypatch.setattr(gaussian, "node_fit", heard)
     fit_node(x, y, tol=1e-6)
     assert said == [2, 2, 1, 1]
 
@@ -154,7 +153,7 @@ def test_one_small_step_ends_a_fit_after_an_update_of_the_precisions_and_no_othe
 def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing):
     """The first call of a cold start has constant variance; later ones may fail: the fits before them count."""
     x, y = table(1, 200), table(2, 200)[1]
-    honest, calls = targets.node_fit, []
+    honest, calls = gaussian.node_fit, []
 
     def fails(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor):
         calls.append(penalty)
@@ -162,7 +161,7 @@ def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing
         return fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor)
 
     before = fit_node(x, y, precision_updates=0)
-    monkeypatch.setattr(targets, "node_fit", fails)
+    monkeypatch.setattr(gaussian, "node_fit", fails)
     fit = fit_node(x, y)
     assert len(calls) == failing
     if failing == 2:
@@ -175,31 +174,22 @@ def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing
 def test_without_a_factor_nothing_is_known_of_the_parents(monkeypatch):
     x, y = table(2, 100), table(3, 100)[2]
     fit = fit_node(x, y)
-    monkeypatch.setattr(targets, "node_fit", never_factorised)
-    saving, cost = odds_without_parents(x, targets.Density.exact(y), fit, 5)
+    monkeypatch.setattr(gaussian, "node_fit", never_factorised)
+    saving, cost = odds_without_parents(x, gaussian.GaussianResponse.exact(y), fit)
     np.testing.assert_array_equal(saving, [np.inf, np.inf])
     np.testing.assert_array_equal(cost, [0.0, 0.0])
 
 
 def gaussian_families(values):
-    return FamilyEvidence(
-        values,
-        hidden_units=3,
-        prior_precision=3.0,
-        edge_penalty=1.0,
-        random_state=0,
-        noise="gaussian",
-        n_restarts=2,
-        n_jobs=1,
-    )
+    return family_evidence(values, hidden_units=3, edge_penalty=1.0, n_restarts=2)
 
 
 def test_no_fit_starts_where_a_failed_one_ended(monkeypatch):
     values = table(3, 200)
-    scores, honest, starts = gaussian_families(values), targets.node_fit, []
-    monkeypatch.setattr(targets, "node_fit", never_factorised)
+    scores, honest, starts = gaussian_families(values), gaussian.node_fit, []
+    monkeypatch.setattr(gaussian, "node_fit", never_factorised)
     scores([(2, (0,))])
-    monkeypatch.setattr(targets, "node_fit", honest)
+    monkeypatch.setattr(gaussian, "node_fit", honest)
     fit = families.fit_node
     monkeypatch.setattr(families, "fit_node", lambda *a, **k: starts.append(k["start"]) or fit(*a, **k))
     scores([(2, (0, 1))])
@@ -209,11 +199,11 @@ def test_no_fit_starts_where_a_failed_one_ended(monkeypatch):
 def test_a_family_whose_first_fit_failed_takes_the_first_that_does_not(monkeypatch):
     values = table(2, 200)
     scores = gaussian_families(values)
-    family, honest = (1, (0,)), targets.node_fit
-    monkeypatch.setattr(targets, "node_fit", never_factorised)
+    family, honest = (1, (0,)), gaussian.node_fit
+    monkeypatch.setattr(gaussian, "node_fit", never_factorised)
     assert scores([family])[0] == pytest.approx(scores([(1, ())])[0] + 1.0, rel=1e-12)
-    monkeypatch.setattr(targets, "node_fit", honest)
-    scores.refine([family])
+    monkeypatch.setattr(gaussian, "node_fit", honest)
+    scores.polish([family])
     expected = fit_node(values[:1], values[1], hidden_units=3, random_state=1).evidence
     assert scores([family])[0] == pytest.approx(expected + 1.0, abs=2.0)
     assert expected < fit_node(values[:0], values[1]).evidence - 10.0

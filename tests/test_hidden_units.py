@@ -2,17 +2,20 @@
 
 import numpy as np
 import pytest
+from helpers import family_evidence
 
 from icdh import HNMSearch, bootstrap, load, posterior
-from icdh.estimators import hnm_search
-from icdh.estimators.hnm_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
+from icdh.estimators import graph_search
+from icdh.estimators.graph_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
 from icdh.node_model import families as families_module
-from icdh.node_model import fit as fit_module
+from icdh.node_model import network
 from icdh.node_model.columns import columns_of
-from icdh.node_model.families import FamilyEvidence
-from icdh.node_model.fit import cold_start, n_weights, node_outputs, with_twice_the_units
-from icdh.node_model.noise import worth_of_noise
-from icdh.node_model.targets import Density, Levels
+from icdh.node_model.families import Families
+from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.network import cold_start, n_weights, node_outputs, with_twice_the_units
+from icdh.node_model.noise import noise_gain
+from icdh.node_model.ordinal import OrdinalResponse
+from icdh.node_model.subsample import ContinuedEvidence
 
 
 def standardised(*columns):
@@ -31,8 +34,8 @@ GRAPH = [(0, (1,)), (1, ()), (2, (3,)), (3, ())]
 
 
 def evidence(values, **options):
-    settings = {"hidden_units": 2, "prior_precision": 3.0, "edge_penalty": 1.0, "random_state": 0, "noise": "gaussian"}
-    return FamilyEvidence(values, **{**settings, "n_restarts": 2, "n_jobs": 1, "most_units": 8, **options})
+    settings = {"hidden_units": 2, "edge_penalty": 1.0, "n_restarts": 2, "most_units": 8}
+    return family_evidence(values, **{**settings, **options})
 
 
 def any_weights(n_parents, units, seed=1):
@@ -46,7 +49,7 @@ def test_twice_the_units_compute_nearly_the_same(monkeypatch, n_parents):
     theta, errors = any_weights(n_parents, 4), []
     expected = np.array(node_outputs(theta, x, 4))
     for step in (0.0, 1e-3, 2e-3):
-        monkeypatch.setattr(fit_module, "SPLIT", step)
+        monkeypatch.setattr(network, "SPLIT", step)
         twice = with_twice_the_units(theta, n_parents, 4, 0)
         assert twice.size == n_weights(n_parents, 8)
         errors.append(np.abs(np.array(node_outputs(twice, x, 8)) - expected).max())
@@ -63,7 +66,7 @@ def test_units_grow_where_the_evidence_asks_for_them_and_nowhere_else():
     assert scores.units == [8, 2, 2, 2]
     assert after[0] < before[0] - 50
     assert after[1:] == before[1:]
-    assert scores.fits[0, (1,)].theta.size == n_weights(1, 8)
+    assert scores.fit_of((0, (1,))).theta.size == n_weights(1, 8)
 
 
 def test_what_was_enough_is_not_tried_again(monkeypatch):
@@ -80,20 +83,20 @@ def test_what_was_enough_is_not_tried_again(monkeypatch):
 def test_what_was_known_with_fewer_units_is_forgotten(monkeypatch):
     """The fit with twice the units is no refined one, and what a change may gain is another matter given that."""
     family, scores, fits = (0, (1,)), evidence(bent()), []
-    scores.refine([family])
-    before = scores.hopes(family)
+    scores.polish([family])
+    before = scores.gain_estimates(family)
     assert scores.grow([family])
-    assert before[2] != scores.hopes(family)[2]
+    assert before[2] != scores.gain_estimates(family)[2]
     honest = families_module.fit_node
     monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: fits.append(k) or honest(*a, **k))
-    scores.refine([family])
+    scores.polish([family])
     assert fits != []
 
 
 def test_large_families_get_their_further_starts_where_the_search_ends(monkeypatch):
     scores, cold = evidence(bent(), n_restarts=3), []
     scores.grow(GRAPH)
-    scores.refine(GRAPH)
+    scores.polish(GRAPH)
     before, honest = scores(GRAPH), families_module.fit_node
 
     def recorded(x, y, *, start, random_state, hidden_units, **options):
@@ -102,11 +105,11 @@ def test_large_families_get_their_further_starts_where_the_search_ends(monkeypat
         return honest(x, y, start=start, random_state=random_state, hidden_units=hidden_units, **options)
 
     monkeypatch.setattr(families_module, "fit_node", recorded)
-    assert not scores.settle(GRAPH)
+    assert not scores.choose_noise(GRAPH)
     assert cold == [(8, 1), (8, 2)]
     assert scores(GRAPH)[0] <= before[0]
     assert scores(GRAPH)[1:] == before[1:]
-    scores.settle(GRAPH)
+    scores.choose_noise(GRAPH)
     assert len(cold) == 2
 
 
@@ -121,11 +124,12 @@ def test_units_stay_where_no_more_are_allowed():
 def test_a_graph_that_was_found_gets_more_units_apart_from_the_search(few_rows):
     scores = evidence(bent(n=900), most_units=4)
     if few_rows:
-        scores.start_on_few_rows(450)
-        scores.starts.grow(GRAPH)
+        subsample = scores.on(scores.families.subsample(450))
+        subsample.grow(GRAPH)
+        scores = ContinuedEvidence(subsample)
     scores.grow(GRAPH)
-    scores.refine(GRAPH)
-    before, units, fits = scores(GRAPH), list(scores.units), dict(scores.fits)
+    scores.polish(GRAPH)
+    before, units, fits = scores(GRAPH), list(scores.units), [scores.fit_of(own) for own in GRAPH]
     assert units == [4, 2, 2, 2]
     larger = scores.with_more_units(GRAPH, 16)
     assert larger.units[0] > 4
@@ -133,8 +137,9 @@ def test_a_graph_that_was_found_gets_more_units_apart_from_the_search(few_rows):
     after = larger(GRAPH)
     assert after[0] < before[0] - 5.0
     assert after[1:] == before[1:]
-    assert larger.fits[GRAPH[0]].theta.size == n_weights(1, larger.units[0])
-    assert (scores(GRAPH), scores.units, scores.fits) == (before, units, fits)
+    assert larger.fit_of(GRAPH[0]).theta.size == n_weights(1, larger.units[0])
+    assert (scores(GRAPH), scores.units) == (before, units)
+    assert all(scores.fit_of(own) is fit for own, fit in zip(GRAPH, fits, strict=True))
 
 
 def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
@@ -148,21 +153,20 @@ def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
 
     monkeypatch.setattr(families_module, "fit_node", recorded)
     scores([(0, (1, 3)), (2, (3,))])
-    np.testing.assert_array_equal(seen[2], scores.fits[0, (1,)].precision)
+    np.testing.assert_array_equal(seen[2], scores.fit_of((0, (1,))).precision)
     assert seen[1] is None
 
 
 def test_twice_the_units_are_not_tried_where_they_cost_nats_of_nearly_the_same_parents(monkeypatch):
-    values, tried, honest = np.random.default_rng(0).normal(size=(6, 300)), [], FamilyEvidence._fit_twice_the_units
+    values, tried, honest = np.random.default_rng(0).normal(size=(6, 300)), [], Families.fit_twice_the_units
     monkeypatch.setattr(
-        FamilyEvidence, "_fit_twice_the_units", lambda own, family: tried.append(family) or honest(own, family)
+        Families, "fit_twice_the_units", lambda own, family, fit: tried.append(family) or honest(own, family, fit)
     )
     scores = evidence(standardised(*values))
     for family in [(0, (1, 2)), (0, (1, 2, 3, 4)), (0, (1, 3)), (0, (2,)), (0, (3, 4)), (5, (1, 3))]:
         assert not scores.grow([family])
     assert tried == [(0, (1, 2)), (0, (3, 4)), (5, (1, 3))]
     scores.units[0] = 4
-    scores._forget(list(scores.fits))
     scores.grow([(0, (1, 3))])
     assert tried[3:] == [(0, (1, 3))]  # of more units nothing is known
 
@@ -173,7 +177,7 @@ def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
     scores, starts = evidence(values), {}
     family = (0, (1, 3))
     assert scores.grow([family])
-    units, theta = scores.units[0], scores.fits[family].theta
+    units, theta = scores.units[0], scores.fit_of(family).theta
     honest = families_module.fit_node
 
     def recorded(x, y, *, start, **options):
@@ -209,33 +213,33 @@ def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
     families = [(0, (1,)), (0, ()), (0, (1, 2)), (1, ()), (2, ())]
     plain = dict(zip(families, scores(families), strict=True))
     assert {scores.noise_of(family) for family in families} == {"gaussian"}
-    assert not scores.settle([(1, ()), (2, ())])
+    assert not scores.choose_noise([(1, ()), (2, ())])
     graph = [(0, (1,)), (1, ()), (2, ())]
-    assert scores.settle(graph)
+    assert scores.choose_noise(graph)
     assert [scores.noise_of(family) for family in graph] == ["student", "gaussian", "gaussian"]
     for family in families:
-        worth = worth_of_noise([scores.residuals(family)], "auto")[0]
+        worth = noise_gain([scores.residuals(family)], "auto")[0]
         assert scores([family])[0] == pytest.approx(plain[family] - worth, abs=1e-9)
-    assert not scores.settle(graph)
+    assert not scores.choose_noise(graph)
     assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10
 
 
 def test_another_fit_may_be_the_best_once_the_noise_is_not_gaussian(monkeypatch):
     graph, fits = [(0, (1,)), (1, ()), (2, ())], []
     scores = evidence(heavy_tails(), noise="auto", most_units=None)
-    scores.refine(graph)
-    assert scores.settle(graph)
+    scores.polish(graph)
+    assert scores.choose_noise(graph)
     honest = families_module.fit_node
     monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: fits.append(k) or honest(*a, **k))
-    scores.refine(graph)
+    scores.polish(graph)
     assert fits != []
 
 
 def test_one_variable_of_many_does_not_show_that_noise_is_not_gaussian():
     values = np.vstack([heavy_tails(), np.random.default_rng(11).normal(size=(7, 600))])
     graph = [(0, (1,)), *((k, ()) for k in range(1, 10))]
-    assert not evidence(values, noise="auto").settle(graph)
-    assert evidence(values[:9], noise="auto").settle(graph[:9])
+    assert not evidence(values, noise="auto").choose_noise(graph)
+    assert evidence(values[:9], noise="auto").choose_noise(graph[:9])
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "student", "free"])
@@ -243,7 +247,7 @@ def test_a_noise_that_was_chosen_stays(noise):
     scores = evidence(heavy_tails(), noise=noise)
     graph = [(0, (1,)), (1, ()), (2, ())]
     scores(graph)
-    assert not scores.settle(graph)
+    assert not scores.choose_noise(graph)
     assert [scores.noise_of(family) for family in graph] == [noise] * 3
 
 
@@ -254,8 +258,8 @@ def test_noise_below_the_resolution_of_variances_has_no_verdict():
     values = standardised(np.sin(x1) + 1e-3 * rng.standard_t(2, size=500), x1)
     scores = evidence(values, noise="auto")
     scores([(0, (1,))])
-    assert worth_of_noise([scores.residuals((0, (1,)))], "auto")[1] != "gaussian"
-    assert not scores.settle([(0, (1,))])
+    assert noise_gain([scores.residuals((0, (1,)))], "auto")[1] != "gaussian"
+    assert not scores.choose_noise([(0, (1,))])
 
 
 def test_heavy_tailed_columns_are_normal_scores_as_causes_alone():
@@ -266,7 +270,7 @@ def test_heavy_tailed_columns_are_normal_scores_as_causes_alone():
     assert (np.diff(columns.causes[0][order]) > 0).all()
     assert columns.causes[0].std() == pytest.approx(1.0, abs=0.02)
     np.testing.assert_array_equal(columns.causes[1], values[1])
-    np.testing.assert_array_equal(columns.targets[0].centre, values[0])
+    np.testing.assert_array_equal(columns.responses[0].centre, values[0])
     assert columns.exact.tolist() == [False, True]
 
 
@@ -311,7 +315,7 @@ def test_the_graph_found_gets_units_that_the_search_of_a_short_table_does_withou
     x1, x2 = np.random.default_rng(12).uniform(-3, 3, size=(2, 600))
     waves = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + np.sin(3 * x1)
     values = standardised(x1, x2, waves + x1 + 0.02 * np.random.default_rng(13).normal(size=600))
-    monkeypatch.setattr(hnm_search, "SEARCH_UNITS_ROWS", 599 if long else 600)
+    monkeypatch.setattr(graph_search, "SHORT_TABLE", 599 if long else 600)
     model = HNMSearch(column_transform="none", knowledge={"roots": [0, 1]}, n_restarts=1).fit(values.T)
     found = model.found_graph()
     assert units_of(model) == [FEWEST_UNITS, FEWEST_UNITS, MOST_UNITS]
@@ -350,9 +354,9 @@ def test_nodes_that_have_grown_try_no_further_cold_starts(monkeypatch):
     scores, seen, honest = evidence(bent()), [], families_module.fit_node
     scores.grow(GRAPH)
     monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["start"] is None) or honest(*a, **k))
-    scores.refine([(0, (1,))])
+    scores.polish([(0, (1,))])
     assert seen == [False]
-    scores.refine([(2, (3,))])
+    scores.polish([(2, (3,))])
     assert seen == [False, True, False]
 
 
@@ -362,11 +366,12 @@ def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
     cause = rng.integers(0, 2, size=800).astype(float)
     noise = np.where(cause == 0, rng.uniform(-1.7, 1.7, size=800), rng.exponential(size=800) - 1.0)
     values = standardised(2.0 * cause + noise, cause)
-    scores = evidence(values, targets=[Density.exact(values[0]), Levels(values[1])], noise="auto", most_units=None)
+    responses = [GaussianResponse.exact(values[0]), OrdinalResponse(values[1])]
+    scores = evidence(values, responses=responses, noise="auto", most_units=None)
     family = (0, (1,))
     before = scores([family])[0]
-    assert scores.settle([family, (1, ())])
+    assert scores.choose_noise([family, (1, ())])
     residuals = scores.residuals(family)
-    parts = sum(worth_of_noise([residuals[cause == level]], "auto")[0] for level in (0.0, 1.0))
-    assert parts > worth_of_noise([residuals], "auto")[0] + 20.0
+    parts = sum(noise_gain([residuals[cause == level]], "auto")[0] for level in (0.0, 1.0))
+    assert parts > noise_gain([residuals], "auto")[0] + 20.0
     assert scores([family])[0] == pytest.approx(before - parts, abs=1e-9)

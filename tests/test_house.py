@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it.
 STOREYS = (
-    ("_version", "_labels", "_clock", "_interrupts", "exceptions"),
+    ("_version", "_labels", "_clock", "_damping", "_interrupts", "exceptions"),
     ("_categories",),
     ("_frames",),
     ("_checks", "_compilation", "_intake", "_threads", "_parallel", "progress"),
@@ -22,7 +22,7 @@ STOREYS = (
     ("model",),
     ("two_phase", "pairs"),
     ("estimators",),
-    ("uncertainty", "tuning"),
+    ("uncertainty",),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -40,15 +40,18 @@ ROOMS = {
         "restarts",
     ),
     "node_model": (
-        "_kernels",
+        "_kernels _gain_kernels _noise_kernels",
         "_outputs_kernels",
-        "_descent_kernels fit scoring",
-        "_noise_kernels _promise_kernels",
-        "levels labels noise promise",
-        "targets",
+        "_descent_kernels network scoring",
+        "gaussian ordinal categorical noise gain_estimates",
+        "responses",
         "evidence columns",
         "families",
-        "rough",
+        "warm_starts",
+        "cache",
+        "polish growth noise_choice",
+        "family_evidence",
+        "subsample",
     ),
     "search": ("_kernels moves", "climb orders", "escapes candidates"),
     "model": (
@@ -62,7 +65,13 @@ ROOMS = {
     "files": ("atomic cells", "text", "readers", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint turning", "posterior resampling"),
-    "estimators": ("base canonical doubts transform_choice", "icdh hnm_search"),
+    "estimators": (
+        "base canonical data_warnings",
+        "transform_choice",
+        "graph_search",
+        "refit",
+        "icdh hnm_search",
+    ),
 }
 
 

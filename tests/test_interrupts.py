@@ -13,7 +13,7 @@ import pytest
 from helpers import hetero_chain
 
 import icdh
-from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
+from icdh import ICDH, ConvergenceWarning, HNMSearch, _threads, graphs
 from icdh.node_model import families
 from icdh.two_phase import objective
 
@@ -227,7 +227,7 @@ def test_tasks_that_have_not_begun_never_do(monkeypatch):
             return super().shutdown(*arguments, **options)
 
     monkeypatch.setattr(families, "fit_node", interrupt_one)
-    monkeypatch.setattr(families, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
         HNMSearch(n_jobs=2).fit(X)
     assert 20 <= len(calls) < 80
@@ -247,17 +247,7 @@ def test_an_interrupt_in_one_thread_keeps_the_others_from_further_tasks(monkeypa
         gate.wait(60)
         done.append(number)
 
-    monkeypatch.setattr(families, "ThreadPoolExecutor", Pool)
-    scores = families.FamilyEvidence(
-        np.zeros((2, 5)),
-        hidden_units=2,
-        prior_precision=3.0,
-        edge_penalty=1.0,
-        random_state=0,
-        noise="gaussian",
-        n_restarts=1,
-        n_jobs=2,
-    )
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
-        scores._map(task, range(50))
+        _threads.map_on_threads(task, [range(50)], 2, lambda: None)
     assert len(done) <= 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from icdh import _jit
+from icdh import _damping, _jit
 
 
 def shared_exp(values):
@@ -69,12 +69,20 @@ def test_what_is_not_positive_definite_has_no_determinant(matrix):
 
 def test_damping_falls_with_trust_and_grows_ever_faster_without():
     """Nielsen's schedule: a third after a step that was predicted well, twice, then eight times, then 64 times."""
-    assert _jit.next_damping(0.3, 8.0, 1.0) == (pytest.approx(0.1), 2.0)
-    assert _jit.next_damping(0.3, 8.0, 0.5) == (pytest.approx(0.3), 2.0)
-    assert _jit.next_damping(0.3, 8.0, 1e-9) == (pytest.approx(0.6), 2.0)
+    assert _damping.next_damping(0.3, 8.0, 1.0) == (pytest.approx(0.1), 2.0)
+    assert _damping.next_damping(0.3, 8.0, 0.5) == (pytest.approx(0.3), 2.0)
+    assert _damping.next_damping(0.3, 8.0, 1e-9) == (pytest.approx(0.6), 2.0)
     damping, growth, seen = 1.0, 2.0, []
     for ratio in (-1.0, 0.0, np.nan):
-        damping, growth = _jit.next_damping(damping, growth, ratio)
+        damping, growth = _damping.next_damping(damping, growth, ratio)
         seen.append(damping)
     assert seen == [2.0, 8.0, 64.0]
-    assert _jit.next_damping(1e-12, 2.0, 1.0)[0] > 0.0
+    assert _damping.next_damping(1e-12, 2.0, 1.0)[0] > 0.0
+
+
+def test_small_steps_in_a_row_are_counted():
+    """Of a failed step the prediction counts; a large prediction that failed leaves the count as it is."""
+    assert _damping.small_steps(2, 0.5, 9.0, 1.0) == 3
+    assert _damping.small_steps(2, 5.0, 0.1, 1.0) == 0
+    assert _damping.small_steps(2, -1.0, 0.1, 1.0) == 3
+    assert _damping.small_steps(2, -1.0, 9.0, 1.0) == 2

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from helpers import family_evidence
 
 from icdh import HNMSearch, simulate
-from icdh.estimators import hnm_search
+from icdh.estimators import graph_search
 from icdh.exceptions import ConvergenceWarning
-from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.subsample import ContinuedEvidence
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
 
@@ -19,33 +20,35 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    monkeypatch.setattr(hnm_search, "SEARCH_ROWS", 300)
+    monkeypatch.setattr(graph_search, "SUBSAMPLE", 300)
 
 
 def evidence_of(X, **options):
     values = np.ascontiguousarray(((X - X.mean(axis=0)) / X.std(axis=0)).T)
-    settings = {"hidden_units": 3, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "noise": "gaussian"}
-    return FamilyEvidence(values, **{**settings, "n_restarts": 2, "n_jobs": 1, **options})
+    return family_evidence(values, **{"hidden_units": 3, "n_restarts": 2, **options})
+
+
+def continued(scores):
+    """The same scores, begun on 300 of the observations."""
+    return ContinuedEvidence(scores.on(scores.families.subsample(300)))
 
 
 def test_fits_that_begin_on_few_rows_end_on_all(data):
     families = [(0, ()), (1, (0,)), (1, (0, 2)), (3, (1, 4))]
-    whole, started = evidence_of(data.X), evidence_of(data.X)
-    started.start_on_few_rows(300)
+    whole, started = evidence_of(data.X), continued(evidence_of(data.X))
     for scores in (whole, started):
         scores(families)
-        scores.refine(families)
+        scores.polish(families)
     np.testing.assert_allclose(started(families), whole(families), atol=15.0)
-    assert set(started.starts.fits) == set(started.fits) == set(families)
-    few = started.starts.rows.sum(axis=1)
+    assert started.subsample.fitted() == started.fitted() == set(families)
+    few = started.subsample.families.counts()
     assert (few == 300).all()
 
 
 def test_the_precisions_of_few_rows_are_those_of_all_while_graphs_compare(data):
-    family, scores = (1, (0, 2)), evidence_of(data.X)
-    scores.start_on_few_rows(300)
+    family, scores = (1, (0, 2)), continued(evidence_of(data.X))
     scores([family])
-    np.testing.assert_array_equal(scores.fits[family].precision, scores.starts.fits[family].precision)
+    np.testing.assert_array_equal(scores.fit_of(family).precision, scores.subsample.fit_of(family).precision)
 
 
 def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
@@ -58,10 +61,9 @@ def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
         return honest(x, y, **options)
 
     monkeypatch.setattr(module, "fit_node", counted)
-    scores = evidence_of(data.X, n_restarts=3)
-    scores.start_on_few_rows(300)
+    scores = continued(evidence_of(data.X, n_restarts=3))
     scores([(1, (0,))])
-    scores.refine([(1, (0,))])
+    scores.polish([(1, (0,))])
     assert seen.count((300, True)) == 3
     assert (1500, True) not in seen
     assert seen.count((1500, False)) == 2
@@ -71,7 +73,7 @@ def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
 def test_the_graph_is_a_local_optimum_on_all_rows_and_history_leads_to_it(data):
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     found = model.found_graph()
-    assert found.scores.starts is not None
+    assert isinstance(found.scores, ContinuedEvidence)
     climber = Climber(found.scores, found.rules.forbidden, 8, found.rules.required)
     assert climber.climb(found.graph)[1] == []
     A = np.zeros((5, 5), dtype=bool)
@@ -116,5 +118,5 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     graph = simulate.erdos_renyi(5, 1, random_state=0)
     X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=0).X
     model = HNMSearch().fit(X)
-    assert model.found_graph().scores.starts is not None
+    assert isinstance(model.found_graph().scores, ContinuedEvidence)
     assert model.noise_distribution_ in ("student", "mixed")

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, t
 
 from icdh.entropy import negentropy
-from icdh.node_model.noise import student_gain, worth_of_noise
+from icdh.node_model.noise import noise_gain, student_gain
 
 
 def test_students_t_gains_what_its_best_likelihood_does():
@@ -27,7 +27,7 @@ def test_students_t_gains_what_its_best_likelihood_does():
 )
 def test_the_evidence_chooses_the_distribution_that_drew_the_noise(draw, chosen):
     rng = np.random.default_rng(1)
-    found = [worth_of_noise([draw(rng)], "auto") for _ in range(30)]
+    found = [noise_gain([draw(rng)], "auto") for _ in range(30)]
     assert sum(name == chosen for _, name in found) >= 28
     assert min(worth for worth, _ in found) >= 0.0
 
@@ -35,10 +35,10 @@ def test_the_evidence_chooses_the_distribution_that_drew_the_noise(draw, chosen)
 def test_fixed_distributions_are_worth_what_they_are():
     rng = np.random.default_rng(2)
     e, other = rng.uniform(size=(2, 300))
-    assert worth_of_noise([e], "gaussian") == (0.0, "gaussian")
-    assert worth_of_noise([e], "student") == (0.0, "student")
+    assert noise_gain([e], "gaussian") == (0.0, "gaussian")
+    assert noise_gain([e], "student") == (0.0, "student")
     worth = 300 * (negentropy(e) + negentropy(other)) / 2
-    assert worth_of_noise([e, other], "free") == (pytest.approx(worth), "free")
+    assert noise_gain([e, other], "free") == (pytest.approx(worth), "free")
 
 
 def test_constant_residuals_are_no_reason_to_fail():

@@ -18,6 +18,7 @@ sys.path.append(str(ROOT))
 pytest.importorskip("joblib", minversion="1.4")
 
 from paper_reproduction import runner  # noqa: E402
+from paper_reproduction.authors import compare_with_authors  # noqa: E402
 from paper_reproduction.cli import main  # noqa: E402
 from paper_reproduction.isolation import run_job  # noqa: E402
 from paper_reproduction.jobs import Job, Selection  # noqa: E402
@@ -280,6 +281,25 @@ def test_the_readmes_quote_the_count_of_the_report():
     (quoted,) = re.findall(r"^Of the article's .* were not run\.$", report, flags=re.MULTILINE)
     for readme in (ROOT / "README.md", ROOT / "paper_reproduction" / "README.md"):
         assert quoted in " ".join(readme.read_text().split()), f"{readme} quotes another count"
+
+
+def test_the_authors_weights_are_measured_beside_the_articles_numbers(tmp_path):
+    """Of two trials one has a false edge of weight 0.4: SHD at 0.3 is 0.5, the least over thresholds 0."""
+    place = tmp_path / "data" / "nonlinear" / "homo_ev" / "ER1_d5"
+    weights = tmp_path / "results" / "homo_ev" / "ER1_d5"
+    truth = np.diag(np.ones(4), 1)
+    for folder in (place / "graph", weights):
+        folder.mkdir(parents=True)
+    for trial, extra in ((1, 0.0), (2, 0.4)):
+        np.savetxt(place / "graph" / f"W_{trial}.csv", truth, delimiter=",")
+        learned = truth.copy()
+        learned[0, 4] = extra
+        np.savetxt(weights / f"W_nll_{trial}.csv", learned, delimiter=",")
+    text = compare_with_authors(tmp_path, (5,), with_ours=False)
+    assert "| homo_ev, ER1, N = 5 | ICDH | 1.00 ± 0.20 | 2 | 0.50 ± 0.50 | 0.00 ± 0.00 | 0.00 ± 0.00 |" in text
+    assert "| homo_ev, ER1, N = 5 | NOTEARS-MLP | 1.00 ± 0.20 | 0 |" in text
+    with pytest.raises(FileNotFoundError, match="check out commit"):
+        compare_with_authors(tmp_path, (10,))
 
 
 def test_weighted_accuracy_of_pairs():

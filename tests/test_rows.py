@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import hetero_chain, random_weights
+from helpers import family_evidence, hetero_chain, random_weights
 
 from icdh.density import gaussian_nll
 from icdh.network import features_of, initial_weights, outputs
-from icdh.node_model.families import FamilyEvidence
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.objective import MeanProblem
@@ -132,22 +131,14 @@ def test_rows_that_an_experimenter_set_hide_no_cause(rng):
 @pytest.mark.parametrize("noise", ["gaussian", "free", "auto"])
 def test_a_family_is_worth_what_its_rows_alone_are_worth(rng, noise):
     values, rows = masked_table(rng, 300)
-    settings = {
-        "hidden_units": 3,
-        "prior_precision": 3.0,
-        "edge_penalty": 1.0,
-        "random_state": 0,
-        "noise": noise,
-        "n_restarts": 2,
-        "n_jobs": 1,
-    }
-    masked = FamilyEvidence(values, rows=rows, **settings)
+    settings = {"hidden_units": 3, "edge_penalty": 1.0, "noise": noise, "n_restarts": 2}
+    masked = family_evidence(values, rows=rows, **settings)
     families = [(0, ()), (0, (1,)), (1, (0,)), (2, (0, 1)), (2, ())]
-    masked.refine(families)
+    masked.polish(families)
     for family in families:
-        alone = FamilyEvidence(np.ascontiguousarray(values[:, rows[family[0]]]), **settings)
-        alone.refine(families)
+        alone = family_evidence(np.ascontiguousarray(values[:, rows[family[0]]]), **settings)
+        alone.polish(families)
         assert masked([family]) == pytest.approx(alone([family]), rel=1e-12)
         np.testing.assert_allclose(masked.residuals(family), alone.residuals(family), rtol=1e-9, atol=1e-12)
         assert masked.residuals(family).size == rows[family[0]].sum()
-        np.testing.assert_allclose(masked.hopes(family), alone.hopes(family), rtol=1e-6)
+        np.testing.assert_allclose(masked.gain_estimates(family), alone.gain_estimates(family), rtol=1e-6)

@@ -17,7 +17,7 @@ class Quadratic:
     def __init__(self, n_observations, curvature=CURVATURE):
         self.n_observations, self.curvature = n_observations, curvature
 
-    def system(self, theta, penalty):
+    def quadratic_model(self, theta, penalty):
         pull = self.curvature @ (theta - MINIMUM)
         return 0.5 * float((theta - MINIMUM) @ pull), pull, self.curvature
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from icdh import graphs
+from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber
 from icdh.search.escapes import FAR, greedy_search
-from icdh.search.moves import KINDS, changed_families, reachability
+from icdh.search.moves import KINDS, changed_families
 from icdh.search.moves import legal_moves as masks_of_legal_moves
 
 N = 4
@@ -22,16 +23,16 @@ class Table:
     def __call__(self, families):
         return [self.scores[family] for family in families]
 
-    def hopes(self, family):
+    def gain_estimates(self, family):
         return np.full(N, np.inf)
 
-    def refine(self, families):
+    def polish(self, families):
         self.scores.update({family: self.refined[family] for family in families if family in self.refined})
 
     def grow(self, families):
         return False
 
-    def settle(self, families):
+    def choose_noise(self, families):
         return False
 
 
@@ -173,7 +174,7 @@ def test_escape_leaves_an_optimum_that_no_single_move_leaves():
     scores[0, (2,)] = scores[1, (2,)] = -2.0
     scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
     table = Table(scores)
-    table.hopes = lambda family: np.full(3, np.inf)
+    table.gain_estimates = lambda family: np.full(3, np.inf)
     graph, moves, *_ = greedy_search(table, np.eye(3, dtype=bool))
     assert graph == ((), (), (0, 1))
     assert sum(move.gain for move in moves) == pytest.approx(10.0)
@@ -204,7 +205,7 @@ class Changing(Table):
         setattr(self, method, change)
 
 
-@pytest.mark.parametrize("method", ["grow", "settle"])
+@pytest.mark.parametrize("method", ["grow", "choose_noise"])
 def test_the_search_goes_on_when_the_graph_it_found_changed_the_scores(method):
     first, other = ({family: 5.0 * len(family[1]) for family in all_families()} for _ in range(2))
     first[0, (1,)], other[2, (3,)] = -20.0, -20.0
@@ -220,8 +221,8 @@ def test_scores_settle_only_where_no_escape_is_left():
     scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
     scores[0, (2,)] = scores[1, (2,)] = -2.0
     scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
-    table = Changing(scores, scores, "settle")
-    table.hopes = lambda family: np.full(3, np.inf)
+    table = Changing(scores, scores, "choose_noise")
+    table.gain_estimates = lambda family: np.full(3, np.inf)
     graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
     assert table.seen[0] == list(enumerate(graph)) == list(enumerate(((), (), (0, 1))))
 
@@ -262,7 +263,7 @@ def test_an_escape_that_comes_close_is_refined(refined, escapes):
     scores[0, (2,)] = scores[1, (2,)] = -3.0
     scores[2, (0,)], scores[2, (0, 1)] = -1.0, -5.0
     table = Table(scores, {} if refined is None else {(2, (0, 1)): refined})
-    table.hopes = lambda family: np.full(3, np.inf)
+    table.gain_estimates = lambda family: np.full(3, np.inf)
     graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
     assert (graph == ((), (), (0, 1))) == escapes
 
@@ -282,7 +283,7 @@ def test_an_escape_that_does_not_end_far_behind_gets_the_room_it_asks_for(room):
     scores[0, (2,)] = scores[1, (2,)] = -30.0
     scores[2, (0,)], scores[2, (0, 1)] = -10.0, -50.0
     table = Table(scores)
-    table.hopes = lambda family: np.full(3, np.inf)
+    table.gain_estimates = lambda family: np.full(3, np.inf)
 
     def grow(families):
         asks = (2, (0, 1)) in families and table.scores[2, (0, 1)] > -70.0

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, Interventions
 from icdh.density import gaussian_nll
-from icdh.estimators import hnm_search
+from icdh.estimators import graph_search
 from icdh.model.strength import density_warning, strong_edges
 from icdh.network import forward
 
@@ -77,7 +77,7 @@ PRUNED = {
 @pytest.mark.parametrize("estimator", PRUNED.values(), ids=PRUNED)
 @pytest.mark.parametrize("again", [False, True], ids=["fit", "rethreshold"])
 def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):
-    monkeypatch.setattr(hnm_search, "SEARCH_ROWS", 300)
+    monkeypatch.setattr(graph_search, "SUBSAMPLE", 300)
     X = skewed_chain(np.random.default_rng(0), 800)
     whole = clone(estimator).fit(X)
     assert np.count_nonzero(whole.adjacency_matrix_) >= 2

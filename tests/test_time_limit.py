@@ -6,15 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import family_evidence, hetero_chain
 
 from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, _clock, cli, graphs
 from icdh._clock import Clock, OutOfTime
 from icdh.cli._progress import SignsOfLife
 from icdh.files import read_graph, write_table
 from icdh.model.strength import strength_of_inputs
-from icdh.node_model.families import FamilyEvidence
-from icdh.node_model.rough import FEW_ROWS, RoughEvidence
+from icdh.node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.restarts import best_of_restarts
 
@@ -181,34 +180,33 @@ def test_a_search_that_is_stopped_keeps_the_best_graph_so_far(X, ticking, n_jobs
 
 
 def evidence(values, **options):
-    given = {"hidden_units": 2, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "n_restarts": 1}
-    return FamilyEvidence(values, noise="gaussian", n_jobs=1, **{**given, **options})
+    return family_evidence(values, hidden_units=2, **options)
 
 
 def test_few_rows_stand_for_all_where_there_is_no_fit_to_all():
-    values = np.ascontiguousarray(hetero_chain(np.random.default_rng(0), 4 * FEW_ROWS).T)
+    values = np.ascontiguousarray(hetero_chain(np.random.default_rng(0), 4 * QUICK_OBSERVATIONS).T)
     known = evidence(values)
-    rough = RoughEvidence(known)
+    quick = QuickEvidence(known)
     family, other = (1, (0,)), (1, ())
     exact = known([family])
-    assert rough([family]) == exact
-    assert rough.fits[family] is known.fits[family]
-    gain = np.diff(rough([family, other]))[0]
+    assert quick([family]) == exact
+    assert quick.fit_of(family) is known.fit_of(family)
+    gain = np.diff(quick([family, other]))[0]
     assert gain == pytest.approx(known([other])[0] - exact[0], rel=0.1)
-    assert np.diff(rough([family, other]))[0] == known([other])[0] - exact[0]
+    assert np.diff(quick([family, other]))[0] == known([other])[0] - exact[0]
 
 
 def test_few_rows_are_of_those_that_count():
-    rows = np.zeros((3, 3 * FEW_ROWS), dtype=bool)
+    rows = np.zeros((3, 3 * QUICK_OBSERVATIONS), dtype=bool)
     rows[0], rows[1, 5:25], rows[2, ::2] = True, True, True
-    part = evidence(np.zeros(rows.shape), rows=rows).on_few_rows(FEW_ROWS)
+    part = evidence(np.zeros(rows.shape), rows=rows).families.subsample(QUICK_OBSERVATIONS)
     assert not (part.rows & ~rows).any()
-    assert part.rows.sum(axis=1).tolist() == [FEW_ROWS, 20, FEW_ROWS - FEW_ROWS // 4]
+    assert part.rows.sum(axis=1).tolist() == [QUICK_OBSERVATIONS, 20, QUICK_OBSERVATIONS - QUICK_OBSERVATIONS // 4]
 
 
 @pytest.mark.parametrize("transform", ["none", "log"])
 def test_a_search_of_a_long_table_ends_with_a_whole_model(ticking, transform):
-    X = hetero_chain(np.random.default_rng(0), 2 * FEW_ROWS)
+    X = hetero_chain(np.random.default_rng(0), 2 * QUICK_OBSERVATIONS)
     quick_search(max_seconds=1e9, column_transform=transform).fit(X)
     seconds, edges = ticking.now, []
     for share in (0.05, 0.2, 0.35):

@@ -5,7 +5,7 @@ from scipy.stats import yeojohnson, yeojohnson_llf
 from icdh import HNMSearch, Knowledge, simulate
 from icdh.estimators import transform_choice
 from icdh.estimators.transform_choice import most_asked_for
-from icdh.node_model.families import FamilyEvidence
+from icdh.node_model.family_evidence import FamilyEvidence
 from icdh.search.climb import Climber
 from icdh.transforms import TRANSFORMS, Transform, fit_transform
 
@@ -71,17 +71,17 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
     X = np.exp((x - x.mean(axis=0)) / x.std(axis=0))
 
     def noted(climber, graph, forbidden, report=None):
-        if climber.scores.values.shape[1] == 390:
+        if climber.scores.families.n_observations == 390:
             starts.append(graph)
         return honest(climber, graph, forbidden, report)
 
     def settled(scores, families):
-        if scores.values.shape[1] == 390:
+        if scores.families.n_observations == 390:
             asked.append(families)
         return False
 
     monkeypatch.setattr(Climber, "climb_once", noted)
-    monkeypatch.setattr(FamilyEvidence, "settle", settled)
+    monkeypatch.setattr(FamilyEvidence, "choose_noise", settled)
     monkeypatch.setattr(transform_choice, "PILOT_ROWS", 390)
     assert HNMSearch(n_restarts=1).fit(X).column_transform_ == "log"
     assert starts == [((),) * 6]

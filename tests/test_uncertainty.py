@@ -211,7 +211,7 @@ def test_a_consensus_has_no_cycles(ensemble):
 
 
 def test_unknown_variables_of_a_path_are_named(ensemble):
-    with pytest.raises(ValueError, match="'d' is not one of the variables a, b, c"):
+    with pytest.raises(ValueError, match="path has the variable 'd', which is not one of a, b, c"):
         ensemble.path_probability("a", "d")
     with pytest.raises(ValueError, match="at least two"):
         ensemble.path_probability("a")

@@ -82,7 +82,7 @@ def _values(args, model):
     """Return what the cause is set to: what was given, by default its usual quantiles, or all its labels."""
     import numpy as np
 
-    from icdh.actions import variable_index
+    from icdh._labels import variable_index
 
     at = variable_index(args.cause, model.names, "cause")
     known = model.categories.get(at)

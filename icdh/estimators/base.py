@@ -4,12 +4,12 @@ import inspect
 import logging
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import replace
 from functools import wraps
 from html import escape
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,9 @@ from icdh.table import Table
 logger = logging.getLogger("icdh")
 
 OF_IMPUTATIONS = ("edge_probability_", "imputations_")
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
 
 
 class Parameters:
@@ -50,7 +53,7 @@ class Parameters:
         """
         return {name: getattr(self, name) for name in self._defaults()}
 
-    def set_params(self, **params: Any):
+    def set_params(self: Own, **params: Any) -> Own:
         """Set parameters by name and return self.
 
         Parameters
@@ -89,11 +92,13 @@ def _text(value):
     return repr(value) if isinstance(value, (int, float, str, type(None))) else type(value).__name__
 
 
-def _asked_of_the_model(method: Callable) -> Callable:
+def _asked_of_the_model(
+    method: Callable[Concatenate[StructuralModel, Asked], Answer],
+) -> Callable[Concatenate[Any, Asked], Answer]:
     """Return the method of an estimator that asks its fitted model; before ``fit`` it raises NotFittedError."""
 
     @wraps(method)
-    def ask(self, *args, **kwargs):
+    def ask(self: Any, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
         return method(self._fitted_model(), *args, **kwargs)
 
     return ask
@@ -119,6 +124,21 @@ class CausalGraphEstimator(Parameters):
     feature_names_in_ : ndarray of object, shape (N,)
         The column labels; present only if ``fit`` saw a table with labels.
     """
+
+    model_: StructuralModel
+    adjacency_matrix_: np.ndarray
+    causal_order_: list[int]
+    offset_: np.ndarray
+    scale_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    nll_: float
+    edge_strength_: np.ndarray
+    targets_: dict[Hashable, np.ndarray]
+    interrupted_: bool
+    timed_out_: bool
+    edge_probability_: np.ndarray
+    imputations_: list[Any]
 
     def _learn(self, model: StructuralModel, **learned):
         """Set everything that ``fit`` learned in one step: an interrupted refit leaves no mixture of two models."""
@@ -151,9 +171,7 @@ class CausalGraphEstimator(Parameters):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
         return self.model_
 
-    def fit(
-        self, X: Any, y: None = None, *, interventions: ArrayLike | Interventions | None = None
-    ) -> "CausalGraphEstimator":
+    def fit(self: Own, X: Any, y: None = None, *, interventions: ArrayLike | Interventions | None = None) -> Own:
         """Learn the DAG and the distribution of every variable given its causes.
 
         Parameters

@@ -3,81 +3,30 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import check_callback, check_choice, check_number, n_workers, random_generator
-from icdh._clock import Clock, OutOfTime
-from icdh._threads import single_blas_thread
+from icdh._checks import check_callback, check_choice, check_number, n_workers
+from icdh._clock import Clock
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import CanonicalTable
-from icdh.estimators.doubts import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh.estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh.estimators.graph_search import FoundGraph, GraphSearch
+from icdh.estimators.refit import refit, strengths
 from icdh.exceptions import ConvergenceWarning
 from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
-from icdh.knowledge.rules import EdgeRules
 from icdh.missing import MISSING
-from icdh.model.conditionals import Constant, log_density
+from icdh.model.conditionals import Constant
 from icdh.model.structural import StructuralModel
-from icdh.search.climb import Climber
-from icdh.search.escapes import greedy_search
 from icdh.table import LEVEL_KINDS, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
-SEARCH_ROWS = 10_000  # of larger tables, so many rows decide the graph that a climb on all rows begins from
-MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
-FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
-SEARCH_UNITS_ROWS = 1500  # that as few decide the graph of; in longer tables what they cannot follow looks like edges
 NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
 TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
-
-
-class FoundGraph(NamedTuple):
-    """What a search found, on the columns that vary, in the order that the search saw them in.
-
-    Attributes
-    ----------
-    scores : icdh.node_model.families.FamilyEvidence
-        The scores of families.
-    graph : tuple
-        The parents of every node.
-    table : CanonicalTable
-        The columns.
-    columns : icdh.node_model.columns.Columns
-        The same as causes and as effects.
-    baseline : ndarray of bool, shape (N, M), or None
-        The observations that count for each of the user's columns; None if all do.
-    interrupted, timed_out : bool
-        What ended the search early.
-    """
-
-    scores: Any
-    graph: tuple
-    table: CanonicalTable
-    columns: Any
-    baseline: np.ndarray | None
-    interrupted: bool
-    timed_out: bool
-
-    @property
-    def rules(self) -> EdgeRules:
-        """Edges that must not, and that must, appear."""
-        return self.table.rules
-
-    @property
-    def order(self) -> np.ndarray:
-        """The user's columns, shape (n,)."""
-        return self.table.order
-
-    def among(self, kept: np.ndarray) -> tuple:
-        """Return the graph without the edges between the user's columns that are zero in ``kept``, shape (N, N)."""
-        N, order = len(kept), self.table.order
-        return tuple(
-            tuple(k for k in parents if order[k] >= N or kept[order[k], order[node]])
-            for node, parents in enumerate(self.graph)
-        )
 
 
 class HNMSearch(CausalGraphEstimator):
@@ -230,6 +179,12 @@ class HNMSearch(CausalGraphEstimator):
     (11, 11)
     """
 
+    history_: list[Any]
+    evidence_: float
+    noise_distribution_: str
+    column_transform_: str
+    kinds_: list[str]
+
     def __init__(
         self,
         hidden_units: int | str = "auto",
@@ -283,54 +238,65 @@ class HNMSearch(CausalGraphEstimator):
         return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
 
     def _fit_table(self, table, interventions, clock):
-        """Fit to a table without gaps."""
+        """Fit to a table without gaps: prepare, search, refit, model."""
         table.warn(stacklevel=4)
         table.check_learnable()
         design = Design.of(interventions, table)
-        rules = design.rules(self._rules(table.names))
-        scaling = Scaling.of(table, "standardize")
-        kinds = table.kinds_given(self.kinds)
+        rules, N = design.rules(self._rules(table.names)), table.n_variables
+        scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
-        values, N = scaling.apply(table.values), table.n_variables
-        canonical = CanonicalTable.of(table, values, kinds, design, rules)
-        if self.search == "exact" and canonical.order.size > MOST_VARIABLES:
-            raise ValueError(
-                f"search='exact' is for at most {MOST_VARIABLES} variables, X has {canonical.order.size}; use 'greedy'"
-            )
-        transform, columns, scores, found = self._search(canonical, clock)
-        if self.search == "exact" and not found.ended_early:
-            found = _exact(scores, found, canonical.rules, self.max_parents)
-        search = FoundGraph(
-            scores, found.graph, canonical, columns, design.baseline, found.interrupted, found.timed_out
-        )
-        dag = _strengths(search, _without_limit(search, found.graph))
+        canonical = CanonicalTable.of(table, scaling, kinds, design, rules)
+        found = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names)).run()
+        dag = strengths(found)
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
-        model = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels)
-        model, learned, in_time = self._fitted_to_its_graph(model, search, values, clock)
-        found = found._replace(timed_out=not (in_time or found.interrupted))
+        model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
+        model, learned, in_time = self._with_conditionals(model, found, values, clock)
         self._learn(
             model,
             **learned,
-            history_=[_in_users_columns(move, canonical.order) for move in found.moves],
-            column_transform_=transform,
+            history_=[canonical.move_in_users_columns(move) for move in found.moves],
+            column_transform_=found.transform,
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
-            _found=search,
+            _found=found,
             interrupted_=found.interrupted,
-            timed_out_=found.timed_out,
+            timed_out_=not (in_time or found.interrupted),
         )
-        if found.ended_early:
-            reason = "interrupted" if found.interrupted else f"max_seconds={self.max_seconds} ended the search"
+        if self.interrupted_ or self.timed_out_:
+            reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
             warnings.warn(
-                f"{reason} after {len(found.moves)} moves; the best graph so far is kept",
+                f"{reason} after {len(self.history_)} moves; the best graph so far is kept",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         warn_about_determined_columns(model, values)
         return self
+
+    def _with_conditionals(self, model, found, values, clock):
+        """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
+
+        The graph is the one that a search found or, where thresholds leave edges out, a part of it.
+        """
+        fitted = refit(self, found, found.among(model.adjacency), len(model.names), clock)
+        model = replace(model, conditionals=fitted.conditionals, noise=())
+        if fitted.noise - {"gaussian"}:
+            model = model.with_noise_of(values, found.table.baseline)
+        learned = {
+            "evidence_": fitted.evidence,
+            "noise_distribution_": "mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
+            "nll_": model.nll(values, found.table.baseline),
+        }
+        return model, learned, fitted.in_time
+
+    def _report_move(self, names, move):
+        """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
+        if not move.kept:
+            self._call_back(move)
+            return
+        self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
 
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
@@ -362,12 +328,12 @@ class HNMSearch(CausalGraphEstimator):
         rules = self._rules(model.names)
         kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, stacklevel=3)
         values = self._found.table.in_users_columns(len(kept))
-        model, learned, _ = changed._fitted_to_its_graph(replace(model, adjacency=kept), self._found, values, Clock())
+        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, values, Clock())
         changed._learn(model, **learned)
         self.__dict__ = changed.__dict__
         return self
 
-    def found_graph(self) -> "FoundGraph":
+    def found_graph(self) -> FoundGraph:
         """Return what the search found, on its own columns, for `icdh.posterior`.
 
         Raises
@@ -414,235 +380,3 @@ class HNMSearch(CausalGraphEstimator):
             check_number(name, getattr(self, name), low=0)
         check_number("prior_precision", self.prior_precision, low=0, low_open=True)
         check_callback(self.callback)
-
-    def _search(self, table, clock):
-        """Return transform, columns, scores and what the search found, on the columns of a canonical table."""
-        from icdh.estimators.transform_choice import choose_transform
-        from icdh.node_model.columns import columns_of
-
-        def report(move):
-            move = _in_users_columns(move, table.order)
-            if not move.kept:
-                self._call_back(move)
-                return
-            line = f"{move.kind} {table.names[move.cause]} -> {table.names[move.effect]}: {move.gain:.2f} nats"
-            self._report(line, move)
-
-        def pilot(columns, rows, chosen):
-            own = np.ix_(chosen, chosen)
-            scores = self._scores(columns, rows, seed, 1, clock)
-            return Climber(scores, rules.forbidden[own], self.max_parents, rules.required[own])
-
-        rules = table.rules
-        seed, transform = int(random_generator(self.random_state).integers(2**31)), self.column_transform
-        with single_blas_thread():
-            if transform == "auto":
-                try:
-                    transform = choose_transform(
-                        table.values, table.kinds, table.n_labels, table.rows, pilot, seed, clock
-                    )
-                except OutOfTime:
-                    transform = "none"
-                clock.stage = ""
-            columns = columns_of(table.values, table.kinds, transform, seed, table.n_labels).with_normal_scores()
-            scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
-            options = {"max_parents": self.max_parents, "required": rules.required, "callback": report}
-            found = greedy_search(scores.starts or scores, rules.forbidden, **options)
-            if scores.starts is not None and not found.ended_early:
-                found = greedy_search(scores, rules.forbidden, **options, start=found)
-        return transform, columns, scores, found
-
-    def _scores(self, columns, rows, seed, n_restarts, clock):
-        from icdh.node_model.families import FamilyEvidence
-
-        scores = FamilyEvidence(
-            columns.causes,
-            columns.targets,
-            hidden_units=FEWEST_UNITS if self.hidden_units == "auto" else self.hidden_units,
-            most_units=_search_units(columns.causes.shape[1]) if self.hidden_units == "auto" else None,
-            prior_precision=self.prior_precision,
-            edge_penalty=self.edge_penalty + self.binary_effect_penalty * columns.from_number_to_binary,
-            random_state=seed,
-            noise=self.noise_distribution,
-            n_restarts=n_restarts,
-            n_jobs=n_workers(self.n_jobs),
-            rows=rows,
-            clock=clock,
-            widths=columns.widths,
-        )
-        if columns.causes.shape[1] > 2 * SEARCH_ROWS:
-            scores.start_on_few_rows(SEARCH_ROWS)
-        return scores
-
-    def _fitted_to_its_graph(self, model, search, values, clock):
-        """Return a model with the conditionals of its graph, what is said of them, and whether there was time for all.
-
-        The graph is the one that a search found or, where thresholds leave edges out, a part of it.
-        """
-        graph = search.among(model.adjacency)
-        scores, in_time = self._final_scores(search, graph, clock)
-        fits = self._fits_as_they_are(search, scores, graph, clock, at_fixed_point=in_time)
-        model = replace(model, conditionals=_conditionals(search, scores, fits, graph, len(model.names)), noise=())
-        noise = {scores.noise_of(family) for family in enumerate(graph)} - {"levels"}
-        if noise - {"gaussian"}:
-            model = model.with_noise_of(values, search.baseline)
-        learned = {
-            "evidence_": search.columns.log_jacobian - float(sum(scores(list(enumerate(graph))))),
-            "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
-            "nll_": model.nll(values, search.baseline),
-        }
-        return model, learned, in_time
-
-    def _final_scores(self, search, graph, clock):
-        """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
-
-        If time is over they have the units of the search, and those that it did not ask for are quickly had.
-        """
-        families = list(enumerate(graph))
-        if not (search.interrupted or search.timed_out):
-            try:
-                search.scores.limit(clock)
-                with single_blas_thread():
-                    if graph != search.graph:
-                        search.scores.refine(families)
-                    more = self.hidden_units == "auto"
-                    return search.scores.with_more_units(families, MOST_UNITS) if more else search.scores, True
-            except OutOfTime:
-                search = search._replace(timed_out=True)
-            finally:
-                search.scores.limit(Clock())
-        return _without_limit(search, graph), False
-
-    def _fits_as_they_are(self, search, scores, graph, clock, at_fixed_point):
-        """Return weights and hidden units of every family on the columns as they are, of the search if it saw them.
-
-        They are at the fixed point of their prior's precisions, so that the path of a search is not seen in them,
-        unless the search was cut short. Where time was over they are the likeliest of what there is.
-        """
-        unseen = [family for family in enumerate(graph) if not search.columns.as_they_are(family)]
-        plain, in_time = scores, True
-        if unseen:
-            plain, in_time = self._scores_as_they_are(search.table, unseen, scores.random_state, clock)
-        fits = []
-        for family in enumerate(graph):
-            source = plain if family in unseen else scores
-            theta = source.weights_at_fixed_point(family) if at_fixed_point else source.fits[family].theta
-            fits.append((theta, source.units[family[0]]))
-            if not (in_time and at_fixed_point):
-                held = scores.fits[family].theta, scores.units[family[0]]
-                fits[-1] = _likeliest(search, source.targets[family[0]], family, [fits[-1], held])
-        return fits
-
-    def _scores_as_they_are(self, table, families, seed, clock):
-        """Return scores on the columns as they are that hold fits of these families, and whether there was time.
-
-        If time is over they are fits to few rows.
-        """
-        from icdh.node_model.columns import columns_of
-        from icdh.node_model.rough import FEW_ROWS
-
-        unspread = ["continuous" if kind == "gridded" else kind for kind in table.kinds]
-        columns = columns_of(table.values, unspread, n_labels=table.n_labels)
-        scores = self._scores(columns, table.rows, seed, self.n_restarts, clock)
-        try:
-            scores.grow(families)
-            scores.refine(families)
-            scores(families)
-            more = self.hidden_units == "auto"
-            return scores.with_more_units(families, MOST_UNITS) if more else scores, True
-        except OutOfTime:
-            quick = scores.on_few_rows(FEW_ROWS)
-            quick(families)
-            return quick, False
-
-
-def _likeliest(search, target, family, fits):
-    """Return the weights and hidden units of a family under which all rows are likeliest, among them those of no cause.
-
-    A fit to few rows, or one that was cut short, may be far off where it saw none.
-    """
-    from icdh.node_model.targets import conditional_of
-
-    (node, parents), values = family, search.table.values
-    counts = slice(None) if search.table.rows is None else search.table.rows[node]
-    widths = search.columns.widths[list(parents)]
-    alone = np.append(np.zeros(int(widths.sum())), target.without_parents(1)[0])
-
-    def likelihood(fit):
-        conditional = conditional_of(target, np.array(parents, dtype=int), widths, *fit)
-        return log_density(conditional, values[node], values)[counts].sum()
-
-    return max([*fits, (alone, 1)], key=likelihood)
-
-
-def _strengths(search, scores):
-    """Return the strength of the edges that a search found among the user's columns and contexts."""
-    order, size = search.order, len(search.table.names)
-    dag = np.zeros((size, size))
-    for node, parents in enumerate(search.graph):
-        dag[order[list(parents)], order[node]] = _strength_of_edges(scores, node, parents)
-    return dag
-
-
-def _conditionals(search, scores, fits, graph, n_variables):
-    """Return the conditionals of the user's columns, contexts held at zero."""
-    from icdh.node_model.fit import in_original_signs
-    from icdh.node_model.targets import conditional_of
-
-    order, signs, conditionals = search.order, search.table.signs, [Constant()] * n_variables
-    for node, parents in enumerate(graph):
-        if order[node] >= n_variables:
-            continue
-        causes, widths = order[list(parents)], scores.widths[list(parents)]
-        of_inputs = np.repeat(signs[list(parents)], widths)
-        theta, units = fits[node]
-        theta = in_original_signs(theta, units, of_inputs, signs[node])
-        fitted = conditional_of(scores.targets[node], causes, widths, theta, units, signs[node])
-        conditionals[order[node]] = fitted.at_zero(n_variables)
-    return conditionals
-
-
-def _search_units(n_observations):
-    return SEARCH_UNITS if n_observations <= SEARCH_UNITS_ROWS else MOST_UNITS
-
-
-def _exact(scores, found, rules, max_parents):
-    """Return the best of all graphs of few candidates; that of the greedy search, if it is as good or time is over."""
-    from icdh.search.candidates import weigh_families
-    from icdh.search.orders import best_graph
-
-    try:
-        families = weigh_families(
-            scores,
-            found.graph,
-            rules.forbidden,
-            required=rules.required,
-            n_candidates=EXACT_CANDIDATES,
-            max_parents=min(EXACT_PARENTS, max_parents),
-            most_parents=max_parents,
-        )
-    except OutOfTime:
-        return found._replace(timed_out=True)
-    return found._replace(graph=best_graph(families)[0])
-
-
-def _without_limit(search, graph):
-    """Return scores of the families of a graph and their like, quickly had if time is over."""
-    from icdh.node_model.rough import FEW_ROWS, RoughEvidence
-
-    scores = search.scores
-    scores.limit(Clock())
-    quick = RoughEvidence(scores) if search.timed_out and scores.values.shape[1] > FEW_ROWS else scores
-    quick(list(enumerate(graph)))
-    return quick
-
-
-def _in_users_columns(move, order):
-    return move._replace(cause=int(order[move.cause]), effect=int(order[move.effect]))
-
-
-def _strength_of_edges(scores, node, parents):
-    """Return by how much the score of a family rises without each of its parents, never quite zero."""
-    fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
-    strength = np.array(scores(fewer)) - scores([(node, parents)])[0]
-    return np.maximum(strength, np.finfo(float).tiny)

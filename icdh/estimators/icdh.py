@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -200,6 +201,12 @@ class ICDH(CausalGraphEstimator):
     >>> model.adjacency_matrix_.shape
     (11, 11)
     """
+
+    network_: Weights
+    weights_: np.ndarray
+    history_: list[Any]
+    n_rounds_: int
+    converged_: bool
 
     def __init__(
         self,

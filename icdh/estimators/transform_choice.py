@@ -13,12 +13,13 @@ of tables without a transform that made one in six take one. So none counts for 
 observation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from icdh._clock import Clock
-from icdh.node_model.columns import Columns, columns_of
+from icdh.estimators.canonical import CanonicalTable
+from icdh.node_model.columns import Columns
 from icdh.search.climb import Climber
 from icdh.transforms import TRANSFORMS
 
@@ -28,48 +29,35 @@ PRICE = 1.5  # nats a variable
 
 
 def choose_transform(
-    values: np.ndarray,
-    kinds: Sequence[str],
-    n_labels: Sequence[int],
-    rows: np.ndarray | None,
-    pilot: Callable[[Columns, np.ndarray | None, np.ndarray], Climber],
-    seed: int,
-    clock: Clock,
+    table: CanonicalTable, pilot: Callable[[Columns, CanonicalTable], Climber], seed: int, clock: Clock
 ) -> str:
     """Return the transform that raises the evidence of a graph most, that of a climb without one, if one does.
 
     Parameters
     ----------
-    values : ndarray, shape (N, n)
-        The standardised table, one variable a row.
-    kinds : sequence of str
-        The kinds of the variables.
-    n_labels : sequence of int
-        K of every variable of labels.
-    rows : ndarray of bool, shape (N, n), optional
-        The observations that count for each variable.
+    table : CanonicalTable
+        The table.
     pilot : callable
-        Returns the climber of a short search, given the columns, the rows that count, and which variables these are.
+        Returns the climber of a short search on columns of a part of the table, given these columns and that part.
     seed : int
         Draws 400 rows, and 40 variables, of tables that have more.
     clock : Clock
         Is told how far this is.
     """
     rng = np.random.default_rng(seed)
-    part, chosen = _some(values.shape[1], PILOT_ROWS, rng), _some(len(values), PILOT_VARIABLES, rng)
-    values, rows = values[np.ix_(chosen, part)], None if rows is None else rows[np.ix_(chosen, part)]
-    kinds, n_labels = [kinds[k] for k in chosen], [n_labels[k] for k in chosen]
+    rows, chosen = _some(table.values.shape[1], PILOT_ROWS, rng), _some(len(table.values), PILOT_VARIABLES, rng)
+    part = table.part(chosen, rows)
     graph, evidences = None, {}
     clock.stage = "short search, for a transform of the columns"
     for transform in TRANSFORMS:
-        columns = columns_of(values, kinds, transform, seed, n_labels).with_normal_scores()
-        search = pilot(columns, rows, chosen)
+        columns = part.columns(transform, seed).with_normal_scores()
+        search = pilot(columns, part)
         if graph is None:
             graph, _ = search.climb_once(search.least_graph(), search.forbidden)
         families = list(enumerate(graph))
-        search.scores.settle(families)
+        search.scores.choose_noise(families)
         evidences[transform] = columns.log_jacobians - search.scores(families)
-    return most_asked_for(evidences, part.size)
+    return most_asked_for(evidences, rows.size)
 
 
 def _some(size, most, rng):

@@ -1,6 +1,7 @@
 """Cycles, and what there is without them: a causal order, ancestors and descendants."""
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -131,11 +132,8 @@ def descendants(A: np.ndarray) -> np.ndarray:
            [0, 0, 1],
            [0, 0, 0]])
     """
-    edges = check_adjacency(A) != 0
-    reached = np.zeros_like(edges)
-    for i in reversed(causal_order(A)):
-        reached[i] = edges[i] | reached[edges[i]].any(axis=0)
-    return reached
+    causal_order(A)
+    return reachability(_parents(check_adjacency(A))) & ~np.eye(len(A), dtype=bool)
 
 
 def break_cycles(A: np.ndarray, required: np.ndarray | None = None) -> AcyclicPart:
@@ -182,20 +180,56 @@ def break_cycles(A: np.ndarray, required: np.ndarray | None = None) -> AcyclicPa
     return AcyclicPart(dag, removed, smallest)
 
 
+def causes_first(parents: Sequence[Sequence[int]]) -> list[int]:
+    """Return the nodes of a graph with causes before effects, of several such orders the first by index.
+
+    Parameters
+    ----------
+    parents : sequence of sequences of int
+        The parents of every node.
+
+    Returns
+    -------
+    list of int
+        Without the nodes on cycles and their descendants.
+    """
+    effects, causes_left = [[] for _ in parents], [len(causes) for causes in parents]
+    for node, causes in enumerate(parents):
+        for cause in causes:
+            effects[cause].append(node)
+    order, ready = [], [node for node, count in enumerate(causes_left) if count == 0]
+    while ready:
+        node = heappop(ready)
+        order.append(node)
+        for effect in effects[node]:
+            causes_left[effect] -= 1
+            if causes_left[effect] == 0:
+                heappush(ready, effect)
+    return order
+
+
+def reachability(parents: Sequence[Sequence[int]]) -> np.ndarray:
+    """Return the matrix whose [i, j] is True where a directed path leads from i to j, or i = j.
+
+    Parameters
+    ----------
+    parents : sequence of sequences of int
+        The parents of every node of a DAG.
+    """
+    leads_to = np.eye(len(parents), dtype=bool)
+    for node in causes_first(parents):
+        for cause in parents[node]:
+            leads_to[node] |= leads_to[cause]
+    return leads_to.T
+
+
 def _sources_first(A):
     """Return the variables in causal order, as far as there is one."""
-    edges = A != 0
-    causes_left = edges.sum(axis=0)
-    order, ready = [], [int(i) for i in np.flatnonzero(causes_left == 0)]
-    while ready:
-        i = min(ready)
-        ready.remove(i)
-        order.append(i)
-        for j in np.flatnonzero(edges[i]):
-            causes_left[j] -= 1
-            if causes_left[j] == 0:
-                ready.append(int(j))
-    return order
+    return causes_first(_parents(A))
+
+
+def _parents(A):
+    return [np.flatnonzero(column).tolist() for column in A.T]
 
 
 def _cycle(A, order):

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from icdh.density import LOG_SQRT_2PI
+from icdh.density import pointwise_nll
 
 EQUAL_SHARES = 1e-20  # a variance of log P below which all labels are as probable, but for rounding
 
@@ -74,7 +74,7 @@ def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -
         return conditional.log_probabilities(values)[_codes(conditional, own), np.arange(own.size)]
     mean, scale = conditional.mean_and_scale(values)
     with np.errstate(over="ignore"):
-        return -np.log(scale) - 0.5 * np.square((own - mean) / scale) - LOG_SQRT_2PI
+        return -pointwise_nll(own, mean, scale)
 
 
 def response(conditional: Conditional, values: np.ndarray, noise: np.ndarray) -> np.ndarray:

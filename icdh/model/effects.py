@@ -9,7 +9,7 @@ import numpy as np
 from icdh import graphs
 from icdh._categories import holds_text
 from icdh._checks import as_float, check_number, random_generator
-from icdh.actions import variable_index
+from icdh._labels import variable_index
 from icdh.model.conditionals import is_of_labels
 from icdh.model.intervene import drawn, under
 

@@ -126,16 +126,16 @@ def _label(found):
 
 def _kinds():
     """Return the class of every kind of part; it is read here because the node model loads compiled code."""
-    from icdh.node_model.fit import NodeConditional
-    from icdh.node_model.labels import LabelConditional
-    from icdh.node_model.levels import LevelsConditional
+    from icdh.node_model.categorical import CategoricalConditional
+    from icdh.node_model.network import NodeConditional
+    from icdh.node_model.ordinal import OrdinalConditional
 
     return {
         "constant": Constant,
         "network": NetworkConditional,
         "node": NodeConditional,
-        "labels": LabelConditional,
-        "levels": LevelsConditional,
+        "labels": CategoricalConditional,
+        "levels": OrdinalConditional,
         "gaussian": Gaussian,
         "empirical": Empirical,
         "uniform": Uniform,
@@ -402,7 +402,7 @@ def _given_parents(content, part, n_variables):
 
 
 def _node(content, part, n_variables):
-    from icdh.node_model.fit import NodeConditional, n_weights
+    from icdh.node_model.network import NodeConditional, n_weights
 
     inputs, widths, units = _given_parents(content, part, n_variables)
     theta = content.floats(part["theta"], (n_weights(int(widths.sum()), units),), "theta")
@@ -410,25 +410,25 @@ def _node(content, part, n_variables):
 
 
 def _labels(content, part, n_variables):
-    from icdh.node_model.labels import LabelConditional, n_label_weights
+    from icdh.node_model.categorical import CategoricalConditional, n_categorical_weights
 
     inputs, widths, units = _given_parents(content, part, n_variables)
     shares = content.floats(part["log_shares"], (None,), "log_shares")
     _demand(1 < shares.size <= MOST_LABELS, "labels are too few or too many")
-    theta = content.floats(part["theta"], (n_label_weights(int(widths.sum()), units, shares.size),), "theta")
-    return LabelConditional(inputs, widths, theta, units, shares)
+    theta = content.floats(part["theta"], (n_categorical_weights(int(widths.sum()), units, shares.size),), "theta")
+    return CategoricalConditional(inputs, widths, theta, units, shares)
 
 
 def _levels(content, part, n_variables):
-    from icdh.node_model.fit import n_weights
-    from icdh.node_model.levels import LevelsConditional
+    from icdh.node_model.network import n_weights
+    from icdh.node_model.ordinal import OrdinalConditional
 
     inputs, widths, units = _given_parents(content, part, n_variables)
     theta = content.floats(part["theta"], (n_weights(int(widths.sum()), units),), "theta")
     levels = _ascending(content.floats(part["levels"], (None,), "levels"), "levels")
     cuts = content.floats(part["cuts"], (levels.size - 1,), "cuts")
     _demand((np.diff(cuts) >= 0.0).all(), "cuts do not ascend")
-    return LevelsConditional(inputs, widths, theta, units, levels, cuts)
+    return OrdinalConditional(inputs, widths, theta, units, levels, cuts)
 
 
 def _uniform(content, part, n_variables):

@@ -20,7 +20,7 @@ from icdh import graphs
 from icdh._categories import holds_text
 from icdh._checks import as_float, check_number, random_generator
 from icdh._frames import frame_of, records_as_frame
-from icdh.actions import variable_index
+from icdh._labels import variable_index
 from icdh.files import graph_writer
 from icdh.model import effects, intervene, overview
 from icdh.model.conditionals import (
@@ -512,7 +512,7 @@ class StructuralModel:
         """Return the edges as tuples (cause, effect, weight), strongest first; a DataFrame if ``fit`` saw one."""
         return self._as_records(graphs.edge_list(self.adjacency, self.names), graphs.Edge._fields)
 
-    def to_networkx(self):
+    def to_networkx(self) -> Any:
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""
         return graphs.to_networkx(self.adjacency, self.names)
 
@@ -528,7 +528,7 @@ class StructuralModel:
         """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
         return graph_writer("graph.json")(self.adjacency, list(map(str, self.names)))
 
-    def to_dowhy(self):
+    def to_dowhy(self) -> Any:
         """Return the model, graph and mechanisms, as a dowhy.gcm.InvertibleStructuralCausalModel that is fitted.
 
         DoWhy's functions for interventions, counterfactuals, attributions and root causes then ask this model; their
@@ -544,7 +544,7 @@ class StructuralModel:
 
         return to_dowhy(self)
 
-    def to_pgmpy(self):
+    def to_pgmpy(self) -> Any:
         """Return the DAG as a pgmpy.base.DAG whose edges carry ``weight``; needs the extra ``[pgmpy]``.
 
         pgmpy's own models are of tables of probabilities or linear: the mechanisms stay here.

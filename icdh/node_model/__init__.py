@@ -1,4 +1,5 @@
 """The node model: one variable given its parents.
 
-fit: the model and its weights; evidence: what a set of parents is worth; families: the cache that a search asks.
+network: the model and its weights; evidence: the score of a set of parents; families: fit and score of one family;
+cache: every family is fitted once; family_evidence: what a search asks.
 """

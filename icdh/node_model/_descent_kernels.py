@@ -10,17 +10,8 @@ import math
 
 import numpy as np
 
-from icdh._jit import (
-    CONTRACT,
-    FIRST_DAMPING,
-    LARGEST_DAMPING,
-    REASSOCIATE,
-    SMALLEST_DAMPING,
-    cholesky_in_place,
-    cholesky_solve,
-    kernel,
-    next_damping,
-)
+from icdh._damping import FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, next_damping, small_steps
+from icdh._jit import CONTRACT, REASSOCIATE, cholesky_in_place, cholesky_solve, kernel
 from icdh.node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
 from icdh.node_model._outputs_kernels import backpropagate
 
@@ -35,6 +26,7 @@ LENGTHENING = 2.0  # of a step, relative to the one before: along valleys whole 
 LEAST_CURVATURE = 1e-3  # of the slope: a step along which F bends less is not remembered
 
 _next_damping = kernel(inline="always")(next_damping)
+_small_steps = kernel(inline="always")(small_steps)
 
 
 @kernel(fastmath=CONTRACT)
@@ -123,10 +115,7 @@ def scoring_steps(
                         fisher[i, j] *= apart
                 node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
         if steps > 0:
-            if (fall if fall > 0.0 else predicted) < tol:
-                small += 1
-            elif fall > 0.0:
-                small = 0
+            small = _small_steps(small, fall, predicted, tol)
             damping, growth = _next_damping(damping, growth, fall / predicted)
         ended = small >= patience or (steps > 0 and 0.0 < fall < slow)
         if steps >= max_steps or ended or damping > LARGEST_DAMPING or not objective < np.inf:

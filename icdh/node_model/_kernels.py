@@ -1,7 +1,7 @@
 """Kernels of the node model: Fisher scoring of one variable given its parents.
 
-``theta`` is the flat vector [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)] of `icdh.node_model.fit`, whose docstring is
-the specification. ``x`` is (p, n), ``hidden`` (m, n): observations last.
+``theta`` is the flat vector [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)] of `icdh.node_model.network`, which
+specifies them. ``x`` is (p, n), ``hidden`` (m, n): observations last.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Kernels of the network of a node model as its outputs see it: a number of linear functions of the hidden units.
 
 Output o is theta[intercepts[o]] + unit * sum_h theta[weights[o] + h] hidden_h, without an intercept where
-intercepts[o] < 0; the first layer is theta[:(p + 1) m], as `icdh.node_model.fit` orders it. Observations are last.
+intercepts[o] < 0; the first layer is theta[:(p + 1) m], as `icdh.node_model.network` orders it. Observations are last.
 """
 
 import math
@@ -80,8 +80,8 @@ def _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, roo
 
 
 @kernel(fastmath=CONTRACT)
-def add_fisher_of_levels(x, hidden, theta, intercepts, weights, roots, fisher):
-    """Add the Fisher matrix by theta, on and above its diagonal, that of `level_terms` being the one by the outputs.
+def add_ordinal_fisher(x, hidden, theta, intercepts, weights, roots, fisher):
+    """Add the Fisher matrix by theta, on and above its diagonal, that of `ordinal_terms` being the one by the outputs.
 
     The sizes of ``fisher`` are that of theta, made a multiple of four.
     """
@@ -97,10 +97,10 @@ def add_fisher_of_levels(x, hidden, theta, intercepts, weights, roots, fisher):
 
 
 @kernel(fastmath=CONTRACT)
-def add_fisher_of_labels(x, hidden, theta, intercepts, weights, unit, p, fisher):
+def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, fisher):
     """Add the Fisher matrix by theta, on and above its diagonal, of labels of probabilities p, shape (K, n).
 
-    That by the outputs is the sum over k of p_k (e_k - p) (e_k - p)^T. Sizes as of `add_fisher_of_levels`.
+    That by the outputs is the sum over k of p_k (e_k - p) (e_k - p)^T. Sizes as of `add_ordinal_fisher`.
     """
     n_labels = p.shape[0]
     jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((n_labels, ROWS))
@@ -186,11 +186,11 @@ def _add_squares(below, beyond, between, by_mean, by_scale, sums):
 
 
 @kernel(fastmath=CONTRACT)
-def level_terms(mu, u, levels, cuts, unit, limit, pull, roots):
+def ordinal_terms(mu, u, levels, cuts, unit, limit, pull, roots):
     """Fill the derivatives of -log P by (mu, u), (2, n), and roots of their Fisher matrix; return the sum of -log P.
 
-    The model is that of `icdh.node_model.levels`; ``unit`` times the deviation is the logistic's own, ``limit`` that of
-    u. The Fisher matrix is the sum over k = 0, 1 of roots[k] roots[k]^T, (2, 2, n).
+    The model is that of `icdh.node_model.ordinal`; ``unit`` is the standard logistic's deviation, ``limit`` that of
+    |u|. The Fisher matrix is the sum over k = 0, 1 of roots[k] roots[k]^T, (2, 2, n).
     """
     total, last, work = 0.0, cuts.size, np.empty((12, ROWS))
     for first in range(0, mu.size, ROWS):

@@ -1,7 +1,7 @@
 """The Bayesian evidence of a node model: what a set of parents is worth.
 
-With H the Fisher matrix at the minimum of F (`icdh.node_model.fit`) plus the penalties, Laplace's approximation of the
-negative log evidence is, in nats and without the constants that all parent sets share,
+With H the Fisher matrix at the minimum of F (`icdh.node_model.network`) plus the penalties, Laplace's approximation of
+the negative log evidence is, in nats and without the constants that all parent sets share,
 
     F + (1/2) log det H - (1/2) sum over penalised weights of log penalty_k.
 
@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from icdh.node_model.fit import cold_start
-from icdh.node_model.targets import Density, Target
+from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.network import cold_start
+from icdh.node_model.responses import Response
 
 FLAT = 1e-8
 MOST_UPDATES = 50  # of the precisions, until they rest
@@ -36,7 +37,7 @@ class NodeFit(NamedTuple):
     Attributes
     ----------
     theta : ndarray
-        The weights, in the order that `icdh.node_model.fit` or, of labels, `icdh.node_model.labels` gives.
+        The weights, in the order of `icdh.node_model.network`, or of `icdh.node_model.categorical`.
     objective : float
         F at the weights, in nats.
     log_determinant : float
@@ -49,6 +50,8 @@ class NodeFit(NamedTuple):
         Whether the last steps lowered F by less than the tolerance.
     precision : ndarray, shape (3,) or, for a binary variable, (2,)
         The precisions of the layers' prior.
+    hidden_units : int
+        m.
     """
 
     theta: np.ndarray
@@ -58,6 +61,7 @@ class NodeFit(NamedTuple):
     steps: int
     converged: bool
     precision: np.ndarray
+    hidden_units: int
 
     @property
     def succeeded(self) -> bool:
@@ -67,7 +71,7 @@ class NodeFit(NamedTuple):
 
 def fit_node(
     x: np.ndarray,
-    y: np.ndarray | Target,
+    y: np.ndarray | Response,
     *,
     hidden_units: int = 5,
     prior_precision: float = 3.0,
@@ -85,8 +89,8 @@ def fit_node(
     Parameters
     ----------
     x : ndarray of float64, shape (p, n)
-        The parents, standardised, one a row, p >= 0; of a parent of K labels K rows of zeros and ones.
-    y : ndarray of float64, shape (n,), or Target
+        The parents, standardised, one a row, p >= 0; a parent of K categories is K rows of zeros and ones.
+    y : ndarray of float64, shape (n,), or Response
         The node, standardised; an array is a continuous one.
     hidden_units : int
         m.
@@ -112,26 +116,24 @@ def fit_node(
     NodeFit
         The weights that minimise F, and what they are worth.
     """
-    target = Density.exact(y) if isinstance(y, np.ndarray) else y
+    response = GaussianResponse.exact(y) if isinstance(y, np.ndarray) else y
     n_parents = len(x)
     if n_parents == 0:
-        return _fit_without_parents(target, hidden_units)
-    size = target.n_weights(n_parents, hidden_units)
+        return _fit_without_parents(response, hidden_units)
+    size = response.n_weights(n_parents, hidden_units)
     theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
 
     def enough(fits):
         return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
 
     settings = hidden_units, prior_precision, max_steps, tol
-    fits = _fits_of_updated_precisions(x, target, theta, precision, settings, enough, cold=start is None)
-    return (
-        min(fits, key=lambda fit: fit.evidence) if fits else _constant_in_place_of_fit(target, n_parents, hidden_units)
-    )
+    fits = _fits_of_updated_precisions(x, response, theta, precision, settings, enough, cold=start is None)
+    if not fits:
+        return _constant_in_place_of_fit(response, n_parents, hidden_units)
+    return min(fits, key=lambda fit: fit.evidence)
 
 
-def at_fixed_point(
-    x: np.ndarray, target: Target, fit: NodeFit, *, hidden_units: int, prior_precision: float
-) -> NodeFit:
+def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_precision: float) -> NodeFit:
     """Go on from a fit until updates of the precisions no longer change what it says of the data.
 
     A search compares families after two updates, as further ones hardly change the evidence; but the weights still
@@ -141,12 +143,10 @@ def at_fixed_point(
     ----------
     x : ndarray of float64, shape (p, n)
         The parents.
-    target : Target
+    response : Response
         The node.
     fit : NodeFit
         Its fit, which is returned itself if there is nothing to go on from.
-    hidden_units : int
-        m.
     prior_precision : float
         The precision that the hyperprior favours.
 
@@ -162,24 +162,24 @@ def at_fixed_point(
     def enough(fits):
         return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
-    settings = hidden_units, prior_precision, 300, 0.01 * still
-    fits = _fits_of_updated_precisions(x, target, fit.theta.copy(), fit.precision, settings, enough)
+    settings = fit.hidden_units, prior_precision, 300, 0.01 * still
+    fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, settings, enough)
     return fits[-1] if fits else fit
 
 
-def _fits_of_updated_precisions(x, target, theta, precision, settings, enough, *, cold=False):
+def _fits_of_updated_precisions(x, response, theta, precision, settings, enough, *, cold=False):
     """Return a fit, then one from its weights after each update of the precisions, until enough or H is not definite.
 
     No generator: closing one can swallow a KeyboardInterrupt.
     """
     hidden_units, prior_precision, max_steps, tol = settings
-    x, parts = np.ascontiguousarray(x), target.layers(len(x), hidden_units)
+    x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
     factor, fits = np.zeros((theta.size, theta.size)), []
 
     def minimise(free, patience=2):
         penalty = _penalties(parts, precision, theta.size)
-        return target.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, patience, factor)
+        return response.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, patience, factor)
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
@@ -192,13 +192,13 @@ def _fits_of_updated_precisions(x, target, theta, precision, settings, enough, *
         if np.isnan(log_determinant):
             break
         evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
-        fits.append(NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision))
+        fits.append(
+            NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision, hidden_units)
+        )
     return fits
 
 
-def odds_without_parents(
-    x: np.ndarray, target: Target, fit: NodeFit, hidden_units: int
-) -> tuple[np.ndarray, np.ndarray]:
+def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tuple[np.ndarray, np.ndarray]:
     """Return what the second order at a fit says of the evidence without each parent: what that saves, and costs.
 
     Under Laplace's approximation the log odds of weights w of zero are saving - cost, the ratio of the posterior's
@@ -209,23 +209,21 @@ def odds_without_parents(
     ----------
     x : ndarray, shape (p, n)
         The parents.
-    target : Target
+    response : Response
         The node.
     fit : NodeFit
         Its fit.
-    hidden_units : int
-        m.
 
     Returns
     -------
     tuple of ndarray, both of shape (p,)
         Nats. Where the fit has no Fisher matrix: nothing is known, and parents cost nothing.
     """
-    p, m = len(x), hidden_units
-    parts = target.layers(p, m)
+    p, m = len(x), fit.hidden_units
+    parts = response.layers(p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
     penalty = _penalties(parts, fit.precision, theta.size)
-    _, log_determinant, *_ = target.minimise(x, theta, penalty, m, theta.size, 0, 1.0, 1, factor)
+    _, log_determinant, *_ = response.minimise(x, theta, penalty, m, theta.size, 0, 1.0, 1, factor)
     if np.isnan(log_determinant):
         return np.full(p, np.inf), np.zeros(p)
     free = parts[-1].stop
@@ -241,11 +239,11 @@ def _inverse_root(factor):
     return dtrtri(factor.T, lower=1)[0]
 
 
-def _constant_in_place_of_fit(target, n_parents, hidden_units):
+def _constant_in_place_of_fit(response, n_parents, hidden_units):
     """Return the constant model, for parents whose Fisher matrix rounding left indefinite: they are worth nothing."""
-    constant = _fit_without_parents(target, hidden_units)
-    theta = np.zeros(target.n_weights(n_parents, hidden_units))
-    theta[target.intercepts(n_parents, hidden_units)] = constant.theta[target.intercepts(0, hidden_units)]
+    constant = _fit_without_parents(response, hidden_units)
+    theta = np.zeros(response.n_weights(n_parents, hidden_units))
+    theta[response.intercepts(n_parents, hidden_units)] = constant.theta[response.intercepts(0, hidden_units)]
     return constant._replace(theta=theta, steps=-1, converged=False)
 
 
@@ -275,6 +273,7 @@ def _updated_precision(theta, posterior_variance, parts, precision, prior_precis
     return np.array(updated)
 
 
-def _fit_without_parents(target, hidden_units):
-    theta, objective, log_determinant = target.without_parents(hidden_units)
-    return NodeFit(theta, objective, log_determinant, objective + 0.5 * log_determinant, 0, True, np.full(3, np.nan))
+def _fit_without_parents(response, hidden_units):
+    theta, objective, log_determinant = response.without_parents(hidden_units)
+    evidence = objective + 0.5 * log_determinant
+    return NodeFit(theta, objective, log_determinant, evidence, 0, True, np.full(3, np.nan), hidden_units)

@@ -1,11 +1,11 @@
-"""What the density of a family's noise is worth beyond a Gaussian, measured on the standardised residuals.
+"""The gain of a noise distribution over the Gaussian, in nats, measured on the standardised residuals of a family.
 
-- "gaussian": nothing.
-- "student": the log-likelihood of Student's t, degrees of freedom and scale fitted, less that of the Gaussian, and
-  less (1/2) log n for the parameter. Below zero it is worth nothing: the Gaussian is its limit.
-- "free": n times the negentropy, by which a density that nothing constrains beats the Gaussian.
-- "auto": what is worth most for this family, where a free density costs three standard deviations of what it earns
-  on Gaussian samples: many variables are asked, and the errors of the estimate alone would make one choose "free".
+- "gaussian": zero.
+- "student": the log-likelihood of Student's t with fitted degrees of freedom and scale, minus that of the Gaussian,
+  minus (1/2) log n for the parameter; at least zero, as the Gaussian is its limit.
+- "free": n times the negentropy, by which an unconstrained density beats the Gaussian.
+- "auto": the largest of these gains. A free density then costs three standard deviations of its gain on Gaussian
+  samples: a graph has many variables, and the error of the estimate alone would make one of them choose "free".
 """
 
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 SCALE_STEPS = 20
 
 
-def worth_of_noise(samples: Sequence[np.ndarray], noise: str) -> tuple[float, str]:
-    """Return the worth of a noise distribution in nats, and which one it is.
+def noise_gain(samples: Sequence[np.ndarray], noise: str) -> tuple[float, str]:
+    """Return the gain of a noise distribution over the Gaussian, in nats, and its name.
 
     Parameters
     ----------
     samples : sequence of ndarray, each of shape (n,)
-        Standardised residuals; several where values were spread over cells. The worth is the mean.
+        Standardised residuals; several where values are spread over cells. The gain is their mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
 
     Returns
     -------
     tuple of float and str
-        The worth, and "gaussian", "student" or "free".
+        The gain, and "gaussian", "student" or "free".
     """
     if noise == "gaussian":
         return 0.0, "gaussian"
@@ -45,9 +45,9 @@ def worth_of_noise(samples: Sequence[np.ndarray], noise: str) -> tuple[float, st
     free = n * float(np.mean([negentropy(sample) for sample in samples]))
     if noise == "free":
         return free, "free"
-    worth = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - free_cost(n)}
-    best = max(worth, key=worth.get)
-    return worth[best], best
+    gains = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - free_cost(n)}
+    best = max(gains, key=gains.get)
+    return gains[best], best
 
 
 def free_cost(n: int) -> float:

@@ -1,17 +1,18 @@
-"""Damped Fisher scoring in NumPy, for likelihoods of few levels or labels."""
+"""Damped Fisher scoring in NumPy: the solver of responses whose likelihood gives F, gradient and Fisher matrix."""
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from icdh._jit import FIRST_DAMPING, LARGEST_DAMPING, next_damping, padded
+from icdh._damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
+from icdh._jit import padded
 from icdh.node_model._outputs_kernels import mirror_with_penalty
 
 
-class System(Protocol):
-    """F of one variable given its parents, with its derivatives.
+class Objective(Protocol):
+    """F of one variable given its parents.
 
     Attributes
     ----------
@@ -24,18 +25,24 @@ class System(Protocol):
     n_observations: int
     free: int
 
-    def system(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def quadratic_model(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return F, its gradient and its Fisher matrix over the free weights."""
 
 
 def minimise(
-    own: System, theta: np.ndarray, penalty: np.ndarray, max_steps: int, tol: float, patience: int, factor: np.ndarray
+    objective: Objective,
+    theta: np.ndarray,
+    penalty: np.ndarray,
+    max_steps: int,
+    tol: float,
+    patience: int,
+    factor: np.ndarray,
 ) -> tuple[float, float, int, bool]:
     """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model._descent_kernels.node_fit`."""
-    # Not for densities: with their kernels it takes 1.4 (5000 rows) to 5.4 times (200) the CPU of the compiled loop.
-    free = own.free
-    value, gradient, fisher = own.system(theta, penalty)
-    damping, growth, steps, small = FIRST_DAMPING * own.n_observations, 2.0, 0, 0
+    # Gaussian responses have a compiled loop: this one takes 1.4 (5000 rows) to 5.4 times (200 rows) its CPU.
+    free = objective.free
+    value, gradient, fisher = objective.quadratic_model(theta, penalty)
+    damping, growth, steps, small = FIRST_DAMPING * objective.n_observations, 2.0, 0, 0
     while steps < max_steps and small < patience and damping < LARGEST_DAMPING:
         root, failed = dpotrf(fisher + damping * np.eye(free))
         if failed:
@@ -44,13 +51,10 @@ def minimise(
         predicted = 0.5 * float(step @ (damping * step - gradient))
         trial = theta.copy()
         trial[:free] += step
-        tried = own.system(trial, penalty)
+        tried = objective.quadratic_model(trial, penalty)
         steps += 1
         fall = value - tried[0]
-        if (fall if fall > 0.0 else predicted) < tol:
-            small += 1
-        elif fall > 0.0:
-            small = 0
+        small = small_steps(small, fall, predicted, tol)
         damping, growth = next_damping(damping, growth, fall / max(predicted, 1e-300))
         if fall > 0.0:
             theta[:] = trial
@@ -71,3 +75,20 @@ def with_penalty(fisher: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     whole = np.empty((penalty.size, penalty.size))
     mirror_with_penalty(fisher, penalty, whole)
     return whole
+
+
+class FittedByScoring:
+    """A response whose ``objective`` gives F, gradient and Fisher matrix; all its weights are fitted at once."""
+
+    def minimise(
+        self, x: np.ndarray, theta: np.ndarray, penalty: np.ndarray, hidden_units: int, freeze: int, *options: Any
+    ) -> tuple[float, float, int, bool]:
+        """Minimise F over theta, in place; options are those of `minimise`, and ``freeze`` is ignored."""
+        return minimise(self.objective(x, hidden_units), theta, penalty, *options)
+
+    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
+        """Return weights, F and log det H of the model without parents, which gives the observed shares."""
+        no_parents = np.empty((0, len(self)))
+        zeros = np.zeros(self.n_weights(0, 0))
+        objective, _, fisher = self.objective(no_parents, 0).quadratic_model(zeros, zeros)
+        return np.zeros(self.n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])

@@ -25,7 +25,7 @@ from icdh.exceptions import DataWarning
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.fit import node_outputs
+from icdh.node_model.network import node_outputs
 from icdh.pairs.criteria import mean_entropy
 from icdh.pairs.verdict import CausalDirection, DirectionFit
 from icdh.table import FEW_VALUES, Table, point_mass

@@ -34,16 +34,16 @@ class FamilyScores(Protocol):
     def __call__(self, families: Sequence[Family]) -> Sequence[float]:
         """Return the score of each family, a finite number."""
 
-    def hopes(self, family: Family) -> np.ndarray:
+    def gain_estimates(self, family: Family) -> np.ndarray:
         """Return, for each variable, by how much the score may fall at best if it became a parent, or ceased to be."""
 
-    def refine(self, families: Sequence[Family]) -> None:
+    def polish(self, families: Sequence[Family]) -> None:
         """Spend more effort on these families: later calls may return lower scores for them."""
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Make room for what the families of a graph ask for; return whether scores changed, which ends once."""
 
-    def settle(self, families: Sequence[Family]) -> bool:
+    def choose_noise(self, families: Sequence[Family]) -> bool:
         """Take what the families of the best graph found show for granted; return whether scores changed."""
 
 
@@ -83,7 +83,7 @@ class Climber:
         """Climb to a local optimum that stays one when its families are refined, and have all the room they ask for."""
         graph, moves = self.climb_once(graph, self.forbidden, report)
         while True:
-            self.scores.refine(self._contenders(graph))
+            self.scores.polish(self._contenders(graph))
             graph, further = self.climb_once(graph, self.forbidden, report)
             moves += further
             if not further and not self.grow(graph):
@@ -93,9 +93,9 @@ class Climber:
         """Make room for what the families of a graph ask for; return whether that changed scores."""
         return self._changed(self.scores.grow, graph)
 
-    def settle(self, graph: Graph) -> bool:
+    def choose_noise(self, graph: Graph) -> bool:
         """Let the scores settle on a graph; return whether that changed them."""
-        return self._changed(self.scores.settle, graph)
+        return self._changed(self.scores.choose_noise, graph)
 
     def _changed(self, adapt, graph):
         changed = adapt(list(enumerate(graph)))
@@ -160,7 +160,11 @@ class Climber:
 
     def _gains(self, graph):
         """Return what toggling each edge gains its effect, [i, j] of the edge i -> j: as scored, or as hoped for."""
-        gains = np.array([self.scores.hopes(family) for family in enumerate(graph)]).reshape(self.forbidden.shape).T
+        gains = (
+            np.array([self.scores.gain_estimates(family) for family in enumerate(graph)])
+            .reshape(self.forbidden.shape)
+            .T
+        )
         scored = np.zeros(self.forbidden.shape, dtype=bool)
         edges = [(i, node) for node, parents in enumerate(graph) for i in self._scored.get((node, parents), ())]
         self._fill(graph, edges, gains, scored)

@@ -86,7 +86,7 @@ def greedy_search(
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None:
             search.escape()
-        while start is None and search.settle():
+        while start is None and search.choose_noise():
             search.escape()
     except KeyboardInterrupt:
         if not search.moves:
@@ -109,12 +109,12 @@ class _Search:
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
 
-    def settle(self):
+    def choose_noise(self):
         """Let the scores settle on the graph; return whether they changed.
 
         Then another graph may be the best by far: the climb goes on from this one, and another one begins anew.
         """
-        if not self.climber.settle(self.graph):
+        if not self.climber.choose_noise(self.graph):
             return False
         self.climb(self.graph)
         least = self.climber.least_graph()
@@ -191,7 +191,7 @@ class _Search:
         if self._is_within(FAR, graph):
             climber.grow(graph)  # the graph at hand has all the room it asks for: only so do the two compare
         if self._is_within(REFINING_MARGIN, graph) and not self._is_within(0.0, graph):
-            climber.scores.refine([*enumerate(graph), *enumerate(self.graph)])
+            climber.scores.polish([*enumerate(graph), *enumerate(self.graph)])
             graph, third = climber.climb_once(graph, climber.forbidden, self._try)
         return graph, moves + first + second + third
 

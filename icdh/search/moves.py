@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh.graphs.cycles import reachability
+
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
 KINDS = ("insert", "delete", "reverse")
@@ -32,31 +34,6 @@ def parents_matrix(graph: Graph) -> np.ndarray:
     for node, parents in enumerate(graph):
         matrix[list(parents), node] = True
     return matrix
-
-
-def reachability(graph: Graph) -> np.ndarray:
-    """Return the matrix whose [i, j] is True where a directed path leads from i to j, or i = j."""
-    leads_to = np.eye(len(graph), dtype=bool)
-    for node in _causes_first(graph):
-        for cause in graph[node]:
-            leads_to[node] |= leads_to[cause]
-    return leads_to.T
-
-
-def _causes_first(graph):
-    """Yield the nodes in an order in which causes come before effects."""
-    effects, missing = [[] for _ in graph], [len(parents) for parents in graph]
-    for node, parents in enumerate(graph):
-        for cause in parents:
-            effects[cause].append(node)
-    ready = [node for node, count in enumerate(missing) if count == 0]
-    while ready:
-        node = ready.pop()
-        yield node
-        for effect in effects[node]:
-            missing[effect] -= 1
-            if missing[effect] == 0:
-                ready.append(effect)
 
 
 def legal_moves(

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.optimize import OptimizeResult
 
-from icdh._jit import next_damping
+from icdh._damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import MeanProblem
 

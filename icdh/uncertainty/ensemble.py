@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._checks import check_number
-from icdh._labels import did_you_mean, listed
+from icdh._labels import variable_index
 from icdh.graphs import break_cycles, threshold
 
 LEAST = float(np.finfo(float).tiny)
@@ -92,7 +92,7 @@ class GraphEnsemble:
         ValueError
             If there are fewer than two, or one is not a variable of the graphs.
         """
-        path = [self._index(variable) for variable in variables]
+        path = [variable_index(variable, self.names, "path") for variable in variables]
         if len(path) < 2:
             raise ValueError("a path has at least two variables")
         return float(self.weights @ self.graphs[:, path[:-1], path[1:]].all(axis=1))
@@ -165,15 +165,6 @@ class GraphEnsemble:
 
     def _mean(self, relations):
         return np.tensordot(self.weights, relations, axes=1)
-
-    def _index(self, variable: str | int) -> int:
-        if variable in self.names:
-            return self.names.index(variable)
-        if isinstance(variable, (int, np.integer)) and 0 <= variable < len(self.names):
-            return int(variable)
-        raise ValueError(
-            f"{variable!r} is not one of the variables {listed(self.names)}{did_you_mean(variable, self.names)}"
-        )
 
 
 def _check_level(level):

@@ -10,7 +10,7 @@ from icdh._clock import Clock, OutOfTime
 from icdh.estimators.hnm_search import HNMSearch
 from icdh.graphs import causal_order
 from icdh.search.candidates import weigh_families
-from icdh.search.moves import Graph
+from icdh.search.moves import Graph, parents_matrix
 from icdh.search.orders import (
     MOST_VARIABLES,
     OrderSums,
@@ -129,7 +129,7 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
     try:
-        with found.scores.in_time(clock):
+        with found.scores.limited(clock):
             families = weigh_families(
                 found.scores,
                 found.graph,
@@ -189,7 +189,7 @@ def draw_posterior(
         The only source of randomness.
     """
     rng = np.random.default_rng(random_state)
-    found = _matrix(graph)
+    found = parents_matrix(graph)
     if families.n_variables > MOST_VARIABLES:
         orders, _ = walk(families, np.array(causal_order(found.astype(float))), n_samples, rng)
         graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
@@ -202,14 +202,7 @@ def draw_posterior(
     parents, best = best_graph(families)
     odds = best - sum(_log_weight(families, node, own) for node, own in enumerate(graph))
     effective = 1.0 / float(np.square(weights) @ (1.0 / counts))
-    return GraphPosterior(names, graphs, weights, _matrix(parents), float(odds), effective)
-
-
-def _matrix(graph):
-    matrix = np.zeros((len(graph), len(graph)), dtype=bool)
-    for node, parents in enumerate(graph):
-        matrix[list(parents), node] = True
-    return matrix
+    return GraphPosterior(names, graphs, weights, parents_matrix(parents), float(odds), effective)
 
 
 def _log_weight(families, node, parents):

@@ -8,6 +8,7 @@ from icdh._checks import check_number
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.hnm_search import HNMSearch
+from icdh.graphs.cycles import reachability
 
 DOUBTFUL = 10.0  # nats: an edge that loses less by being turned may as well point the other way
 
@@ -47,15 +48,15 @@ def turning_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
     """
     found, dag = model.found_graph(), model.adjacency_matrix_ != 0
     loss = np.full(dag.shape, np.nan)
-    parents = _kept_parents(found, dag)
+    parents = found.among(dag)
     turned = {
         (i, j): [(i, tuple(sorted((*parents[i], j)))), (j, tuple(k for k in parents[j] if k != i))]
         for i, j in _that_may_be_turned(found, parents, model.max_parents)
     }
     families = [family for pair in turned.values() for family in pair]
-    with suppress(OutOfTime), single_blas_thread(), found.scores.in_time(clock or Clock()):
+    with suppress(OutOfTime), single_blas_thread(), found.scores.limited(clock or Clock()):
         kept = found.scores(list(enumerate(parents)))
-        found.scores.refine(families)
+        found.scores.polish(families)
         for (i, j), pair in turned.items():
             loss[found.order[i], found.order[j]] = sum(found.scores(pair)) - kept[i] - kept[j]
     return loss
@@ -82,26 +83,12 @@ def doubtful(loss: np.ndarray, level: float = DOUBTFUL) -> np.ndarray:
     return ~np.isnan(loss) & (np.nan_to_num(loss) < level)
 
 
-def _kept_parents(found, dag):
-    """Return the parents of every node of the search, without the edges that thresholds took from the graph."""
-    N, order = len(dag), found.order
-    return [
-        tuple(k for k in own if order[k] >= N or order[node] >= N or dag[order[k], order[node]])
-        for node, own in enumerate(found.graph)
-    ]
-
-
 def _that_may_be_turned(found, parents, max_parents):
     """Yield the edges between variables whose turning makes another graph that is allowed."""
-    n_variables = len(parents)
-    reaches = np.zeros((n_variables, n_variables), dtype=bool)
-    for node, own in enumerate(parents):
-        reaches[list(own), node] = True
-    edges = reaches.copy()
-    for _ in range(n_variables):
-        reaches = reaches | (reaches @ edges)
-    for i, j in np.argwhere(edges).tolist():
-        around = (reaches[edges[i].nonzero()[0]][:, j] & (edges[i].nonzero()[0] != j)).any()
-        free = not (found.rules.forbidden[j, i] or found.rules.required[i, j])
-        if free and not around and len(parents[i]) < max_parents:
-            yield i, j
+    reaches = reachability(parents)
+    for j, causes in enumerate(parents):
+        for i in causes:
+            around = any(reaches[i, other] for other in causes if other != i)
+            free = not (found.rules.forbidden[j, i] or found.rules.required[i, j])
+            if free and not around and len(parents[i]) < max_parents:
+                yield i, j

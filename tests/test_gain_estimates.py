@@ -1,19 +1,20 @@
-"""What candidates promise, and searches that score only what is promising."""
+"""Gain estimates of candidates, and searches that score only moves with a positive estimate."""
 
 import itertools
 
 import numpy as np
 import pytest
+from helpers import family_evidence
 from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
-from icdh.node_model._promise_kernels import add_products_of_features
+from icdh.node_model._gain_kernels import add_products_of_features
 from icdh.node_model.evidence import fit_node, odds_without_parents
-from icdh.node_model.families import OPTIMISM, FamilyEvidence
-from icdh.node_model.levels import LevelsSystem, thresholds
-from icdh.node_model.promise import promises
-from icdh.node_model.targets import Density
+from icdh.node_model.families import OPTIMISM
+from icdh.node_model.gain_estimates import gain_estimates
+from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.ordinal import OrdinalObjective, thresholds
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
 
@@ -30,26 +31,21 @@ def scores_of(y):
     return np.stack([y, (y**2 - 1.0) / np.sqrt(2.0)])
 
 
-def of_candidates(candidates, y, x=NO_UNITS, hidden=NO_UNITS):
-    return promises(candidates, x, hidden, scores_of(y))
+def estimates_for(candidates, y, x=NO_UNITS, hidden=NO_UNITS):
+    return gain_estimates(candidates, x, hidden, scores_of(y))
 
 
-def family_evidence(values, targets=None, **options):
-    settings = {"hidden_units": 5, "prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "noise": "gaussian"}
-    return FamilyEvidence(values, targets, **{**settings, "n_restarts": 1, "n_jobs": 1, **options})
-
-
-def test_noise_promises_next_to_nothing():
+def test_estimates_of_noise_are_next_to_nothing():
     rng = np.random.default_rng(0)
     values = standardised(*rng.normal(size=(201, N)))
-    found = of_candidates(values[1:], values[0])
+    found = estimates_for(values[1:], values[0])
     assert found.min() >= 0.0
     assert np.mean(found > 1.0) < 0.2
     assert found.max() < 8.0
 
 
 @pytest.mark.parametrize("effect", ["linear", "even", "wave", "spread", "weak"])
-def test_a_promise_is_about_what_a_fit_gains(effect):
+def test_an_estimate_is_about_what_a_fit_gains(effect):
     rng = np.random.default_rng(1)
     x, e = rng.normal(size=(2, N))
     y = {
@@ -62,29 +58,29 @@ def test_a_promise_is_about_what_a_fit_gains(effect):
     values = standardised(y, x, rng.normal(size=N))
     scores = family_evidence(values)
     empty, full = scores([(0, ()), (0, (1,))])
-    promised = (scores.hopes((0, ()))[1] + 2.0) / OPTIMISM
-    assert 0.5 * (empty - full + 2.0) < promised < 2.0 * (empty - full + 2.0)
+    estimated = (scores.gain_estimates((0, ()))[1] + 2.0) / OPTIMISM
+    assert 0.5 * (empty - full + 2.0) < estimated < 2.0 * (empty - full + 2.0)
 
 
-def test_what_the_family_explains_already_is_promised_by_nobody():
+def test_what_the_family_explains_already_gains_nothing():
     rng = np.random.default_rng(2)
     x, e = rng.normal(size=(2, N))
     values = standardised(np.tanh(2 * x) + 0.5 * e, x, x + 0.1 * rng.normal(size=N))
     scores = family_evidence(values)
-    before, after = scores.hopes((0, ()))[2], scores.hopes((0, (1,)))[2]
+    before, after = scores.gain_estimates((0, ()))[2], scores.gain_estimates((0, (1,)))[2]
     assert before > 100.0
     assert after < 8.0
 
 
-def test_a_product_with_a_parent_is_promised_though_the_candidate_alone_is_worth_nothing():
+def test_a_product_with_a_parent_is_estimated_though_the_candidate_alone_gains_nothing():
     rng = np.random.default_rng(3)
     x, z, e = rng.normal(size=(3, N))
     values = standardised(x + 0.7 * x * z + 0.5 * e, x, z)
     scores = family_evidence(values)
-    assert scores.hopes((0, (1,)))[2] > 60.0
+    assert scores.gain_estimates((0, (1,)))[2] > 60.0
 
 
-def test_a_parent_that_matters_only_beside_what_is_collinear_with_it_is_promised():
+def test_a_parent_that_matters_only_beside_what_is_collinear_with_it_is_estimated():
     """y depends on the small difference of two columns that are nearly the same."""
     rng = np.random.default_rng(4)
     x, d, e = rng.normal(size=(3, N))
@@ -92,18 +88,18 @@ def test_a_parent_that_matters_only_beside_what_is_collinear_with_it_is_promised
     scores = family_evidence(values)
     empty, full = scores([(0, (1,)), (0, (1, 2))])
     assert empty - full > 200.0
-    assert scores.hopes((0, (1,)))[2] > empty - full
+    assert scores.gain_estimates((0, (1,)))[2] > empty - full
 
 
-def test_signs_and_the_order_of_rows_and_candidates_change_no_promise():
+def test_signs_and_the_order_of_rows_and_candidates_change_no_estimate():
     rng = np.random.default_rng(5)
     values = standardised(*rng.normal(size=(4, N)))
     y, hidden = np.tanh(values[0]) + rng.normal(size=N), np.tanh(rng.normal(size=(3, 1)) * values[1])
-    first = of_candidates(values[2:], y, values[1:2], hidden)
-    turned = of_candidates(-values[:1:-1], y, values[1:2], hidden)
+    first = estimates_for(values[2:], y, values[1:2], hidden)
+    turned = estimates_for(-values[:1:-1], y, values[1:2], hidden)
     np.testing.assert_allclose(turned[::-1], first, rtol=1e-9)
     rows = rng.permutation(N)
-    np.testing.assert_allclose(of_candidates(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
+    np.testing.assert_allclose(estimates_for(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
 
 
 @pytest.mark.parametrize("units", [0, 2])
@@ -120,35 +116,35 @@ def test_functions_of_candidates_are_multiplied_over_all_rows(units):
         np.testing.assert_allclose(product[: 3 + units], features @ others.T, rtol=1e-12, atol=1e-10)
 
 
-def test_what_a_candidate_promises_does_not_hang_on_who_stands_beside():
+def test_the_estimate_of_a_candidate_does_not_depend_on_the_others():
     values = standardised(*np.random.default_rng(6).normal(size=(8, N)))
     y, x = values[0] + 0.2 * values[5] + 0.2 * values[1] * values[6], values[1:2]
     hidden = np.tanh(np.array([[0.5], [1.0]]) * x)
-    whole = of_candidates(values[2:], y, x, hidden)
+    whole = estimates_for(values[2:], y, x, hidden)
     assert whole[3] > 5.0
     for k, alone in enumerate(values[2:]):
-        np.testing.assert_allclose(of_candidates(alone[np.newaxis], y, x, hidden), whole[[k]], rtol=1e-9)
+        np.testing.assert_allclose(estimates_for(alone[np.newaxis], y, x, hidden), whole[[k]], rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
-def test_duplicates_constants_and_outliers_promise_finite_nats(size):
+def test_duplicates_constants_and_outliers_have_finite_estimates(size):
     rng = np.random.default_rng(6)
     x = rng.standard_t(2, size=N)
     binary = np.sign(x)
     candidates = size * np.stack([x, x, binary, np.zeros(N), x**3, x + 1e-9 * rng.normal(size=N)])
     hidden = np.stack([np.tanh(x), np.tanh(x), np.zeros(N)])
-    found = of_candidates(candidates, rng.standard_t(2, size=N) ** 3, size * x[np.newaxis], hidden)
+    found = estimates_for(candidates, rng.standard_t(2, size=N) ** 3, size * x[np.newaxis], hidden)
     assert np.isfinite(found).all()
     assert found[3] == 0.0
-    assert of_candidates(candidates[:0], x).shape == (0,)
+    assert estimates_for(candidates[:0], x).shape == (0,)
 
 
-def test_standardised_scores_of_a_density_and_of_levels():
+def test_standardised_scores_of_a_gaussian_response():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(1, 50))
     theta = rng.normal(size=6)
     y = rng.normal(size=50)
-    hidden, scores = Density.exact(y).scores(x, theta, 1)
+    hidden, scores = GaussianResponse.exact(y).standardised_scores(x, theta, 1)
     np.testing.assert_allclose(hidden[0], np.tanh(theta[0] * x[0] + theta[1]))
     mean, variance = theta[2] + theta[3] * hidden[0], 1e-5 + np.exp(theta[4] + theta[5] * hidden[0])
     residual = (y - mean) / np.sqrt(variance)
@@ -161,11 +157,11 @@ def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels
     n = 40
     x, theta = rng.normal(size=(1, n)), 0.5 * rng.normal(size=6)
     levels = np.arange(n) % n_levels
-    system = LevelsSystem(x, levels, thresholds(levels), 1)
+    system = OrdinalObjective(x, levels, thresholds(levels), 1)
     weight, total = np.zeros((2, n)), np.zeros((2, n))
     for level in range(n_levels):  # the mean and the variance over what the level may be
         system.levels = np.full(n, level)
-        _, scores = system.scores(theta)
+        _, scores = system.standardised_scores(theta)
         log_p = np.array([-one_row(x, level, thresholds(levels), theta, r) for r in range(n)])
         weight += np.exp(log_p) * scores
         total += np.exp(log_p) * scores**2
@@ -173,16 +169,18 @@ def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels
     np.testing.assert_allclose(total, np.array([[1.0], [float(n_levels > 2)]]) * np.ones((2, n)), rtol=1e-8)
     b2 = 2  # the intercept of the mean: what log P does with it is the score times its deviation
     system.levels = levels
-    _, scores = system.scores(theta)
+    _, scores = system.standardised_scores(theta)
     none = np.zeros(theta.size)
-    assert -approx_fprime(theta, lambda t: system.system(t, none)[0], 1e-7)[b2] == pytest.approx(
-        -system.system(theta, none)[1][b2], rel=1e-4
+    assert -approx_fprime(theta, lambda t: system.quadratic_model(t, none)[0], 1e-7)[b2] == pytest.approx(
+        -system.quadratic_model(theta, none)[1][b2], rel=1e-4
     )
     assert np.sign(scores[0]).tolist() == np.sign(derivative_by_mean(x, levels, thresholds(levels), theta)).tolist()
 
 
 def one_row(x, level, cuts, theta, row):
-    return LevelsSystem(x[:, row : row + 1], np.array([level]), cuts, 1).system(theta, np.zeros(theta.size))[0]
+    return OrdinalObjective(x[:, row : row + 1], np.array([level]), cuts, 1).quadratic_model(
+        theta, np.zeros(theta.size)
+    )[0]
 
 
 def derivative_by_mean(x, levels, cuts, theta):
@@ -198,9 +196,9 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
     """The covariance of a parent's weights is a block of the inverse Fisher matrix, their prior one of precision a."""
     rng = np.random.default_rng(10)
     x = rng.normal(size=(2, 200))
-    target = Density.exact(np.tanh(x[0]) + 0.1 * x[1] + 0.5 * rng.normal(size=200))
+    target = GaussianResponse.exact(np.tanh(x[0]) + 0.1 * x[1] + 0.5 * rng.normal(size=200))
     fit = fit_node(x, target, hidden_units=3)
-    saving, cost = odds_without_parents(x, target, fit, 3)
+    saving, cost = odds_without_parents(x, target, fit)
     size = fit.theta.size
     penalty, factor = np.full(size, 1e-8), np.zeros((size, size))
     for layer, precision in zip(target.layers(2, 3), fit.precision, strict=True):
@@ -217,24 +215,24 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
 
 def test_without_a_fisher_matrix_nothing_is_known_and_parents_cost_nothing(monkeypatch):
     x, y = np.random.default_rng(12).normal(size=(2, 50))
-    target = Density.exact(y)
+    target = GaussianResponse.exact(y)
     fit = fit_node(x[np.newaxis], target, hidden_units=2)
-    monkeypatch.setattr(Density, "minimise", lambda self, *arguments: (0.0, np.nan, 0, True))
-    saving, cost = odds_without_parents(x[np.newaxis], target, fit, 2)
+    monkeypatch.setattr(GaussianResponse, "minimise", lambda self, *arguments: (0.0, np.nan, 0, True))
+    saving, cost = odds_without_parents(x[np.newaxis], target, fit)
     assert saving.tolist() == [np.inf]
     assert cost.tolist() == [0.0]
 
 
-def test_a_parent_that_is_worth_nothing_hopes_to_go_and_one_that_matters_does_not():
+def test_only_a_parent_that_gains_nothing_may_go():
     rng = np.random.default_rng(11)
     x, z, e = rng.normal(size=(3, N))
     scores = family_evidence(standardised(3.0 * np.tanh(x) + 0.1 * e, x, z))
-    hopes = scores.hopes((0, (1, 2)))
-    assert hopes[1] < 0.0 < hopes[2]
+    estimates = scores.gain_estimates((0, (1, 2)))
+    assert estimates[1] < 0.0 < estimates[2]
 
 
 class Told:
-    """Scores from a table, and hopes that are so many times the gains."""
+    """Scores from a table, and gain estimates that are so many times the gains."""
 
     def __init__(self, scores, optimism):
         self.scores, self.optimism, self.asked = scores, optimism, set()
@@ -243,7 +241,7 @@ class Told:
         self.asked.update(families)
         return [self.scores[family] for family in families]
 
-    def hopes(self, family):
+    def gain_estimates(self, family):
         node, parents = family
         gains = np.zeros(5)
         for i in range(5):
@@ -251,13 +249,13 @@ class Told:
                 gains[i] = self.scores[family] - self.scores[node, tuple(sorted({*parents} ^ {i}))]
         return np.maximum(self.optimism * gains, 0.0)
 
-    def refine(self, families):
+    def polish(self, families):
         pass
 
     def grow(self, families):
         return False
 
-    def settle(self, families):
+    def choose_noise(self, families):
         return False
 
 
@@ -274,12 +272,12 @@ def random_scores(seed):
 
 
 @pytest.mark.parametrize("optimism", [1.0, 3.0])
-def test_hopes_that_are_not_too_low_change_no_climb_and_save_scores(optimism):
+def test_estimates_that_are_not_too_low_change_no_climb_and_save_scores(optimism):
     saved = 0
     for seed in range(20):
         scores = random_scores(seed)
         every, some = Told(scores, np.inf), Told(scores, optimism)
-        every.hopes = lambda family: np.full(5, np.inf)
+        every.gain_estimates = lambda family: np.full(5, np.inf)
         graphs = [Climber(told, np.eye(5, dtype=bool), 4).climb(((),) * 5)[0] for told in (every, some)]
         assert graphs[0] == graphs[1]
         assert some.asked <= every.asked
@@ -287,7 +285,7 @@ def test_hopes_that_are_not_too_low_change_no_climb_and_save_scores(optimism):
     assert saved > 20 * 10
 
 
-def test_what_hopes_for_nothing_is_never_scored():
+def test_moves_without_a_positive_estimate_are_never_scored():
     told = Told(random_scores(0), 0.0)
     graph, moves, *_ = greedy_search(told, np.eye(5, dtype=bool))
     assert moves == []
@@ -301,5 +299,5 @@ def test_a_search_scores_few_of_many_independent_columns_and_finds_the_edge():
     X[:, 3] = np.tanh(X[:, 5]) + 0.5 * np.exp(0.5 * X[:, 5]) * rng.normal(size=300)
     model = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(X)
     assert model.adjacency_matrix_[5, 3] > 50.0
-    pairs = [family for family in model.found_graph().scores.fits if len(family[1]) == 1]
+    pairs = [family for family in model.found_graph().scores.fitted() if len(family[1]) == 1]
     assert len(pairs) < 40  # of 132

@@ -1,27 +1,29 @@
-"""What a further parent promises, of all candidates at once: a score test on the residuals of a fit.
+"""Estimates of what a further parent gains, for all candidates at once: a score test on the residuals of a fit.
 
-Where a family lacks a parent, its standardised residuals e = (y - mu) / sd depend on that parent in their mean, or
-their squares do. For every candidate x both e and (e^2 - 1) / sqrt(2), which are white under the fitted model, are
-regressed on a few functions of it: three smooth ones, and x times each hidden unit, along which a new input of
-these units would act. What the current fit can explain already is taken out of both sides first. The promise is the
-evidence of these regressions over none, in nats, at the best of a few precisions of their prior: about what a fit of
-the larger family would gain, at the cost of a matrix product. Most candidates promise nothing and need no fit.
+If a family lacks a parent, its standardised residuals e = (y - mu) / sd, or their squares, depend on that parent. Both
+e and (e^2 - 1) / sqrt(2) are white under the fitted model. For every candidate x they are regressed on functions of x:
+three smooth ones, and the products of x with each hidden unit, along which a new input of these units acts. The part
+that the current fit explains is first removed from both sides.
+
+The estimate is the log evidence of these regressions over none, in nats, at the best of a few prior precisions. It is
+about what a fit of the larger family would gain, at the cost of a matrix product. Most estimates are zero, and those
+candidates need no fit.
 """
 
 import numpy as np
 
 from icdh._jit import padded
-from icdh.node_model._promise_kernels import add_products_of_features
+from icdh.node_model._gain_kernels import add_products_of_features
 
 PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
 ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
 ROUGH_PRODUCT = 0.25
-RESOLVED = 1e-3  # of a function's deviation, what must be left once what is explained is taken out
+RESOLVED = 1e-3  # share of a function's deviation that must remain once the explained part is removed
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
 
-def promises(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return what every candidate promises as a further parent.
+def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return an estimate of what every candidate gains as a further parent.
 
     Parameters
     ----------
@@ -48,19 +50,20 @@ def promises(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: 
     return _evidence(_with_large_effects(squares[0], total, n), relative, n) + _evidence(squares[1], relative, n)
 
 
-def _orthonormal(rows):
-    """Return an orthonormal basis, as rows, of what rows span."""
-    products = rows @ rows.T
+def _orthonormal(vectors):
+    """Return an orthonormal basis, one vector a row, of the space that these vectors span."""
+    products = vectors @ vectors.T
     norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
-    squares, vectors = np.linalg.eigh(products / np.outer(norms, norms))
+    squares, directions = np.linalg.eigh(products / np.outer(norms, norms))
     kept = squares > RESOLVED**2 * squares[-1]
-    return (vectors[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ rows
+    return (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
 
 
 def _squared_projections(candidates, hidden, explained, rest):
-    """Return the squares of what both scores have of the features, each freed of the features before it, (2, c, k).
+    """Return the squared projections of both scores on the features of every candidate, shape (2, c, k).
 
-    The features are smooth functions of every candidate, and its products with the hidden units.
+    The features are smooth functions of the candidate and its products with the hidden units, each made orthogonal to
+    those before it.
     """
     count, size, known = len(candidates), 3 + len(hidden), len(explained)
     others = np.zeros((padded(known + 2), rest.shape[1]))
@@ -78,14 +81,14 @@ def _squared_projections(candidates, hidden, explained, rest):
 
 
 def _with_large_effects(squares, total, n):
-    """Return squared projections as large as the gains of a variance that follows what they leave."""
+    """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
     growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
     return squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
 
 
 def _evidence(squares, relative, n):
-    """Return the log evidence of coefficients whose estimates have these squared ratios to their errors, over zero."""
+    """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
     ratio = n * PRIOR_VARIANCES[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
     return np.maximum(gains.max(axis=1), 0.0)

@@ -9,11 +9,16 @@ from scipy.special import expit
 
 import icdh
 from icdh import HNMSearch
-from icdh.node_model._outputs_kernels import level_terms
+from icdh.node_model._outputs_kernels import ordinal_terms
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.fit import n_weights
-from icdh.node_model.levels import LOG_VARIANCE_LIMIT, UNIT_VARIANCE, LevelsSystem, thresholds
-from icdh.node_model.targets import Levels, conditional_of
+from icdh.node_model.network import n_weights
+from icdh.node_model.ordinal import (
+    LOG_VARIANCE_LIMIT,
+    LOGISTIC_DEVIATION,
+    OrdinalObjective,
+    OrdinalResponse,
+    thresholds,
+)
 
 UNITS = 3
 
@@ -22,7 +27,7 @@ def problem(levels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(levels), rng.integers(0, levels, size=n - levels))
-    system = LevelsSystem(x, y, thresholds(y), UNITS)
+    system = OrdinalObjective(x, y, thresholds(y), UNITS)
     theta = 0.7 * rng.normal(size=n_weights(p, UNITS))
     theta[system.free :] = 0.0
     return system, theta, rng.uniform(0.1, 2.0, size=theta.size)
@@ -31,7 +36,7 @@ def problem(levels, p=2, n=300, seed=0):
 @pytest.mark.parametrize("levels", [2, 3, 6])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(levels):
     system, theta, penalty = problem(levels)
-    value, gradient, fisher = system.system(theta, penalty)
+    value, gradient, fisher = system.quadratic_model(theta, penalty)
     x, free = system.x.T, system.free
     assert value == pytest.approx(naive.levels_objective(x, system.levels, theta, penalty, UNITS, system.cuts))
 
@@ -51,8 +56,8 @@ def log_probabilities(mu, u, cuts):
     for k in levels:
         for r in range(n):
             own, of_own = np.empty((2, 1)), np.empty((2, 2, 1))
-            arguments = mu[r : r + 1], u[r : r + 1], np.array([k]), cuts, UNIT_VARIANCE, LOG_VARIANCE_LIMIT
-            log_p[k, r] = -level_terms(*arguments, own, of_own)
+            arguments = mu[r : r + 1], u[r : r + 1], np.array([k]), cuts, LOGISTIC_DEVIATION, LOG_VARIANCE_LIMIT
+            log_p[k, r] = -ordinal_terms(*arguments, own, of_own)
             pulls[k, :, r], roots[:, :, r] = own[:, 0], of_own[:, :, 0]
     return log_p, pulls, roots
 
@@ -72,7 +77,7 @@ def test_probabilities_stay_finite_and_add_up_far_out(far):
 def test_without_parents_the_levels_have_their_shares(levels):
     y = np.random.default_rng(1).integers(0, levels, size=200)
     shares = np.bincount(y) / y.size
-    fit = fit_node(np.empty((0, 200)), Levels(y.astype(float)))
+    fit = fit_node(np.empty((0, 200)), OrdinalResponse(y.astype(float)))
     assert fit.objective == pytest.approx(-np.log(shares[y]).sum())
     assert np.isfinite(fit.evidence)
 
@@ -81,16 +86,16 @@ def test_binary_effects_are_logistic_regressions():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(1, 2000))
     chance = expit(3.0 * np.tanh(1.5 * x[0]))
-    target = Levels((rng.random(2000) < chance).astype(float))
+    target = OrdinalResponse((rng.random(2000) < chance).astype(float))
     fit = fit_node(x, target)
-    system = LevelsSystem(x, target.levels, target.cuts, 5)
+    system = OrdinalObjective(x, target.levels, target.thresholds, 5)
     _, mean, u = system.outputs(fit.theta)
-    log_p, *_ = log_probabilities(mean, u, target.cuts)
+    log_p, *_ = log_probabilities(mean, u, target.thresholds)
     assert np.abs(np.exp(log_p[1]) - chance).max() < 0.1
     np.testing.assert_array_equal(u, 0.0)
     assert fit.converged
     assert fit.evidence < fit_node(x[:0], target).evidence - 100
-    noise = Levels(rng.integers(0, 2, size=2000).astype(float))
+    noise = OrdinalResponse(rng.integers(0, 2, size=2000).astype(float))
     assert fit_node(x, noise).evidence > fit_node(x[:0], noise).evidence - 2
 
 
@@ -98,24 +103,24 @@ def test_levels_whose_spread_alone_depends_on_the_cause():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(1, 1000))
     y = np.digitize(np.exp(0.8 * x[0]) * rng.normal(size=1000), (-1.5, -0.4, 0.4, 1.5)).astype(float)
-    assert fit_node(x, Levels(y)).evidence < fit_node(x[:0], Levels(y)).evidence - 40
+    assert fit_node(x, OrdinalResponse(y)).evidence < fit_node(x[:0], OrdinalResponse(y)).evidence - 40
 
 
 def test_the_values_of_levels_do_not_matter_and_their_signs_mirror_the_weights():
     rng = np.random.default_rng(4)
     x = rng.normal(size=(1, 300))
     y = np.digitize(x[0] + rng.normal(size=300), (-1.0, 0.5)).astype(float)
-    fit = fit_node(x, Levels(y))
-    assert fit_node(x, Levels(100.0 * y**3 - 7.0)).evidence == fit.evidence
-    assert fit_node(x, Levels(-y)).evidence == pytest.approx(fit.evidence, abs=1e-6)
+    fit = fit_node(x, OrdinalResponse(y))
+    assert fit_node(x, OrdinalResponse(100.0 * y**3 - 7.0)).evidence == fit.evidence
+    assert fit_node(x, OrdinalResponse(-y)).evidence == pytest.approx(fit.evidence, abs=1e-6)
 
 
 def test_levels_that_a_cause_determines_stay_finite():
     x = np.random.default_rng(5).normal(size=(1, 100))
     for y in ((x[0] > 0).astype(float), np.digitize(x[0], (-1.0, 0.0, 1.0)).astype(float)):
-        fit = fit_node(x, Levels(y))
+        fit = fit_node(x, OrdinalResponse(y))
         assert np.isfinite([fit.objective, fit.evidence]).all()
-        assert fit.evidence < fit_node(x[:0], Levels(y)).evidence - 20
+        assert fit.evidence < fit_node(x[:0], OrdinalResponse(y)).evidence - 20
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -123,14 +128,14 @@ def test_levels_that_a_cause_determines_stay_finite():
 def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
     """Of the variable as it is, whatever sign it was learned with."""
     system, theta, _ = problem(4)
-    target = Levels(np.array([-2.0, 0.0, 0.5, 3.0])[system.levels])
+    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[system.levels])
     theta *= far
-    fitted = conditional_of(target, np.arange(2), np.ones(2, int), theta, UNITS, sign)
-    learned, *_ = log_probabilities(*system.outputs(theta)[1:], target.cuts)
+    fitted = target.conditional(np.arange(2), np.ones(2, int), theta, UNITS, sign)
+    learned, *_ = log_probabilities(*system.outputs(theta)[1:], target.thresholds)
     if sign < 0:
         mirrored = theta.copy()
         mirrored[system.b2 : system.b3] *= -1.0
-        fitted = conditional_of(target, np.arange(2), np.ones(2, int), mirrored, UNITS, sign)
+        fitted = target.conditional(np.arange(2), np.ones(2, int), mirrored, UNITS, sign)
     assert_array_equal(fitted.levels, np.sort(sign * target.values))
     found = fitted.log_probabilities(system.x)
     assert_allclose(found[:: int(sign)], learned, rtol=1e-9, atol=1e-9)

@@ -10,11 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import icdh
 from icdh import DataWarning, HNMSearch
 from icdh.files import read_table
+from icdh.node_model.categorical import CategoricalObjective, CategoricalResponse, log_shares, n_categorical_weights
 from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
-from icdh.node_model.fit import NodeConditional, n_weights
-from icdh.node_model.labels import LabelsSystem, log_shares, n_label_weights
-from icdh.node_model.targets import Labels
+from icdh.node_model.network import NodeConditional, n_weights
 from icdh.table import Table
 
 UNITS = 3
@@ -26,15 +25,15 @@ def problem(n_labels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(n_labels), rng.integers(0, n_labels, size=n - n_labels))
-    theta = 0.7 * rng.normal(size=n_label_weights(p, UNITS, n_labels))
-    return LabelsSystem(x, y, log_shares(y, n_labels), UNITS), theta, rng.uniform(0.1, 2.0, size=theta.size)
+    theta = 0.7 * rng.normal(size=n_categorical_weights(p, UNITS, n_labels))
+    return CategoricalObjective(x, y, log_shares(y, n_labels), UNITS), theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_labels):
     own, theta, penalty = problem(n_labels)
-    value, gradient, fisher = own.system(theta, penalty)
-    arguments = own.x.T, own.labels
+    value, gradient, fisher = own.quadratic_model(theta, penalty)
+    arguments = own.x.T, own.codes
     assert value == pytest.approx(naive.labels_objective(*arguments, theta, penalty, UNITS, own.shares))
     exact = naive.complex_step_gradient(
         lambda t: naive.labels_objective(*arguments, t, penalty, UNITS, own.shares), theta
@@ -45,23 +44,25 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_lab
 
 def test_without_parents_labels_have_their_shares():
     y = np.random.default_rng(1).integers(0, 4, size=400)
-    fit = fit_node(np.empty((0, 400)), Labels(y, 4))
+    fit = fit_node(np.empty((0, 400)), CategoricalResponse(y, 4))
     assert fit.objective == pytest.approx(-np.log(np.bincount(y)[y] / y.size).sum(), abs=0.05)
-    assert np.isfinite(fit_node(np.empty((0, 400)), Labels(y, 6)).evidence)  # of labels that these rows do not hold
+    assert np.isfinite(
+        fit_node(np.empty((0, 400)), CategoricalResponse(y, 6)).evidence
+    )  # of labels that these rows do not hold
 
 
 def test_what_the_labels_are_called_hardly_matters_and_noise_is_worth_nothing():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(1, 600))
     y = (rng.random(600) < 1 / (1 + np.exp(-2 * x[0]))) + 2 * (rng.random(600) < 0.2)
-    fit = fit_node(x, Labels(y, 4))
+    fit = fit_node(x, CategoricalResponse(y, 4))
     assert fit.converged
-    assert fit.evidence < fit_node(x[:0], Labels(y, 4)).evidence - 30
-    renamed = fit_node(x, Labels(np.array([2, 0, 3, 1])[y], 4))
-    gain = fit_node(x[:0], Labels(y, 4)).evidence - fit.evidence
-    again = fit_node(x[:0], Labels(np.array([2, 0, 3, 1])[y], 4)).evidence - renamed.evidence
+    assert fit.evidence < fit_node(x[:0], CategoricalResponse(y, 4)).evidence - 30
+    renamed = fit_node(x, CategoricalResponse(np.array([2, 0, 3, 1])[y], 4))
+    gain = fit_node(x[:0], CategoricalResponse(y, 4)).evidence - fit.evidence
+    again = fit_node(x[:0], CategoricalResponse(np.array([2, 0, 3, 1])[y], 4)).evidence - renamed.evidence
     assert again == pytest.approx(gain, abs=0.5)
-    noise = Labels(rng.integers(0, 3, size=600), 3)
+    noise = CategoricalResponse(rng.integers(0, 3, size=600), 3)
     assert fit_node(x, noise).evidence > fit_node(x[:0], noise).evidence - 2
 
 
@@ -73,7 +74,7 @@ def test_two_labels_are_worth_what_two_levels_are():
     gains = []
     for kind in ("binary", "categorical"):
         columns = columns_of(values, ["continuous", kind])
-        target = columns.targets[1]
+        target = columns.responses[1]
         gains.append(fit_node(x[:0], target).evidence - fit_node(x, target).evidence)
     assert gains[0] == pytest.approx(gains[1], abs=3.0)
     assert gains[0] > 50
@@ -81,7 +82,7 @@ def test_two_labels_are_worth_what_two_levels_are():
 
 def test_labels_that_a_cause_determines_stay_finite():
     x = np.random.default_rng(4).normal(size=(1, 200))
-    target = Labels(np.digitize(x[0], (-1.0, 0.5)), 3)
+    target = CategoricalResponse(np.digitize(x[0], (-1.0, 0.5)), 3)
     fit = fit_node(x, target)
     assert np.isfinite([fit.objective, fit.evidence]).all()
     assert fit.evidence < fit_node(x[:0], target).evidence - 50
@@ -99,9 +100,9 @@ def test_a_cause_of_labels_comes_and_goes_as_one():
     alone, other = scores([(2, (1,)), (2, (0,))])
     (both,) = scores([(2, (0, 1))])  # warm from the better of the two
     assert both < min(alone, other) - 50
-    assert scores.fits[2, (0, 1)].theta.size == 3 * (4 + 3) + 2
-    fresh = fit_node(columns.causes[[0, 1, 2, 3]], columns.targets[2], hidden_units=3)
-    assert scores.fits[2, (0, 1)].evidence == pytest.approx(fresh.evidence, abs=8.0)
+    assert scores.fit_of((2, (0, 1))).theta.size == 3 * (4 + 3) + 2
+    fresh = fit_node(columns.causes[[0, 1, 2, 3]], columns.responses[2], hidden_units=3)
+    assert scores.fit_of((2, (0, 1))).evidence == pytest.approx(fresh.evidence, abs=8.0)
 
 
 def test_what_labels_may_gain_is_not_guessed():
@@ -109,9 +110,9 @@ def test_what_labels_may_gain_is_not_guessed():
     rng = np.random.default_rng(6)
     values = np.vstack([rng.normal(size=300), rng.integers(0, 3, size=300), rng.normal(size=(2, 300))])
     scores = scores_of_columns(columns_of(values, ["continuous", "categorical", *["continuous"] * 2]), hidden_units=3)
-    assert_array_equal(np.isinf(scores.hopes((1, (0,)))), [True] * 4)
-    assert_array_equal(np.isinf(scores.hopes((2, (0,)))), [False, True, True, False])
-    assert_array_equal(np.isinf(scores.hopes((2, (0, 1)))), [True, True, True, False])
+    assert_array_equal(np.isinf(scores.gain_estimates((1, (0,)))), [True] * 4)
+    assert_array_equal(np.isinf(scores.gain_estimates((2, (0,)))), [False, True, True, False])
+    assert_array_equal(np.isinf(scores.gain_estimates((2, (0, 1)))), [True, True, True, False])
 
 
 @pytest.fixture(scope="module")

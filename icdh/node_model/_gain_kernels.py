@@ -1,4 +1,4 @@
-"""Kernels of promises: what the functions of every candidate have in common with each other and with other rows."""
+"""Kernel of gain estimates: scalar products of functions of every candidate with each other and with other vectors."""
 
 import numpy as np
 
@@ -25,10 +25,20 @@ def _fill_features(x, hidden, first, rows, features):
 
 @kernel()
 def add_products_of_features(candidates, hidden, others, grams, products):
-    """Add, for every candidate, the products of its features with each other and with the other rows.
+    """Add, for every candidate, the scalar products of its features with each other and with other vectors.
 
-    ``candidates`` is (c, n), ``hidden`` (m, n), ``others`` (e, n); ``grams`` is (c, k, k) and ``products`` (c, k, e),
-    k being m + 3, where k and e are made multiples of four: what is beyond m + 3 features is anything.
+    Parameters
+    ----------
+    candidates : ndarray, shape (c, n)
+        The candidates.
+    hidden : ndarray, shape (m, n)
+        The hidden units that every candidate is multiplied by.
+    others : ndarray, shape (e, n)
+        The other vectors; e is a multiple of four.
+    grams : ndarray, shape (c, k, k)
+        Products of the features; k is m + 3, made a multiple of four. Entries beyond m + 3 are undefined.
+    products : ndarray, shape (c, k, e)
+        Products of the features with the other vectors.
     """
     n, k, e = candidates.shape[1], grams.shape[1], others.shape[0]
     features, block = np.empty((k, ROWS)), np.empty((e, ROWS))

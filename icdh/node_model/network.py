@@ -16,6 +16,7 @@ where the penalty of the weights of each layer, {w1, b1}, {w2} and {w3}, is the 
 the intercepts b2 and b3 have a flat prior. What a fit is worth is in `icdh.node_model.evidence`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +41,28 @@ def layers(n_parents: int, hidden_units: int) -> tuple[slice, slice, slice]:
     """Return the slices of theta that share a prior precision: first layer, mean weights, scale weights."""
     b2, b3 = intercepts(n_parents, hidden_units)
     return slice(0, b2), slice(b2 + 1, b3), slice(b3 + 1, n_weights(n_parents, hidden_units))
+
+
+class MeanAndVariance:
+    """The weights of a response that has a mean and a variance."""
+
+    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
+        """Return the size of theta."""
+        return n_weights(n_inputs, hidden_units)
+
+    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
+        """Return the indices of the weights that a model without parents has."""
+        return list(intercepts(n_inputs, hidden_units))
+
+    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
+        """Return the slices of theta that share a prior precision."""
+        return layers(n_inputs, hidden_units)
+
+    def conditional(
+        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
+    ) -> "NodeConditional":
+        """Return the fitted node model; parameters as of `GivenParents`. The weights know the ``sign`` of values."""
+        return NodeConditional(inputs, widths, theta, hidden_units)
 
 
 def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int | None = None) -> np.ndarray:
@@ -86,9 +109,9 @@ def hidden_units_of(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> np.n
     return hidden
 
 
-def indicators(codes: np.ndarray, n_labels: int) -> np.ndarray:
-    """Return the rows of the node model's input that a parent of labels 0 ... K - 1 is, shape (K, n)."""
-    return (codes == np.arange(n_labels)[:, np.newaxis]).astype(np.float64)
+def indicators(codes: np.ndarray, n_categories: int) -> np.ndarray:
+    """Return the network inputs of a parent of categories 0 ... K - 1, zeros and ones, shape (K, n)."""
+    return (codes == np.arange(n_categories)[:, np.newaxis]).astype(np.float64)
 
 
 def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, sign: float) -> np.ndarray:
@@ -110,7 +133,7 @@ class GivenParents:
     inputs : ndarray of int, shape (p,)
         The parents.
     widths : ndarray of int, shape (p,)
-        How many rows of the model's input every parent is: one for a number, K for one of K labels.
+        How many network inputs every parent is: one for a number, K for K categories.
     theta : ndarray
         The weights, those of the first layer first.
     hidden_units : int
@@ -122,8 +145,8 @@ class GivenParents:
     theta: np.ndarray
     hidden_units: int
 
-    def rows(self, values: np.ndarray) -> np.ndarray:
-        """Return the model's input, one row a number or label, given all variables, one a row, shape (N, M)."""
+    def network_inputs(self, values: np.ndarray) -> np.ndarray:
+        """Return the network's inputs, one a number or category, given all variables, one a row, shape (N, M)."""
         if (self.widths == 1).all():
             return values[self.inputs]
         parts = zip(values[self.inputs], self.widths, strict=True)
@@ -132,16 +155,16 @@ class GivenParents:
     def at_zero(self, n_variables: int) -> "GivenParents":
         """Return the distribution given the inputs below ``n_variables`` alone, those from there on held at zero."""
         kept = self.inputs < n_variables
-        rows = np.repeat(kept, self.widths)
-        first = self.theta[: rows.size * self.hidden_units].reshape(rows.size, self.hidden_units)
-        theta = np.append(first[rows], self.theta[first.size :])
+        inputs = np.repeat(kept, self.widths)
+        first = self.theta[: inputs.size * self.hidden_units].reshape(inputs.size, self.hidden_units)
+        theta = np.append(first[inputs], self.theta[first.size :])
         return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], theta=theta)
 
 
 @dataclass(frozen=True)
 class NodeConditional(GivenParents):
-    """A fitted node model of a number: its distribution given the parents; theta has shape (m (rows + 3) + 2,)."""
+    """A fitted node model of a number: its distribution given the parents; theta has shape (m (inputs + 3) + 2,)."""
 
     def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
-        return node_outputs(self.theta, self.rows(values), self.hidden_units)
+        return node_outputs(self.theta, self.network_inputs(values), self.hidden_units)

@@ -1,0 +1,140 @@
+"""The cache of families: every family that a search asks for is fitted once.
+
+Entries are kept by family, hidden units and noise distribution. Where a node gets more units, or the noise another
+distribution, other entries serve, so nothing has to be forgotten.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from icdh._clock import Clock
+from icdh._threads import map_on_threads
+from icdh.node_model.evidence import NodeFit
+from icdh.node_model.families import Families, Family
+from icdh.node_model.warm_starts import warm_start
+
+
+class FamilyCache:
+    """Fits and scores of families that were asked for; lower scores are better.
+
+    New families are fitted in parallel. Each starts from the best fit with one parent fewer that was known before the
+    call, so that results do not depend on the number of threads.
+
+    Parameters
+    ----------
+    families : Families
+        What is fitted.
+    units : list of int
+        The hidden units of every node.
+    noise : {"gaussian", "student", "free", "auto"}
+        The noise distribution of scores; "auto" lets every family choose one.
+    n_jobs : int
+        Threads.
+    clock : Clock, optional
+        Ends fits by raising OutOfTime; by default never.
+    """
+
+    def __init__(self, families: Families, units: list[int], noise: str, *, n_jobs: int, clock: Clock | None = None):
+        self.families, self.units, self.noise = families, units, noise
+        self.n_jobs, self.clock = n_jobs, clock or Clock()
+        self._fits, self._scores, self._estimates = {}, {}, {}
+
+    def __call__(self, families: Sequence[Family]) -> list[float]:
+        """Return the score of each family, in nats."""
+        new = [family for family in dict.fromkeys(families) if family not in self]
+        starts = [self._start_of(family) for family in new]
+        for family, fit in zip(new, self.run("families", self._fit_from, new, starts), strict=True):
+            self.keep(family, fit)
+        return [self.score_of(family) for family in families]
+
+    def __contains__(self, family: Family) -> bool:
+        return self._key(family) in self._fits
+
+    def _key(self, family):
+        return family, self.units[family[0]]
+
+    def _start_of(self, family):
+        return warm_start(self.families, family, self.units[family[0]], self.known_fit)
+
+    def _fit_from(self, family, start):
+        return self.fit(family, **start)
+
+    def fit(self, family: Family, start: np.ndarray | None = None, **options: Any) -> NodeFit:
+        """Return a new fit of a family, which is not kept; options are those of `Families.fit`."""
+        self.clock.check()
+        return self.families.fit(family, self.units[family[0]], start, **options)
+
+    def known_fit(self, family: Family) -> NodeFit | None:
+        """Return the fit of a family; None if it has none."""
+        return self._fits.get(self._key(family))
+
+    def fit_of(self, family: Family) -> NodeFit:
+        """Return the fit of a family that was scored."""
+        return self._fits[self._key(family)]
+
+    def score_of(self, family: Family) -> float:
+        """Return the score of a family that has a fit."""
+        key = self._key(family), self.noise
+        if key not in self._scores:
+            self._scores[key] = self.score_by(family, self.fit_of(family))
+        return self._scores[key]
+
+    def score_by(self, family: Family, fit: NodeFit) -> float:
+        """Return the score that a family has by a fit."""
+        return self.families.score(family, fit, self.noise)
+
+    def keep(self, family: Family, fit: NodeFit, score: float | None = None) -> None:
+        """Keep a fit if it is better than the known one; its score is computed if not given."""
+        self.clock.check()
+        score = self.score_by(family, fit) if score is None else score
+        if family not in self or score < self.score_of(family):
+            self._fits[self._key(family)] = fit
+            self._scores[self._key(family), self.noise] = score
+
+    def gain_estimates(self, family: Family) -> np.ndarray:
+        """Return estimates of the gain of every change of a family's parents, as `Families.gain_estimates` does."""
+        if self._key(family) not in self._estimates:
+            self([family])
+            self.clock.check()
+            self._estimates[self._key(family)] = self.families.gain_estimates(family, self.fit_of(family))
+        return self._estimates[self._key(family)]
+
+    def residuals(self, family: Family) -> np.ndarray:
+        """Return the standardised residuals of a family that was scored, one for each observation that counts."""
+        return self.families.residuals(family, self.fit_of(family))[0][0]
+
+    def noise_of(self, family: Family) -> str:
+        """Return the noise distribution of a family that was scored; see `Families.noise_of`."""
+        return self.families.noise_of(family, self.fit_of(family), self.noise)
+
+    def fitted(self) -> set[Family]:
+        """Return the families that have a fit, of any number of units."""
+        return {family for family, _ in self._fits}
+
+    def run(self, task: str, function: Callable, *arguments: Sequence) -> list:
+        """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
+        self.clock.begin(task, len(arguments[0]))
+        return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done)
+
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        self.clock = clock
+
+    @contextmanager
+    def limited(self, clock: Clock) -> Iterator[None]:
+        """Let another clock end fits for a while.
+
+        Parameters
+        ----------
+        clock : Clock
+            Whose end raises OutOfTime inside.
+        """
+        before = self.clock
+        self.limit(clock)
+        try:
+            yield
+        finally:
+            self.limit(before)

@@ -1,0 +1,100 @@
+"""The score of a search: the evidence of families, with the stages that improve it once a graph is known."""
+
+from collections.abc import Sequence
+
+from icdh._clock import Clock
+from icdh.node_model.cache import FamilyCache
+from icdh.node_model.families import Families, Family
+from icdh.node_model.growth import Growth
+from icdh.node_model.noise_choice import NoiseChoice
+from icdh.node_model.polish import Polish
+
+
+class FamilyEvidence(FamilyCache):
+    """The negative log evidence of families plus a penalty for each edge.
+
+    All families of a node have the same number of hidden units, so that their evidences compare.
+
+    Parameters
+    ----------
+    families : Families
+        What is fitted.
+    hidden_units : int
+        The hidden units of every node to start with.
+    most_units : int, optional
+        How far `grow` may double them; by default they stay.
+    noise : {"auto", "gaussian", "student", "free"}
+        The distribution of the standardised residuals (`icdh.node_model.noise`). "auto" is Gaussian until
+        `choose_noise` finds residuals that are not; then every family chooses.
+    n_restarts : int
+        Number of initial weights from which `polish` fits a family.
+    n_jobs : int
+        Threads.
+    clock : Clock, optional
+        Ends fits by raising OutOfTime; by default never.
+    """
+
+    def __init__(
+        self,
+        families: Families,
+        *,
+        hidden_units: int,
+        most_units: int | None = None,
+        noise: str,
+        n_restarts: int,
+        n_jobs: int,
+        clock: Clock | None = None,
+    ):
+        self._polish = Polish(n_restarts, hidden_units)
+        self._growth = Growth(most_units or hidden_units)
+        self._noise_choice = NoiseChoice(noise)
+        super().__init__(families, [hidden_units] * len(families), self._noise_choice.first, n_jobs=n_jobs, clock=clock)
+
+    def polish(self, families: Sequence[Family]) -> None:
+        """Fit families from further initial weights, and the best fit of each to a finer tolerance."""
+        self._polish(self, families)
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Double the hidden units of the nodes of a graph while that gains; return whether scores changed."""
+        return self._growth(self, families)
+
+    def choose_noise(self, families: Sequence[Family]) -> bool:
+        """Choose the noise distribution, given the families of a found graph; return whether scores changed."""
+        self(families)
+        self._polish.restart_large(self, families)
+        return self._noise_choice(self, families)
+
+    def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
+        """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.
+
+        Further units describe the effects of a graph better but hardly ever change which graph is best on few
+        observations, so a search may do without them.
+
+        Parameters
+        ----------
+        families : sequence
+            A node and its parents each.
+        most_units : int
+            The limit of the hidden units.
+        """
+        larger = self.on(self.families, self.clock)
+        larger._growth = self._growth.up_to(most_units)
+        for family in families:
+            larger.keep(family, self.fit_of(family), self.score_of(family))
+        larger.grow(families)
+        larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
+        return larger
+
+    def on(self, families: Families, clock: Clock | None = None) -> "FamilyEvidence":
+        """Return the evidence of families of the same variables, with the same units and noise, without fits."""
+        other = FamilyEvidence(
+            families,
+            hidden_units=self._polish.fewest_units,
+            most_units=self._growth.most_units,
+            noise=self._noise_choice.noise,
+            n_restarts=self._polish.n_restarts,
+            n_jobs=self.n_jobs,
+            clock=clock,
+        )
+        other.units, other.noise = list(self.units), self.noise
+        return other
