@@ -115,7 +115,7 @@ def test_a_table_and_a_model_in_one_anothers_place_are_noticed(table, capsys):
         ("say kinds={column: kind} to confirm", "say --kinds COLUMN=KIND to confirm"),
         ("say kinds={name: 'categorical'} if", "say --kinds NAME=categorical if"),
         ("say dates= (--dates) if days are counted", "say --dates if days are counted"),
-        ("say decimal=',' (--decimal ,), if", "say --decimal ,, if"),
+        ("say decimal=',' (--decimal ','), if", "say --decimal ',', if"),
         ("random_state must be None", "--seed must be None"),
         ("n_jobs must be at least 1", "--jobs must be at least 1"),
         ("X has 1 row; at least 2", "the table has 1 row; at least 2"),
