@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from icdh import causal_direction, graphs, plotting
@@ -112,6 +113,12 @@ def test_a_picture_says_what_widths_numbers_and_dashes_mean():
     assert {"data.csv", "2", "0.5?", "1"} <= set(texts)
     assert "wider: stronger, 0.5 to 2; numbers: nats of evidence lost without the arrow" in texts
     assert "dashed: who knows" in texts
+    figure = axes.figure
+    canvas = FigureCanvasAgg(figure)
+    for text in axes.texts:
+        box = text.get_window_extent(canvas.get_renderer())
+        assert box.x0 >= 0.0
+        assert box.x1 <= figure.bbox.width
     dashed = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
     assert [patch.get_gid() for patch in dashed] == ["cause -> effect"]
 

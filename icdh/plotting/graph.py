@@ -16,7 +16,7 @@ FOOT, HEAD = 0.21, 0.3  # height of a line of the legend, and of the title, in i
 EDGE_WIDTHS = (0.8, 3.2)  # points, of the weakest and the strongest edge
 FONT, SMALL_FONT = 10.0, 8.0  # points
 WIDEST = 40.0  # inches; what is wider is drawn to scale
-NARROWEST = 4.6  # inches, for title and legend
+TITLE_LETTER, LEGEND_LETTER = 0.095, 0.066  # width of their letters, in inches
 DASHES = (0, (3.5, 2.0))
 
 
@@ -96,7 +96,8 @@ def plot_graph(
     low, high = bounds(layout)
     if ax is None:
         low, high = low.copy(), high.copy()
-        missing = max(NARROWEST - (high - low)[0], 0.0) / 2 if title or legend else 0.0
+        words = [TITLE_LETTER * len(title), *(LEGEND_LETTER * len(line) for line in legend)]
+        missing = max(max(words) + MARGIN - (high - low)[0], 0.0) / 2
         low -= [missing, FOOT * len(legend)]
         high += [missing, HEAD * bool(title)]
         ax = _new_axes(high - low)
