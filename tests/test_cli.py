@@ -108,7 +108,8 @@ def test_without_a_command_the_commands_are_named_and_the_exit_code_is_2(argumen
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ([], "data --dataset is required"),
+        ([], "a table is missing"),
+        (["--drop", "id", "data.csv"], "it stands before options that take several names"),
         (["data.csv", "--dataset", "sachs"], "not allowed with"),
         (["data.csv", "--noise", "loud"], "'loud'"),
         (["data.csv", "--l1", "much"], "'much'"),

@@ -53,6 +53,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message):
         """Say what is wrong in one line, and where to read on."""
+        if message == "one of the arguments data --dataset is required":
+            message = (
+                f"a table is missing; it stands before options that take several names: {self.prog} data.csv --drop id"
+            )
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
 
 
