@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._labels import counted
+
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL = 50, 20, 5
 ENCODE = "encode it as numbers or drop it"
@@ -143,7 +145,7 @@ def _check_few(found, n_rows, column):
     most = MOST_LABELS if found.declared else min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL)
     if len(found.labels) <= most:
         return
-    examples = f"{column} holds text, {len(found.labels)} different labels such as {found.labels[0]!r}"
+    examples = f"{column} holds text, {counted(len(found.labels), 'different label')} such as {found.labels[0]!r}"
     if found.declared:
         raise TypeError(f"{examples}, more than {MOST_LABELS}; join rare ones, {ENCODE}")
     raise TypeError(

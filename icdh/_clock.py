@@ -4,12 +4,36 @@ import math
 import time
 
 
+class _Waiting:
+    """Seconds that this process has spent waiting for the compiler, which no fit can help."""
+
+    def __init__(self):
+        self.seconds, self._since = 0.0, None
+
+    def begin(self):
+        """Note that the compiler is at work."""
+        self._since = time.monotonic()
+
+    def end(self):
+        """Note that it is done."""
+        self.seconds += time.monotonic() - self._since
+        self._since = None
+
+    def until(self, now):
+        """Return the seconds, what has just begun included."""
+        since = self._since
+        return self.seconds if since is None else self.seconds + now - since
+
+
+compiling = _Waiting()
+
+
 class OutOfTime(Exception):
     """The seconds that a fit may take are over: whoever catches it keeps what there is."""
 
 
 class Clock:
-    """Counts the seconds of a fit, and knows what is being done and how much of it.
+    """Counts the seconds of a fit, those of the compiler aside, and knows what is being done and how much of it.
 
     Copies in other processes end with it, wherever their monotonic clocks began.
 
@@ -31,6 +55,7 @@ class Clock:
     def __init__(self, max_seconds: float | None = None):
         self.max_seconds = max_seconds
         self._begin = time.monotonic()
+        self._begin -= compiling.until(self._begin)
         self.stage = ""
         self.begin("")
 
@@ -45,7 +70,10 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds until the fit has to end."""
-        return math.inf if self.max_seconds is None else self._begin + self.max_seconds - time.monotonic()
+        if self.max_seconds is None:
+            return math.inf
+        now = time.monotonic()
+        return self._begin + self.max_seconds - now + compiling.until(now)
 
     @property
     def is_over(self) -> bool:
@@ -69,7 +97,9 @@ class Clock:
         return ", ".join(filter(None, parts))
 
     def __getstate__(self):
-        return {**vars(self), "_begin": self._begin - time.monotonic() + time.time()}
+        now = time.monotonic()
+        return {**vars(self), "_begin": self._begin + compiling.until(now) - now + time.time()}
 
     def __setstate__(self, state):
-        self.__dict__ = {**state, "_begin": state["_begin"] - time.time() + time.monotonic()}
+        now = time.monotonic()
+        self.__dict__ = {**state, "_begin": state["_begin"] - time.time() + now - compiling.until(now)}

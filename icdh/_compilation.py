@@ -10,6 +10,8 @@ import time
 
 from numba.core import event
 
+from icdh._clock import compiling
+
 logger = logging.getLogger("icdh.compilation")
 
 PATIENCE = 2.0  # seconds
@@ -37,6 +39,7 @@ class CompilationWatch(event.Listener):
             self._running += 1
             if self._running == 1:
                 self._begin = time.monotonic()
+                compiling.begin()
                 self._timer = threading.Timer(max(self.patience, 0.0), self._tell)
                 self._timer.daemon = True
                 if not self._told and logger.isEnabledFor(logging.INFO):
@@ -49,6 +52,7 @@ class CompilationWatch(event.Listener):
             self._running -= 1
             if self._running == 0:
                 self._timer.cancel()
+                compiling.end()
                 self.patience -= time.monotonic() - self._begin
 
     def _tell(self):

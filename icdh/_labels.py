@@ -1,8 +1,9 @@
-"""Names of columns: default ones, as text, and the index that a name means."""
+"""Names of columns: default ones, as text, the index that a name means; and other words of messages."""
 
 import numbers
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
+from difflib import get_close_matches
 from typing import Any
 
 # Controls, surrogates, what is no character, separators of lines and paragraphs: XML and terminals take them amiss.
@@ -30,7 +31,33 @@ def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> i
     if key in names:
         return names.index(key)
     if not isinstance(key, numbers.Integral):
-        raise ValueError(f"{argument} has the variable {key!r}, which is not one of {', '.join(map(str, names))}")
+        raise ValueError(
+            f"{argument} has the variable {key!r}, which is not one of {listed(names)}{did_you_mean(key, names)}"
+        )
     if not 0 <= key < len(names):
         raise ValueError(f"{argument} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}")
     return int(key)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what is counted: "1 edge", "2 edges"."""
+    return f"{number} {plural(range(number), noun)}"
+
+
+def plural(things: Sized, noun: str) -> str:
+    """Return the noun for so many things: "edge" of one, else "edges"."""
+    return noun if len(things) == 1 else noun + "s"
+
+
+def did_you_mean(word: Any, known: Iterable[Any]) -> str:
+    """Return the question that ends a complaint about an unknown word, empty where no known one resembles it."""
+    by_lower = {str(own).casefold(): str(own) for own in known}
+    near = get_close_matches(str(word).casefold(), by_lower, n=1)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def listed(names: Iterable[Any], most: int = 20) -> str:
+    """Return names separated by commas, no more than fit a message."""
+    names = list(map(str, names))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._labels import listed, plural
 from icdh.exceptions import DataWarning
 from icdh.knowledge.declared import variables_meant
 from icdh.knowledge.rules import EdgeRules
@@ -125,10 +126,11 @@ class Design:
         return cls(~set_by_someone, contexts.reshape(len(unknown), table.n_observations), unknown)
 
     def _warn_about_set_variables(self, table):
-        labels = ", ".join(repr(table.names[i]) for i in np.flatnonzero(self.always_set))
+        labels = [repr(table.names[i]) for i in np.flatnonzero(self.always_set)]
         if labels:
             warnings.warn(
-                f"column(s) {labels} were left alone in fewer than {FEWEST_ROWS} rows: no causes are looked for",
+                f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows: no "
+                "causes are looked for",
                 DataWarning,
                 stacklevel=6,
             )

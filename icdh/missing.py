@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from icdh._labels import counted
 from icdh.table import Table
 
 MISSING = ("error", "drop", "impute")
@@ -21,8 +22,8 @@ def complete_rows(table: Table) -> np.ndarray:
     complete = ~table.gaps.any(axis=0)
     if np.count_nonzero(complete) < min(2, complete.size):
         raise ValueError(
-            f"missing='drop' leaves {np.count_nonzero(complete)} of {complete.size} row(s); use missing='impute', or "
-            "drop the columns with most gaps"
+            f"missing='drop' leaves {np.count_nonzero(complete)} of {counted(complete.size, 'row')}; use "
+            "missing='impute', or drop the columns with most gaps"
         )
     return complete
 

@@ -17,7 +17,7 @@ from icdh._categories import MOST_LABELS, Categories
 from icdh._checks import check_choice
 from icdh._frames import library_of
 from icdh._intake import values_and_labels
-from icdh._labels import default_names, variable_index
+from icdh._labels import counted, default_names, plural, variable_index
 from icdh.exceptions import DataWarning
 
 SCALINGS = ("none", "center", "standardize")
@@ -99,7 +99,9 @@ class Table:
         values, labels, categories = values_and_labels(X, argument, categorical, known)
         n_variables, n_observations = values.shape
         if n_observations < min_rows:
-            raise ValueError(f"{argument} has {n_observations} row(s); at least {min_rows} observations are needed")
+            raise ValueError(
+                f"{argument} has {counted(n_observations, 'row')}; at least {min_rows} observations are needed"
+            )
         names = default_names(n_variables) if labels is None else labels
         infinite = np.isinf(values).any(axis=1)
         if infinite.any():
@@ -221,8 +223,8 @@ class Table:
             warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
 
     def _about_constants(self):
-        labels = ", ".join(repr(self.names[i]) for i in np.flatnonzero(~self.varying))
-        return f"constant column(s) {labels}: they can have no causes or effects" if labels else None
+        labels = [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]
+        return labels and f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects"
 
     def _about_duplicates(self):
         seen = {}
@@ -243,8 +245,8 @@ class Table:
         }
         found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
         return found and (
-            f"column(s) with a point mass, as of censored values or of many zeros: {', '.join(found)}: the direction "
-            "of their edges cannot be trusted"
+            f"{plural(found, 'column')} with a point mass, as of censored values or of many zeros: {', '.join(found)}: "
+            "the direction of their edges cannot be trusted"
         )
 
     def _about_shape(self):

@@ -53,7 +53,7 @@ def test_fit_of_a_messy_table(messy, capsys, method, missing, line):
 
 
 def test_what_is_said_without_the_options(messy, capsys):
-    code, _, err = run(capsys, "fit", messy, "--decimal", ",")
+    code, _, err = run(capsys, "fit", messy, "--method", "icdh", "--decimal", ",")
     assert (code, "'id'" in err) == (2, True)
     assert err.endswith("; no numbers either in 'when', 'remark'\n")
     code, _, err = run(capsys, "fit", messy, "--decimal", ",", "--drop", "id", "remark")
@@ -68,7 +68,20 @@ def test_what_is_said_without_the_options(messy, capsys):
 
 def test_chosen_columns_in_their_order(messy, capsys):
     code, out, err = run(
-        capsys, "fit", messy, "--decimal", ",", "--columns", "c", "a", "--missing", "drop", "--scaling", "standardize"
+        capsys,
+        "fit",
+        messy,
+        "--decimal",
+        ",",
+        "--columns",
+        "c",
+        "a",
+        "--missing",
+        "drop",
+        "--method",
+        "icdh",
+        "--scaling",
+        "standardize",
     )
     assert code == 0
     assert "of 2 variables" in out
@@ -133,7 +146,7 @@ def test_graphs_as_other_programs_write_them(tmp_path, capsys):
 def test_tiers_of_names_with_spaces(tmp_path, capsys):
     X, path = hetero_chain(np.random.default_rng(0), 100), tmp_path / "t.csv"
     write_table(path, X, ["a (mm)", "b (mm)", "c (mm)"])
-    options = ["--scaling", "standardize", "--max-rounds", 1]
+    options = ["--method", "icdh", "--scaling", "standardize", "--max-rounds", 1]
     code, out, _ = run(capsys, "fit", path, *options, "--tiers", "c (mm); a (mm), b (mm)")
     assert code == 0
     assert "-> c (mm)" not in out
@@ -149,7 +162,7 @@ def test_packed_and_piped(messy, tmp_path, capsys, monkeypatch):
 
 
 def test_quiet_says_nothing(messy, capsys):
-    options = ["--missing", "drop", "--scaling", "standardize", "--quiet"]
+    options = ["--missing", "drop", "--method", "icdh", "--scaling", "standardize", "--quiet"]
     assert run(capsys, "fit", messy, *MESSY, *options) == (0, "", "")
 
 
@@ -196,7 +209,7 @@ def test_columns_of_text_are_labels_for_a_search(tmp_path, capsys):
     rows = [f"{'ABC'[code]},{value:.6f}" for code, value in zip(town, x, strict=True)]
     data, model, page = tmp_path / "t.csv", tmp_path / "m.icdh", tmp_path / "p.html"
     data.write_text("\n".join(["town,x", *rows]))
-    code, _, err = run(capsys, "fit", data)
+    code, _, err = run(capsys, "fit", data, "--method", "icdh")
     assert code == 2
     assert "'town': 'ABC'".replace("ABC", "ABC"[town[0]]) in err
     code, out, err = run(capsys, "fit", data, "--method", "search", "--save", model)

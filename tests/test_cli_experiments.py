@@ -76,7 +76,17 @@ def test_the_command_learns_what_the_library_does(file, experiment, expected, ca
 
 
 def test_both_methods_take_them(file, capsys):
-    options = ["--condition-column", "cond", "--targets", TARGETS, "--scaling", "standardize", "--bias"]
+    options = [
+        "--condition-column",
+        "cond",
+        "--targets",
+        TARGETS,
+        "--method",
+        "icdh",
+        "--scaling",
+        "standardize",
+        "--bias",
+    ]
     code, out, _ = fit(capsys, file, *options)
     assert code == 0
     assert "condition drug acts on b" in out
@@ -109,7 +119,7 @@ def test_targets_from_files_and_tables_from_pipes(file, capsys, tmp_path, monkey
         (["--condition-column", "cond", "--targets", "none=; set b=b"], r"nothing of condition 'drug'.*drug=\?"),
         (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
         (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
-        (["--condition-column", "cond", "--targets", "absent.toml"], "No such file.*absent.toml"),
+        (["--condition-column", "cond", "--targets", "absent.toml"], "there is no file.*absent.toml"),
     ],
 )
 def test_what_does_not_fit_is_said(file, capsys, options, message):

@@ -97,7 +97,7 @@ def test_unknown_targets_are_found(method):
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_a_variable_that_is_always_set_has_no_causes(experiment, method):
     table, _, mask = experiment
-    with pytest.warns(DataWarning, match="'b' were left alone in fewer than"):
+    with pytest.warns(DataWarning, match="'b' left alone in fewer than"):
         model = clone(ESTIMATORS[method]).fit(table, interventions=np.ones_like(mask) * [False, True, False] > 0)
     assert not model.adjacency_matrix_[:, 1].any()
     assert np.isfinite(model.nll_)

@@ -8,15 +8,16 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it.
 STOREYS = (
-    ("_version", "_labels", "_categories", "_damping", "_interrupts", "exceptions"),
+    ("_version", "_labels", "_clock", "_damping", "_interrupts", "exceptions"),
+    ("_categories",),
     ("_frames",),
-    ("_checks", "_clock", "_compilation", "_intake", "_threads", "_parallel", "progress"),
+    ("_checks", "_compilation", "_intake", "_threads", "_parallel", "progress"),
     ("_jit", "density", "entropy"),
     ("_network_kernels", "graphs", "table", "transforms"),
     ("actions", "knowledge"),
     ("files", "experiments", "missing"),
-    ("network", "acyclicity"),
-    ("likelihood", "datasets", "simulate", "metrics", "plotting", "report"),
+    ("network", "acyclicity", "plotting"),
+    ("likelihood", "datasets", "simulate", "metrics", "report"),
     ("node_model", "search"),
     ("model",),
     ("two_phase", "pairs"),
@@ -64,7 +65,7 @@ ROOMS = {
     "graphs": ("checks", "edges", "cycles exports"),
     "files": ("atomic cells", "text", "readers", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
-    "uncertainty": ("ensemble checkpoint", "posterior resampling"),
+    "uncertainty": ("ensemble checkpoint turning", "posterior resampling"),
     "estimators": (
         "base canonical data_warnings",
         "transform_choice",

@@ -291,7 +291,16 @@ def test_direction_of_what_is_known():
 def test_command_line(tmp_path, capsys):
     write_table(tmp_path / "t.csv", hetero_chain(np.random.default_rng(0), 200), ["a", "b", "c"])
     (tmp_path / "k.json").write_text('{"roots": ["c"]}')
-    arguments = ["fit", str(tmp_path / "t.csv"), "--scaling", "standardize", "--knowledge", str(tmp_path / "k.json")]
+    arguments = [
+        "fit",
+        str(tmp_path / "t.csv"),
+        "--method",
+        "icdh",
+        "--scaling",
+        "standardize",
+        "--knowledge",
+        str(tmp_path / "k.json"),
+    ]
     assert main([*arguments, "--require", "c,a", "--forbid", "b,*", "--tiers", "c; a b"]) == 0
     shown = capsys.readouterr().out
     assert "c -> a" in shown

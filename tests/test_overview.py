@@ -36,7 +36,7 @@ def test_notebooks_show_edges_and_escape_names(fitted, chain):
 
 def test_plot_draws_the_graph(fitted):
     figure = fitted.plot()
-    assert [text.get_text() for text in figure.axes[0].texts] == ["a", "b", "c"]
+    assert [text.get_text() for text in figure.axes[0].texts][:3] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("ask", [HNMSearch.summary, HNMSearch.plot])

@@ -4,12 +4,16 @@ from xml.etree import ElementTree
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from icdh import causal_direction, graphs, plotting
 from icdh.exceptions import MissingExtraError
 from icdh.model.effects import AverageEffect
 from icdh.pairs.picture import plot_direction
+from icdh.plotting.labels import label_places
+from icdh.plotting.layout import bends
+from icdh.plotting.names import box_sizes, letters, lines_of
 
 CHAIN = np.array([[0.0, 2.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 NAMES = ["cause", "between", "effect", "$alone"]
@@ -28,21 +32,95 @@ def test_causes_are_above_their_effects_and_nothing_overlaps():
     rng = np.random.default_rng(0)
     for _ in range(30):
         A = random_dag(rng, 9, 10)
-        positions, routes = plotting.layered_layout(A)
-        assert set(routes) == {(i, j) for i, j in np.argwhere(A).tolist()}
-        for (i, j), route in routes.items():
-            np.testing.assert_array_equal(route[[0, -1]], positions[[i, j]])
-            assert np.all(np.diff(route[:, 1]) < 0)
-        everything = np.concatenate([positions, *(route[1:-1] for route in routes.values())])
-        apart = np.linalg.norm(everything[:, None] - everything, axis=2) + 9 * np.eye(len(everything))
-        assert apart.min() > plotting.NODE_RADIUS
-        assert apart[:9, :9].min() > 2 * plotting.NODE_RADIUS
+        assert_tidy(A, plotting.layered_layout(A))
 
 
-def test_circles_run_clockwise_from_the_top():
-    positions, _ = plotting.circular_layout(np.triu(np.ones((4, 4)), 1))
-    assert positions[0, 1] == positions[:, 1].max()
-    assert positions[1, 0] == positions[:, 0].max()
+def assert_tidy(A, layout):
+    """Boxes do not overlap; edges run downwards, from border to border, over no box."""
+    positions, sizes, routes = layout
+    assert set(routes) == {(i, j) for i, j in np.argwhere(A).tolist()}
+    between = np.abs(positions[:, None] - positions) - (sizes[:, None] + sizes) / 2
+    assert (between + np.where(np.eye(len(A), dtype=bool)[..., None], 9.0, 0.0)).max(axis=2).min() > 0.1
+    for (i, j), route in routes.items():
+        assert np.all(np.diff(route[:, 1]) < 0)
+        for node, end, side in ((i, route[0], -1.0), (j, route[-1], 1.0)):
+            assert end[1] == pytest.approx(positions[node, 1] + side * sizes[node, 1] / 2)
+            assert abs(end[0] - positions[node, 0]) < sizes[node, 0] / 2
+        points = along(route)
+        inside = np.abs(points[:, None] - positions) < sizes / 2 - 1e-6
+        assert not inside.all(axis=2).any()
+
+
+def along(route):
+    """Points of an edge as it is drawn."""
+    if len(route) == 2:
+        return np.linspace(*route, 100)
+    t = np.linspace(0.0, 1.0, 50)[:, None]
+    return np.concatenate(
+        [
+            (1 - t) ** 3 * start + 3 * t * (1 - t) ** 2 * a + 3 * t**2 * (1 - t) * b + t**3 * end
+            for start, (a, b, end) in zip(route[:-1], bends(route), strict=True)
+        ]
+    )
+
+
+LONG = ["alcohol_by_volume_percent", "quality as judged by the panel", "od280/od315", "x", "GrossDomesticProduct"]
+
+
+def test_25_edges_among_14_columns_stay_apart_from_boxes_of_any_size():
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        A = random_dag(rng, 14, 25)
+        assert_tidy(A, plotting.layered_layout(A, box_sizes([LONG[k % 5] for k in range(14)])))
+
+
+def test_rows_are_untangled():
+    """Three pairs that would cross if the rows kept the order of the columns."""
+    A = np.zeros((6, 6))
+    A[0, 5] = A[1, 4] = A[2, 3] = 1.0
+    positions = plotting.layered_layout(A).positions
+    np.testing.assert_allclose(positions[[0, 1, 2], 0], positions[[5, 4, 3], 0], atol=1e-9)
+
+
+def test_names_keep_their_size_and_are_broken_into_lines():
+    assert lines_of("alcohol_by_volume_percent") == ["alcohol_by_volume_", "percent"]
+    assert lines_of("GrossDomesticProduct") == ["GrossDomestic", "Product"]
+    assert all(letters(line) <= 19 for line in lines_of("a" * 300 + " and so on"))
+    assert lines_of("a" * 300)[-1].endswith("…")
+    texts = plotting.plot_graph(random_dag(np.random.default_rng(0), 14, 25), LONG[:1] * 14).axes[0].texts
+    assert {text.get_fontsize() for text in texts} == {10.0}
+
+
+def test_strengths_cover_no_box_and_no_other_strength():
+    rng = np.random.default_rng(2)
+    for n, edges in ((5, 6), (14, 25), (12, 66)):
+        A = random_dag(rng, n, edges)
+        layout = plotting.layered_layout(A)
+        texts = {edge: "12.5" for edge in layout.routes}
+        places = np.array(list(label_places(layout, texts).values()))
+        half = np.array([0.065 * 4, 0.13]) / 2
+        assert len(places) >= 5
+        assert not (np.abs(places[:, None] - layout.positions) < layout.sizes / 2 + half).all(axis=2).any()
+        apart = (np.abs(places[:, None] - places) < 2 * half).all(axis=2)
+        assert np.count_nonzero(apart) == len(places)
+
+
+def test_a_picture_says_what_widths_numbers_and_dashes_mean():
+    doubtful = CHAIN == 0.5
+    words = {"title": "data.csv", "unit": "nats", "doubtful": doubtful, "doubt": "who knows"}
+    axes = plotting.plot_graph(CHAIN, NAMES, **words).axes[0]
+    texts = [text.get_text() for text in axes.texts]
+    assert {"data.csv", "2", "0.5?", "1"} <= set(texts)
+    assert "wider: stronger, 0.5 to 2; numbers: nats of evidence lost without the arrow" in texts
+    assert "dashed: who knows" in texts
+    figure = axes.figure
+    canvas = FigureCanvasAgg(figure)
+    for text in axes.texts:
+        box = text.get_window_extent(canvas.get_renderer())
+        assert box.x0 >= 0.0
+        assert box.x1 <= figure.bbox.width
+    dashed = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
+    assert [patch.get_gid() for patch in dashed] == ["cause -> effect"]
 
 
 def test_all_names_and_edges_are_drawn_stronger_ones_wider():

@@ -1,10 +1,17 @@
 import re
+import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+
+from icdh import ICDH, cli
+from icdh.datasets import load_sachs
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "benchmarks" / "figures" / "sachs.svg"
 
 
 def blocks(language):
@@ -25,14 +32,71 @@ def test_the_examples_run_and_print_what_they_say(capsys):
     assert output_of(direction, capsys) == [direction.rpartition("# ")[2].strip()]
 
 
+def test_the_worked_example_prints_what_is_shown(tmp_path, monkeypatch, capsys):
+    """Words and edges to the letter, nats to one."""
+    monkeypatch.chdir(tmp_path)
+    (text,) = blocks("text")
+    commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    shown = [line for line in text.splitlines() if not line.startswith("$ ")]
+    for command in commands:
+        assert cli.main(shlex.split(command)[1:]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    number = r"-?\d+\.\d+"
+    assert [re.sub(r" +", " ", re.sub(number, "#", line)) for line in printed] == [
+        re.sub(r" +", " ", re.sub(number, "#", line)) for line in shown
+    ]
+    values = [[float(found) for line in lines for found in re.findall(number, line)] for lines in (printed, shown)]
+    np.testing.assert_allclose(*values, atol=1.0)
+
+
 def test_there_are_two_commands_of_one_line():
     first, second = blocks("sh")
     assert first.count("\n") == second.count("\n") == 1
-    assert "icdh fit --dataset sachs" in first
+    assert "icdh fit --dataset sachs --method icdh" in first
     assert second.endswith("pytest\n")
+
+
+@pytest.fixture(scope="module")
+def first_fit():
+    """What the first command learns."""
+    command = shlex.split(blocks("sh")[0].partition(".venv/bin/icdh ")[2])
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert (options["--dataset"], options["--method"]) == ("sachs", "icdh")
+    return ICDH(scaling=options["--scaling"]).fit(load_sachs().table)
+
+
+def test_the_picture_is_what_the_first_command_learns(first_fit):
+    """If this fails: python benchmarks/readme_picture.py, and look at it."""
+    axes = ElementTree.parse(PICTURE).getroot().find(".//*[@id='axes_1']")
+    drawn = {own.get("id") for own in axes.iter() if " -> " in own.get("id", "")}
+    assert drawn == {f"{cause} -> {effect}" for cause, effect, _ in first_fit.edge_list()}
+
+
+def test_the_text_counts_what_the_first_command_prints(first_fit):
+    from icdh.metrics import edge_differences
+
+    words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    differences = edge_differences(first_fit.adjacency_matrix_, load_sachs().adjacency)
+    learned = np.count_nonzero(first_fit.adjacency_matrix_)
+    right = learned - differences.extra - differences.reversed
+    counts = re.search(
+        r"(\w+) of (\w+) edges are right, (\w+) points? the wrong way round, (\w+) (?:is|are) not there, (\w+) ",
+        " ".join(README.split()),
+    )
+    said = [words.index(word) for word in counts.groups()]
+    assert said == [right, learned, differences.reversed, differences.extra, differences.missing]
+    assert f"the SHD that it prints, {sum(differences)}," in " ".join(README.split())
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)]+)\)", README))
 def test_links_lead_somewhere(target):
     anchors = ["#" + heading.lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", README, re.MULTILINE)]
     assert target.startswith("https://") or target in anchors or (ROOT / target).is_file()
+
+
+def test_the_article_is_cited_alike_for_people_and_tools():
+    (bibtex,) = blocks("bibtex")
+    cff = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"eprint = {(.*)}", bibtex)[1] in cff
+    for field in ("title", "year"):
+        assert f"  {field}: {re.search(rf'{field} = {{(.*?)}}', bibtex)[1]}\n" in cff

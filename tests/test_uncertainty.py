@@ -471,14 +471,15 @@ def test_the_command_prints_probabilities_and_writes_them(file, tmp_path, capsys
 
 def test_the_command_says_of_which_edges_the_direction_is_undecided(ensemble):
     dag = np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0]])
-    _, first, second = probability_lines(ensemble, dag)
+    _, first, second, meaning = probability_lines(ensemble, dag)
+    assert "fewer than 95% agree" in meaning
     assert first.split()[3:] == ["0.75", "0.25", "0.75", "learned", "reversed,", "direction", "undecided"]
     assert second.split()[3:] == ["0.75", "0.00", "0.75", "learned"]
 
 
 def test_options_that_do_not_go_together_are_refused(file, tmp_path, capsys):
     for options, message in (
-        (("--posterior",), "--posterior goes with --method search"),
+        (("--method", "icdh", "--posterior"), "--posterior needs the evidence that --method search weighs"),
         (("--checkpoint", tmp_path / "x"), "--checkpoint goes with --bootstrap"),
         (("--probabilities", tmp_path / "x.csv"), "--probabilities goes with"),
         (("--bootstrap", 3, "--checkpoint", file), "choose another file"),

@@ -19,6 +19,8 @@ from icdh._interrupts import follows_interrupt
 from icdh._version import __version__
 from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED, drop
 from icdh.cli._messages import report as say  # the name of a command is taken
+from icdh.cli._parser import CommandParser
+from icdh.cli._words import as_options, said_of_file
 from icdh.exceptions import ConvergenceWarning, DataWarning, MissingExtraError, WorkerLostError
 
 COMMANDS = (
@@ -39,24 +41,14 @@ COMMANDS = (
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
-class _CommandParser(argparse.ArgumentParser):
-    """The parser of one command, whose complaints name the command and fit on a line."""
-
-    def parse_known_args(self, args=None, namespace=None):
-        known, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"no such option or argument here: {' '.join(unknown)}")
-        return known, unknown
-
-    def error(self, message):
-        self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n")
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(prog="icdh", description="Causal graphs from tables with heteroscedastic noise.")
+    parser = CommandParser(
+        prog="icdh",
+        description="Which variable causes which: causal graphs from tables. icdh fit data.csv begins.",
+    )
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True, parser_class=_CommandParser)
+    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in COMMANDS:
         import_module(f"icdh.cli.{name}").add_parser(subparsers)
     for command in subparsers.choices.values():
@@ -82,14 +74,18 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
-    """Return the options in the arguments of `main`."""
-    return build_parser().parse_args(argv)
+    """Return the options in the arguments of `main`; without any, show the commands."""
+    parser = build_parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help(sys.stderr)
+        parser.exit(BAD_INPUT)
+    return parser.parse_args(argv)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command that `parse` found, and return its exit code."""
     _prepare_streams()
-    with warnings.catch_warnings(), _word_of_compiling(getattr(args, "quiet", False)):
+    with warnings.catch_warnings(), _notes_of_the_library(getattr(args, "quiet", False)):
         warnings.showwarning = _show_warning
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
@@ -133,15 +129,18 @@ def _explain(error):
         except OSError:
             drop(sys.stdout)
         return BAD_INPUT
+    if isinstance(error, OSError) and error.errno:
+        say("error", said_of_file(error))
+        return BAD_INPUT
     if isinstance(error, EXPECTED):
-        say("error", error)
+        say("error", as_options(str(error)))
         return BAD_INPUT
     say("error", f"a defect of icdh, please report it with what --debug prints: {type(error).__name__}: {error}")
     return DEFECT
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):
-    say("warning", message)
+    say("warning", as_options(str(message)))
 
 
 class _Notes(logging.Handler):
@@ -152,15 +151,16 @@ class _Notes(logging.Handler):
 
 
 @contextmanager
-def _word_of_compiling(quiet: bool) -> Iterator[None]:
-    """Say once what the user waits for, if that is the compiler."""
-    log, notes = logging.getLogger("icdh.compilation"), _Notes()
-    level = log.level
-    if not quiet:
+def _notes_of_the_library(quiet: bool) -> Iterator[None]:
+    """Say that the user waits for the compiler, and how a file was read."""
+    logs, notes = [logging.getLogger(name) for name in ("icdh.compilation", "icdh.files")], _Notes()
+    levels = [log.level for log in logs]
+    for log in () if quiet else logs:
         log.setLevel(logging.INFO)
         log.addHandler(notes)
     try:
         yield
     finally:
-        log.setLevel(level)
-        log.removeHandler(notes)
+        for log, level in zip(logs, levels, strict=True):
+            log.setLevel(level)
+            log.removeHandler(notes)

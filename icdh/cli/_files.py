@@ -3,12 +3,14 @@
 import io
 import os
 import sys
+import zipfile
 from collections.abc import Callable, Mapping
 
 from icdh.cli._messages import report
 from icdh.files import check_writable, label_of
 
 STANDARD_INPUT = "-"
+MODEL = ".icdh"
 
 
 def source(path: str):
@@ -33,6 +35,34 @@ def twice(path: str) -> tuple:
         with open(path, "rb") as file:
             return tuple(Content(path, content) for content in [file.read()] * 2)
     return tuple(Content(label_of(data), content) for content in [data.read()] * 2)
+
+
+def is_model(path: str | None) -> bool:
+    """Return whether a file holds a fitted model."""
+    return path is not None and os.path.isfile(path) and zipfile.is_zipfile(path) and path.lower().endswith(MODEL)
+
+
+def check_table(path: str, model: str | None) -> None:
+    """Raise ValueError if what ought to be a table is a model, perhaps in the place of the table.
+
+    Parameters
+    ----------
+    path : str
+        The table.
+    model : str or None
+        The model, of a command that reads one.
+    """
+    if is_model(path):
+        swap = "; swap the two: first the model, then the table" if model and not is_model(model) else ""
+        ask = "; icdh predict, sample, effects, and report --model, ask it" if model is None else ""
+        raise ValueError(f"{path} is a fitted model, not a table{swap}{ask}")
+
+
+def check_model(path: str, table: str | None = None) -> None:
+    """Raise ValueError if what ought to be a model is no file of one; ``table`` is what ought to be a table."""
+    if os.path.isfile(path) and not zipfile.is_zipfile(path):
+        swap = "; swap the two: first the model, then the table" if is_model(table) else ""
+        raise ValueError(f"{path} is not a fitted model, which icdh fit TABLE --save MODEL{MODEL} writes{swap}")
 
 
 def check_files(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:

@@ -7,20 +7,31 @@ from contextlib import contextmanager
 
 from icdh.progress import Progress
 
-FIRST, SILENCE = 1.0, 5.0  # seconds without a step after which there is a first line, and a further one
+FIRST, SILENCE = 1.0, 2.0  # seconds without a step after which there is a first line, and a further one
 
 
 @contextmanager
 def watched(args, what: str, total: int | None = None):
     """Yield a callback for every step: a bar or lines on a terminal, lines with --verbose, nothing with --quiet."""
-    with Progress(what, total, shown=False if args.quiet or args.verbose else None) as bar:
+    quiet, verbose = getattr(args, "quiet", False), getattr(args, "verbose", False)
+    with Progress(what, total, shown=False if quiet or verbose else None) as bar:
         if bar.shown:
             yield bar
-        elif args.quiet or not (args.verbose or sys.stderr.isatty()):
+        elif quiet or not (verbose or sys.stderr.isatty()):
             yield None
         else:
             with SignsOfLife(what, total) as signs:
                 yield signs
+
+
+@contextmanager
+def busy(args, doing: str):
+    """Say on a terminal what is being done, as long as it takes, if that is long."""
+    if getattr(args, "quiet", False) or not sys.stderr.isatty():
+        yield
+    else:
+        with SignsOfLife("", doing=doing):
+            yield
 
 
 class SignsOfLife:
@@ -34,9 +45,12 @@ class SignsOfLife:
         How many there will be at the most.
     silence : float
         Seconds without a step after which a line is written, and after that again; the first comes earlier.
+    doing : str
+        What is being done.
     """
 
-    def __init__(self, what: str, total: int | None = None, silence: float = SILENCE):
+    def __init__(self, what: str, total: int | None = None, silence: float = SILENCE, *, doing: str = "at work"):
+        self.doing = doing
         self.what, self.total, self.silence, self.steps = what, total, silence, 0
         self._clock = None
         self._begin = self._last = time.monotonic()
@@ -69,7 +83,8 @@ class SignsOfLife:
                 sys.stderr.flush()
 
     def _line(self, seconds):
-        line = f"at work for {seconds:.0f} s, {self.steps} {self.what} so far"
+        line = f"{self.doing} for {seconds:.0f} s"
+        line += f", {self.steps} {self.what} so far" if self.what else ""
         if self.total and self.steps:
             line += f", at most about {seconds / self.steps * (self.total - self.steps):.0f} s left"
         now = self._clock and self._clock.describe()

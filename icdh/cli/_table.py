@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from icdh.cli._files import source, twice
+from icdh.cli._files import check_table, source, twice
 from icdh.cli._messages import report
+from icdh.cli._progress import busy
 from icdh.files import LabelledTable, read_labels, read_table
 from icdh.table import said_of_gaps
 
@@ -42,9 +43,25 @@ def add_format_options(parser, *, header: bool = True) -> None:
 
 def add_column_options(parser, *, missing: Sequence[str]) -> None:
     """Describe the options that choose columns, and what is done about gaps; `read` takes all of them."""
-    parser.add_argument("--columns", nargs="+", metavar="NAME", help="the variables; by default all columns")
-    parser.add_argument("--drop", nargs="+", default=[], metavar="NAME", help="columns that are no variables")
-    parser.add_argument("--id-column", metavar="NAME", help="the column that labels the rows, which is no variable")
+    parser.add_argument(
+        "--columns",
+        nargs="+",
+        metavar="NAME",
+        help="the variables, by name or by number from 1; by default all columns",
+    )
+    parser.add_argument(
+        "--drop",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="columns that are no variables, by name or by number from 1",
+    )
+    parser.add_argument(
+        "--id-column",
+        metavar="NAME",
+        help="the column that labels the rows, which is no variable, by name or by number; a first column "
+        "without a name is one",
+    )
     add_cell_options(parser, missing=missing)
 
 
@@ -108,15 +125,17 @@ def read(
     drop = [*getattr(args, "drop", ()), *filter(None, roles)]
     dates, missing = getattr(args, "dates", ()), getattr(args, "missing", "error")
     columns = columns or getattr(args, "columns", None)
-    values, names = read_table(
-        source(args.data) if data is None else data,
-        **format_of(args),
-        columns=columns and [column for column in columns if column not in drop],
-        drop=drop,
-        dates=dates,
-        gaps=hasattr(args, "missing"),
-        categorical=categorical,
-    )
+    check_table(args.data, getattr(args, "model", None))
+    with busy(args, f"reading {args.data}"):
+        values, names = read_table(
+            source(args.data) if data is None else data,
+            **format_of(args),
+            columns=columns and [column for column in columns if column not in drop],
+            drop=drop,
+            dates=dates,
+            gaps=hasattr(args, "missing"),
+            categorical=categorical,
+        )
     table = LabelledTable(values, names or [f"x{i}" for i in range(values.shape[1])])
     if missing == "error" and table.gaps.any():
         remedies = " or ".join(args.remedies)

@@ -4,9 +4,13 @@ import argparse
 
 import numpy as np
 
+from icdh._checks import n_workers
+from icdh._clock import Clock
 from icdh._labels import printable
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._progress import watched
+from icdh.cli._words import as_options
+from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
@@ -20,7 +24,7 @@ def add_uncertainty_options(parser) -> None:
     how = group.add_mutually_exclusive_group()
     how.add_argument("--bootstrap", type=int, metavar="N", help="learn from N resamples of the rows as well")
     how.add_argument(
-        "--posterior", action="store_true", help="probabilities from the evidence itself; for --method search"
+        "--posterior", action="store_true", help="probabilities from the evidence itself; not for --method icdh"
     )
     group.add_argument(
         "--sampling",
@@ -32,7 +36,7 @@ def add_uncertainty_options(parser) -> None:
     group.add_argument("--probabilities", metavar="FILE", help="write the probabilities of all edges as a table (.csv)")
 
 
-def ensemble_of(args: argparse.Namespace, model, table, interventions) -> tuple:
+def ensemble_of(args: argparse.Namespace, model, table, interventions, clock: Clock) -> tuple:
     """Return the ensemble that was asked for, or None, and what went wrong, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
@@ -40,7 +44,7 @@ def ensemble_of(args: argparse.Namespace, model, table, interventions) -> tuple:
     if model.interrupted_:
         return None, None
     try:
-        return _ensemble(args, model, table, interventions), None
+        return _ensemble(args, model, table, interventions, clock), None
     except (KeyboardInterrupt, Exception) as error:
         return None, error
 
@@ -50,12 +54,17 @@ def exit_code(model, failure: BaseException | None) -> int:
     if isinstance(failure, KeyboardInterrupt):
         report("error", "interrupted before the probabilities were known; the fitted graph is kept")
         return INTERRUPTED
-    if failure is not None:
+    if isinstance(failure, TimeoutError):
+        report("warning", as_options(str(failure)))
+    elif failure is not None:
         raise failure
     return INTERRUPTED if model.interrupted_ else SUCCESS
 
 
-def _ensemble(args, model, table, interventions):
+def _ensemble(args, model, table, interventions, clock):
+    if (args.bootstrap is not None or args.posterior) and clock.is_over:
+        raise TimeoutError(f"max_seconds={clock.max_seconds} were over after the fit: there are no probabilities")
+    left = None if clock.max_seconds is None else clock.left
     if args.bootstrap is not None:
         from icdh.uncertainty import bootstrap
 
@@ -70,18 +79,24 @@ def _ensemble(args, model, table, interventions):
                 random_state=args.seed,
                 callback=callback,
                 checkpoint=args.checkpoint,
+                max_seconds=left,
             )
     if args.posterior:
         from icdh.uncertainty import posterior
 
-        return posterior(model, random_state=args.seed)
+        with watched(args, "steps") as callback:
+            return posterior(model, random_state=args.seed, max_seconds=left, callback=callback)
     return None
 
 
 def check(args: argparse.Namespace) -> None:
     """Raise ValueError if the options do not go together."""
     if args.posterior and args.method != "search":
-        raise ValueError("--posterior goes with --method search, whose scores are evidences; take --bootstrap N")
+        raise ValueError(
+            "--posterior needs the evidence that --method search weighs; take --bootstrap N for --method icdh"
+        )
+    if args.bootstrap is not None and n_workers(getattr(args, "n_jobs", 1)) > 1:
+        import_extra("joblib", "parallel")
     if args.bootstrap is None and args.checkpoint:
         raise ValueError("--checkpoint goes with --bootstrap N")
     if args.bootstrap is None and not args.posterior and args.probabilities:
@@ -100,7 +115,15 @@ def probability_lines(ensemble, dag: np.ndarray) -> list[str]:
             label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
             rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))
     width = max(len(row[0]) for row in rows)
-    return [f"{edge:<{width}}  {p:>11}  {r:>7}  {path:>5}  {note}".rstrip() for edge, p, r, path, note in rows]
+    lines = [f"{edge:<{width}}  {p:>11}  {r:>7}  {path:>5}  {note}".rstrip() for edge, p, r, path, note in rows]
+    return [*lines, f"direction undecided: {told_by_graphs()}"] if undecided.any() else lines
+
+
+def told_by_graphs() -> str:
+    """Return what it means that the direction of an edge is undecided."""
+    from icdh.uncertainty.ensemble import DECIDED
+
+    return f"of the graphs that join the two, fewer than {DECIDED:.0%} agree on the direction"
 
 
 def write_probabilities(path: str, ensemble) -> None:

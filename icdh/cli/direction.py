@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from icdh._labels import printable
+from icdh._labels import counted, printable
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
+from icdh.cli._progress import watched
 from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read
 
 
@@ -46,12 +47,12 @@ def run(args: argparse.Namespace) -> int:
     table = read(args)
     pairs = list(combinations(range(len(table.columns)), 2))
     _check_pairs(args, pairs, table.columns)
-    with _each_warning_once():
-        results, interrupted = _compare(args, table, pairs)
+    with _each_warning_once(), watched(args, "pairs", len(pairs)) as callback:
+        results, interrupted = _compare(args, table, pairs, callback)
     if results:
         print(_table([_row(result, *names) for result, names in results]))
     if interrupted:
-        report("error", f"interrupted after {len(results)} of {len(pairs)} pair(s)")
+        report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
         return INTERRUPTED
     if args.plot:
         _draw(args, table, *results[0])
@@ -85,7 +86,7 @@ def _each_warning_once():
         yield
 
 
-def _compare(args, table, pairs):
+def _compare(args, table, pairs, callback):
     """Return the verdict and the names of each pair, as far as it came, and whether it was interrupted."""
     from icdh.pairs.comparison import causal_direction
 
@@ -93,6 +94,8 @@ def _compare(args, table, pairs):
     forbidden = knowledge_of(args).rules(table.columns, strict=not args.columns).forbidden
     try:
         for a, b in pairs:
+            if callback is not None:
+                callback()
             names = table.columns[a], table.columns[b]
             known = {"forbidden": [(i, j) for i, j in ((0, 1), (1, 0)) if forbidden[(a, b)[i], (a, b)[j]]]}
             options = {"names": names, "abstain_below": args.abstain_below, "random_state": args.seed}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from icdh._labels import printable
-from icdh.cli._files import check_files
+from icdh.cli._files import check_files, check_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._model import MODEL_HELP, number_of
 
@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from icdh.model.structural import load
 
     _check(args)
+    check_model(args.model)
     model = load(args.model)
     model = replace(model, names=[str(name) for name in model.names])
     if args.cause is None:

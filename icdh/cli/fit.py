@@ -1,13 +1,16 @@
 """``icdh fit``: learn a graph from a table, print it, write it, draw it."""
 
 import argparse
+import os
 from collections.abc import Collection
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from icdh._labels import printable
+from icdh._clock import Clock
+from icdh._labels import counted
+from icdh.cli._edges import comparison_line, doubts_of, edge_lines
 from icdh.cli._experiments import (
     add_experiment_options,
     check_experiment_options,
@@ -15,7 +18,7 @@ from icdh.cli._experiments import (
     target_lines,
     targets_file,
 )
-from icdh.cli._files import check_files, source, succeeds
+from icdh.cli._files import STANDARD_INPUT, check_files, source, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of
 from icdh.cli._messages import BAD_INPUT, SUCCESS
@@ -34,11 +37,13 @@ from icdh.estimators.icdh import ICDH, NOISE, SCHEDULES
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
+from icdh.model.overview import weight_unit
 from icdh.table import SCALINGS
 
 DATASETS = ("sachs", "sachs-experiments")
+USUAL_INPUT = ("dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
 FAINTEST = 0.02  # the probability that an edge is drawn with at the least
-METHODS = {"icdh": ICDH, "search": HNMSearch}
+METHODS = {"search": HNMSearch, "icdh": ICDH}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -54,6 +59,7 @@ def add_parser(subparsers: Any) -> None:
     add_knowledge_options(parser.add_argument_group("knowledge"))
     add_uncertainty_options(parser)
     _add_output(parser)
+    parser.show_first("data", *USUAL_INPUT, "output", "save", "plot")
     parser.set_defaults(run=run)
 
 
@@ -74,8 +80,8 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--method",
         choices=METHODS,
-        default="icdh",
-        help="the two-phase procedure of the paper, or a greedy search on the evidence, which no unit can mislead",
+        default="search",
+        help="a search on the evidence (HNMSearch), which no unit can mislead, or the procedure of the article (ICDH)",
     )
 
     def add(name, help, *others, **details):
@@ -171,19 +177,22 @@ def run(args: argparse.Namespace) -> int:
     names = table.columns
     if args.truth:
         truth, _ = read_graph(source(args.truth), names)
-    model = learned(args, estimator_of(args, names), table, interventions)
-    ensemble, failure = ensemble_of(args, model, table, interventions)
-    complete = _write(args, model.adjacency_matrix_, names, ensemble)
+    estimator = estimator_of(args, names)
+    clock = Clock(estimator.max_seconds)
+    model = learned(args, estimator, table, interventions)
+    ensemble, failure = ensemble_of(args, model, table, interventions, clock)
+    doubts = doubts_of(args, model, ensemble, clock)
+    complete = _write(args, model, ensemble, doubts)
     if args.save:
         probability = None if ensemble is None else ensemble.edge_probability
         complete &= succeeds(partial(model.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        print(summary(model), *target_lines(model), sep="\n")
+        print(*edge_lines(model, doubts), *target_lines(model), sep="\n")
         if ensemble is not None:
             print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
         if truth is not None:
-            print(_comparison(model.adjacency_matrix_, truth))
+            print(comparison_line(model.adjacency_matrix_, truth))
     return exit_code(model, failure) or (SUCCESS if complete else BAD_INPUT)
 
 
@@ -223,12 +232,12 @@ def _columns_of_labels(args):
     return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
 
 
-def _write(args, dag, names, ensemble):
+def _write(args, model, ensemble, doubts):
     """Write graph and picture, and return whether all went well; a graph that cannot be written is printed.
 
     With probabilities these, and not the weights, are the widths of the lines in the picture.
     """
-    complete = True
+    dag, names, complete = model.adjacency_matrix_, model.model_.names, True
     if args.output and not succeeds(write_graph, args.output, dag, names):
         complete = False
         print(graph_writer(args.output)(dag, names), end="")
@@ -236,10 +245,22 @@ def _write(args, dag, names, ensemble):
         from icdh.plotting import save_plot
 
         drawn = dag if ensemble is None else (dag != 0) * np.maximum(ensemble.edge_probability, FAINTEST)
-        complete &= succeeds(save_plot, args.plot, drawn, names)
+        words = _words_of_picture(model, args, ensemble, doubts)
+        complete &= succeeds(partial(save_plot, args.plot, drawn, names, doubtful=doubts.marked, **words))
     if args.probabilities and ensemble is not None:
         complete &= succeeds(write_probabilities, args.probabilities, ensemble)
     return complete
+
+
+def _words_of_picture(model, args, ensemble, doubts):
+    """Return title and legend of the picture of a fit."""
+    table = args.dataset or ("standard input" if args.data == STANDARD_INPUT else os.path.basename(args.data))
+    unit = "probability" if ensemble is not None else weight_unit(model.model_)
+    return {
+        "title": f"{table}: {counted(model.model_.about['n_observations'], 'row')}, {type(model).__name__}",
+        "unit": unit,
+        "doubt": doubts.meaning,
+    }
 
 
 def estimator_of(args: argparse.Namespace, names: list):
@@ -248,7 +269,9 @@ def estimator_of(args: argparse.Namespace, names: list):
     given = {name: value for name, value in vars(args).items() if any(name in params for params in known.values())}
     for name in given:
         if name not in known[args.method]:
-            raise ValueError(f"--{name.replace('_', '-')} is no option of --method {args.method}; leave it out")
+            (other,) = (method for method, params in known.items() if name in params)
+            option = "--" + name.replace("_", "-")
+            raise ValueError(f"{option} is no option of --method {args.method}; leave it out, or say --method {other}")
     if "forbidden_edges" in given:
         given["forbidden_edges"] = read_graph(source(args.forbidden_edges), names)[0] != 0
     if "kinds" in given:
@@ -264,33 +287,3 @@ def learned(args: argparse.Namespace, estimator: Any, table: Any, interventions:
     with watched(args, what, total and total * estimator.n_restarts) as callback:
         estimator.set_params(callback=callback).fit(table, interventions=interventions)
     return estimator.set_params(callback=None)
-
-
-def summary(model: Any) -> str:
-    """Return what is printed of a fit: its course and its edges."""
-    edges = [(printable(edge.cause), printable(edge.effect), edge.weight) for edge in model.edge_list()]
-    width = max((len(name) for edge in edges for name in edge[:2]), default=0)
-    if isinstance(model, HNMSearch):
-        course = f"{len(model.history_)} moves; weights are nats"
-    else:
-        course = f"{len(model.history_)} rounds, {'converged' if model.converged_ else 'not converged'}"
-    head = (
-        f"{model.model_.about['n_observations']} observations of {model.n_features_in_} variables: {len(edges)} edges, "
-        f"negative log-likelihood {model.nll_:.4f} nats, {course}"
-    )
-    return "\n".join(
-        [head, *(f"{cause:>{width}} -> {effect:<{width}}  {weight:.3f}" for cause, effect, weight in edges)]
-    )
-
-
-def _comparison(estimate, truth):
-    """Return one line about the estimated graph, given the true one."""
-    from icdh.metrics import edge_differences, edge_scores
-
-    differences = edge_differences(estimate, truth)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in differences._asdict().items())
-    line = f"against the true graph: SHD {sum(differences)} ({kinds})"
-    if not truth.any():
-        return line
-    scores = edge_scores(estimate, truth)
-    return f"{line}, precision {scores.precision:.3f}, recall {scores.recall:.3f}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh.cli._files import check_files
+from icdh.cli._files import check_files, check_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._model import MODEL_HELP, add_do_options, columns_of_labels, do_of, give_table
 from icdh.cli._table import TABLE_HELP, add_cell_options, add_format_options, complete_rows, read
@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     check_files({"the model": args.model, "the table": args.data}, {"--output": args.output})
     if args.what and (args.do or args.shift):
         raise ValueError("--what asks about the rows as they are; leave it out with --do and --shift")
+    check_model(args.model, args.data)
     model = load(args.model)
     do = do_of(args, model)
     rows = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))

@@ -8,21 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from icdh._clock import Clock
+from icdh.cli._edges import doubts_of, edge_lines
 from icdh.cli._experiments import complete, target_lines, targets_file
-from icdh.cli._files import STANDARD_INPUT, check_files, succeeds
+from icdh.cli._files import STANDARD_INPUT, check_files, check_model, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._model import MODEL_HELP, columns_of_labels
 from icdh.cli._uncertainty import add_uncertainty_options, check, ensemble_of, exit_code
 from icdh.cli.fit import (
+    USUAL_INPUT,
     add_estimator_options,
     add_input,
     add_loudness_options,
     estimator_of,
     learned,
     read_input,
-    summary,
 )
 
 
@@ -45,6 +47,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("-o", "--output", metavar="FILE", help="the page; by default named as the table, in this folder")
     group.add_argument("--title", default="", metavar="TEXT", help="its title")
     add_loudness_options(group)
+    parser.show_first("data", *USUAL_INPUT, "model", "output", "title")
     parser.set_defaults(run=run)
 
 
@@ -62,10 +65,13 @@ def run(args: argparse.Namespace) -> int:
     if args.model:
         model, notes = _loaded(args)
         table, _, interventions = read_input(args, columns_of_labels(model))
+        ensemble = failure = doubts = None
     else:
         table, _, interventions = read_input(args)
+        clock = Clock(getattr(args, "max_seconds", None))
         model, notes = _learned(args, table, interventions)
-    ensemble, failure = (None, None) if args.model else ensemble_of(args, model, table, interventions)
+        ensemble, failure = ensemble_of(args, model, table, interventions, clock)
+        doubts = doubts_of(args, model, ensemble, clock)
     rows, interventions = complete(table, interventions)
     write = partial(
         model.report,
@@ -76,10 +82,12 @@ def run(args: argparse.Namespace) -> int:
         notes=notes,
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title,
+        doubtful=None if doubts is None else doubts.marked,
+        doubt="" if doubts is None else doubts.meaning,
     )
     if not succeeds(write):
         if not args.model:
-            print(summary(model))
+            print(*edge_lines(model, doubts), sep="\n")
         return BAD_INPUT
     if not args.quiet:
         print(output)
@@ -98,6 +106,7 @@ def _loaded(args):
 
     if args.bootstrap is not None or args.posterior:
         raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
+    check_model(args.model, args.data)
     return load(args.model), []
 
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from icdh.cli._files import check_files
+from icdh.cli._files import check_files, check_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._model import MODEL_HELP, add_do_options, do_of, give_table
 
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from icdh.model.structural import load
 
     check_files({"the model": args.model}, {"--output": args.output})
+    check_model(args.model)
     model = load(args.model)
     do = do_of(args, model)
     give_table(args.output, np.asarray(model.sample(args.rows, args.seed, do=do)), model.names)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_flag, check_number, n_workers, random_generator
+from icdh._labels import counted
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import order_of_columns, order_of_observations
 from icdh.estimators.data_warnings import warn_about_sums
@@ -454,11 +455,11 @@ class ICDH(CausalGraphEstimator):
             return
         best = result.best
         if result.interrupted:
-            reason = f"interrupted after {len(result.history)} round(s); the best one is kept"
+            reason = f"interrupted after {counted(len(result.history), 'round')}; the best one is kept"
         elif result.timed_out and best.message == OUT_OF_TIME:
             reason = f"max_seconds={self.max_seconds} ended the first round; what it had reached is kept, as a DAG"
         elif result.timed_out:
-            done = f"{len(result.history)} round(s) and {len(result.moves)} move(s) of single edges"
+            done = f"{counted(len(result.history), 'round')} and {counted(len(result.moves), 'move')} of single edges"
             reason = f"max_seconds={self.max_seconds} ended the fit after {done}; the best graph is kept"
         elif best.h > self.h_tol:
             reason = (
@@ -466,14 +467,15 @@ class ICDH(CausalGraphEstimator):
                 f"(last message of the optimiser: {best.message}); scale the data or raise l1"
             )
         else:
-            reason = f"the fit still improved after {len(result.history)} round(s); raise max_rounds or tol"
+            done = counted(len(result.history), "round")
+            reason = f"the fit still improved after {done}; raise max_rounds or tol"
         warnings.warn(reason, ConvergenceWarning, stacklevel=5)
 
 
 def _warn_about_cycles(dag, stacklevel):
     if dag.removed:
         warnings.warn(
-            f"{len(dag.removed)} edge(s) on cycles removed, the weakest of each cycle; "
+            f"{counted(len(dag.removed), 'edge')} on cycles removed, the weakest of each cycle; "
             f"the smallest threshold that gives a DAG is {dag.smallest_threshold:.4g}",
             DataWarning,
             stacklevel=stacklevel,

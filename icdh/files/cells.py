@@ -25,9 +25,9 @@ _KINDS = [
         (_SEPARATED_THOUSANDS, "thousands are separated in it; write it without separators"),
         (
             r"[+-]?\d*,\d+([eE][+-]?\d+)?",
-            "if the comma is the decimal mark say decimal=',' (--decimal ,), if it separates thousands take it out",
+            "if the comma is the decimal mark say decimal=',' (--decimal ','), if it separates thousands take it out",
         ),
-        (r"[+-]?\d*\.\d+([eE][+-]?\d+)?", "its decimal mark is a point; leave out decimal=',' (--decimal ,)"),
+        (r"[+-]?\d*\.\d+([eE][+-]?\d+)?", "its decimal mark is a point; leave out decimal=',' (--decimal ',')"),
         (r".*\|.*", "if bars separate the cells say delimiter='|' (--sep '|')"),
         (r".*;.*", "if semicolons separate the cells say delimiter=';' (--sep ';')"),
         (r".*\t.*", "if tabs separate the cells say delimiter='\\t' (--sep tab)"),

@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from icdh import graphs
+from icdh._labels import did_you_mean, listed
 from icdh.files.atomic import replace_on_success
 from icdh.files.cells import is_number
 from icdh.files.tables import check_header, check_names
@@ -147,7 +148,9 @@ def _from_edges(path, edges, names):
     for place, cause, effect, weight in edges:
         for name in (cause, effect):
             if name not in index:
-                raise ValueError(f"{path}, {place}: {name!r} is not one of the variables {', '.join(names)}")
+                raise ValueError(
+                    f"{path}, {place}: {name!r} is not one of the variables {listed(names)}{did_you_mean(name, names)}"
+                )
         at = index[cause], index[effect]
         if cause == effect or A[at] != 0:
             raise ValueError(f"{path}, {place}: the edge {cause} -> {effect} is a self-loop or given twice")

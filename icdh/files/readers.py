@@ -47,10 +47,10 @@ class LabelReader:
 
 
 def reader_of(
-    column: str, plain: Callable[[str, str], float], dates: Sequence[str], categorical: Collection[str] | None
+    column: str, plain: Callable[[str, str], float], of_dates: bool, categorical: Collection[str] | None
 ) -> Callable[[str, str], float]:
     """Return what makes a number of a cell of a column, given what makes one of a cell of a plain column."""
-    if column in dates:
+    if of_dates:
         return date_or_gap
     return plain if categorical is None else LabelReader(plain, column in categorical)
 

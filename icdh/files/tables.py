@@ -1,5 +1,6 @@
 """Tables of numbers as files, with column names in the first line or without."""
 
+import logging
 import os
 import re
 import warnings
@@ -11,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from icdh._labels import default_names
+from icdh._labels import default_names, did_you_mean, listed
 from icdh.exceptions import DataWarning, import_extra
 from icdh.files.atomic import replace_on_success
 from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
@@ -21,7 +22,10 @@ from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, row
 MOST_NAMED = 20  # columns in a message
 FEW_ROWS = 3  # that say nothing about whether the first one is of their kind
 
+logger = logging.getLogger("icdh.files")
+
 _INTEGER = re.compile(r"[+-]?\d+")
+_INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a column without a name
 
 
 class LabelledTable(NamedTuple):
@@ -83,6 +87,7 @@ def read_table(
         By default what the byte order mark says, or UTF-8.
     columns : sequence of str, optional
         The columns to read, in this order ("x0", "x1", ... where the file has no header); the others may hold anything.
+        Here and below "3" is the third column, unless one is called so.
     drop : sequence of str
         Columns not to read.
     dates : sequence of str
@@ -96,7 +101,8 @@ def read_table(
     Returns
     -------
     LabelledTable
-        The values, shape (M, N), and the column names.
+        The values, shape (M, N), and the column names. A first column without a name, as pandas and R write it, holds
+        labels of the rows and is not read, which the logger ``icdh.files`` says at level INFO.
 
     Raises
     ------
@@ -122,18 +128,24 @@ def read_table(
         return read_parquet(path, columns=columns, drop=drop, dates=dates, categorical=categorical)
     name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
     known = labels or default_names(len(top))
-    if columns is None and drop:
-        columns = [column for column in known if column not in drop]
-    for column in (*drop, *dates):
-        check_column(name, column, known)
-    wanted = _wanted(name, top, labels, columns)
+    left_out, of_dates = ({column_at(name, column, known) for column in group} for group in (drop, dates))
+    if columns is None:
+        index, rows = _row_labels(top, labels, rows)
+        if index and 0 not in left_out:
+            logger.info("the first column of %s %s: its cells are taken for labels of the rows", name, index)
+        wanted = [k for k in range(len(top)) if k not in left_out and (k or not index)]
+        if labels is not None:
+            check_header(name, top, wanted)
+    else:
+        wanted = [at for at in (column_at(name, column, known) for column in columns) if at not in left_out]
     plain = number_or_gap if gaps else number
-    readers = [reader_of(known[k], plain, dates, categorical) for k in wanted]
+    readers = [reader_of(known[k], plain, k in of_dates, categorical) for k in wanted]
     values = _values(name, rows, len(top), wanted, readers, labels, decimal)
     if header is None and labels is None:
         _warn_about_numbers_that_may_be_names(name, [top[k] for k in wanted], values)
     values = with_labels(values, readers)
-    return LabelledTable(values, columns and list(columns) if labels is None else [labels[k] for k in wanted])
+    chosen = columns is not None or left_out
+    return LabelledTable(values, [known[k] for k in wanted] if labels is not None or chosen else None)
 
 
 def read_labels(
@@ -175,13 +187,12 @@ def read_labels(
     """
     if _is_parquet(path):
         table = import_extra("pyarrow.parquet", "parquet").read_table(path)
-        check_column(str(path), column, table.column_names)
-        labels = enumerate(table[column].to_pylist(), start=1)
+        at = column_at(str(path), column, table.column_names)
+        labels = enumerate(table.column(at).to_pylist(), start=1)
         return [_stated(path, f"row {row}", column, "" if cell is None else str(cell)) for row, cell in labels]
     name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
     known = labels or default_names(len(top))
-    check_column(name, column, known)
-    at = known.index(column)
+    at = column_at(name, column, known)
     return [_stated(name, f"line {line}", column, row[at] if at < len(row) else "") for line, row in rows]
 
 
@@ -229,33 +240,45 @@ def _is_header(top, following):
     return any(top) and all(cell in MISSING for cell in top)
 
 
-def _wanted(name, top, labels, columns):
-    """Return the numbers of the columns to read, after a look at their names."""
-    if columns is None:
-        if labels is not None:
-            check_header(name, top)
-        return list(range(len(top)))
-    known = labels or default_names(len(top))
-    for column in columns:
-        check_column(name, column, known)
-    return [known.index(column) for column in columns]
+def _row_labels(top, labels, rows):
+    """Return how the first column shows that it holds labels of the rows, "" if it does not, and the rows.
+
+    R quotes the empty name, and the labels below it; an empty name in quotes above anything else is a name.
+    """
+    following = next(rows, None)
+    rows = rows if following is None else chain([following], rows)
+    if labels is None or len(top) == 1 or following is None:
+        return "", rows
+    below = following[1][0] if following[1] else ""
+    if not top[0] and isinstance(top[0], Quoted) == isinstance(below, Quoted):
+        return "has no name", rows
+    if _INDEX_OF_PANDAS.fullmatch(top[0]) and _INTEGER.fullmatch(below):
+        return f"is called {top[0]!r}, pandas' word for no name", rows
+    return "", rows
 
 
-def check_column(name: str, column: str, known: Sequence[str]) -> None:
-    """Raise ValueError unless exactly one column of a file is called so."""
-    if known.count(column) != 1:
-        many = "no column" if column not in known else "several columns called"
-        raise ValueError(f"{name} has {many} {column!r}; it has {', '.join(known)}")
+def column_at(name: str, column: str, known: Sequence[str]) -> int:
+    """Return where a column of a file stands, given its name or its number from one, or raise ValueError."""
+    if known.count(column) == 1:
+        return known.index(column)
+    if column in known:
+        raise ValueError(
+            f"{name} has several columns called {column!r}; rename them, or give its number, 1 for the first"
+        )
+    if str(column).isdecimal() and 1 <= int(column) <= len(known):
+        return int(column) - 1
+    raise ValueError(f"{name} has no column {column!r}; it has {listed(known)}{did_you_mean(column, known)}")
 
 
-def check_header(path: str, cells: Sequence[str]) -> list:
-    """Return the names in the cells of a first line, or raise ValueError if one is empty or repeated."""
-    for count, cell in enumerate(cells, start=1):
-        if not cell and not isinstance(cell, Quoted):
+def check_header(path: str, cells: Sequence[str], wanted: Sequence[int] | None = None) -> list:
+    """Return the names in the cells of a first line, by default all; raise ValueError if one is empty or repeated."""
+    wanted = range(len(cells)) if wanted is None else wanted
+    for k in wanted:
+        if not cells[k] and not isinstance(cells[k], Quoted):
             raise ValueError(
-                f"{path}, line 1: column {count} has no name; name it, or drop the column if it holds row labels"
+                f"{path}, line 1: column {k + 1} has no name; name it, or leave it out by its number (--drop {k + 1})"
             )
-    names = [name_of(cell) for cell in cells]
+    names = [name_of(cells[k]) for k in wanted]
     check_names(names, f"{path}, line 1")
     return names
 
@@ -323,9 +346,10 @@ def read_parquet(
     """
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
     known = table.column_names
-    wanted = list(columns) if columns is not None else [column for column in known if column not in drop]
-    for column in (*wanted, *drop, *dates):
-        check_column(str(path), column, known)
+    chosen, drop, dates = (
+        [known[column_at(str(path), column, known)] for column in group] for group in (columns or known, drop, dates)
+    )
+    wanted = [column for column in chosen if column not in drop]
     text = () if categorical is None else [column for column in wanted if _is_text(table.schema.field(column).type)]
     cells = [
         table[column].to_pylist() if column in text else _arrow_numbers(path, table, column, dates) for column in wanted

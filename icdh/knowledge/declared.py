@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._labels import did_you_mean, listed
 from icdh.knowledge.rules import EdgeRules, forbidden_mask
 
 WILDCARDS = frozenset("*?[")
@@ -210,8 +211,10 @@ class _Variables:
             found = [i for i, name in enumerate(self.names) if isinstance(name, str) and fnmatchcase(name, label)]
         if found or not self.strict:
             return found
-        known = ", ".join(map(str, self.names))
-        raise ValueError(f"{where}: {label!r} is no variable, nor a pattern or index of any; there are {known}")
+        raise ValueError(
+            f"{where}: {label!r} is no variable, nor a pattern or index of any; there are {listed(self.names)}"
+            f"{did_you_mean(label, self.names)}"
+        )
 
     def edges(self, where, pairs) -> np.ndarray:
         """Return the mask of edges; a pattern does not pair a variable with itself."""

@@ -15,7 +15,8 @@ from icdh.model.conditionals import is_of_labels
 from icdh.model.effects import total_effects
 from icdh.model.intervene import drawn
 from icdh.model.overview import weight_unit
-from icdh.plotting.layout import graph_layout
+from icdh.plotting.layout import layered_layout
+from icdh.plotting.names import box_sizes, short
 from icdh.report import drawing
 from icdh.table import LEVEL_KINDS
 
@@ -34,6 +35,8 @@ def findings(
     notes: Sequence[str] = (),
     command: str = "",
     title: str = "",
+    doubtful: Any = None,
+    doubt: str = "",
 ) -> dict[str, Any]:
     """Return the facts of a report; arguments as in `icdh.model.structural.StructuralModel.report`."""
     names = [str(name) for name in model.names]
@@ -42,7 +45,7 @@ def findings(
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if scaled is None else scaled
     residuals = None if scaled is None else model.standardised_residuals(scaled)
     checks = None if residuals is None else _checks(model, scaled, residuals)
-    edges = _edges(model, names, rows)
+    edges = _edges(model, names, rows, doubtful)
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -52,6 +55,7 @@ def findings(
         "unit": weight_unit(model),
         "graph": _graph(model, names),
         "edges": edges,
+        "doubt": doubt if any(edge["doubtful"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
         "has_probability": model.edge_probability is not None,
         "checks": checks,
@@ -77,18 +81,22 @@ def _strongest_first(model):
 
 
 def _graph(model, names):
-    layout = graph_layout(model.adjacency)
+    layout = layered_layout(model.adjacency, box_sizes(names))
     strength = np.abs(model.adjacency) / (np.abs(model.adjacency).max(initial=0.0) or 1.0)
     widths = {edge: f"{WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * strength[edge]:.2f}" for edge in layout.routes}
-    found = drawing.graph(layout.positions, layout.routes, widths, names)
-    found["layered"] = all(layout.positions[i, 1] > layout.positions[j, 1] for i, j in layout.routes)
+    found = drawing.graph(layout, widths, names)
+    texts = {(i, j): short(abs(model.adjacency[i, j])) for i, j in _strongest_first(model)}
+    places = drawing.strengths(layout, texts)
+    for edge, own in found["edges"].items():
+        own["strength"] = texts[edge] if edge in places else ""
+        own["at"] = places.get(edge, ("0", "0"))
     for node, name in zip(found["nodes"], names, strict=True):
         node["name"] = name
     found["edges"] = [found["edges"][tuple(edge)] for edge in _strongest_first(model)]
     return found
 
 
-def _edges(model, names, rows):
+def _edges(model, names, rows, doubtful):
     probability = model.edge_probability
     labels = {n for n, own in enumerate(model.conditionals) if is_of_labels(own)}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST_ROWS)).astype(int)]
@@ -98,6 +106,7 @@ def _edges(model, names, rows):
             "effect": names[j],
             "weight": float(model.adjacency[i, j]),
             "probability": None if probability is None else float(probability[i, j]),
+            "doubtful": doubtful is not None and bool(doubtful[i, j]),
             "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
         }
         for k, (i, j) in enumerate(_strongest_first(model))

@@ -193,7 +193,7 @@ def read_model(path: str | os.PathLike) -> dict[str, Any]:
 def _reason(error):
     if isinstance(error, _Damage):
         return str(error)
-    return f"the file is damaged or was written by another program ({type(error).__name__})"
+    return "the file is damaged or was written by another program"
 
 
 class _Damage(ValueError):

@@ -608,7 +608,7 @@ class StructuralModel:
         """
         from icdh.plotting import plot_graph
 
-        return plot_graph(self.adjacency, [str(name) for name in self.names], ax)
+        return plot_graph(self.adjacency, [str(name) for name in self.names], ax, unit=overview.weight_unit(self))
 
     def report(
         self,
@@ -620,6 +620,8 @@ class StructuralModel:
         notes: Sequence[str] = (),
         command: str = "",
         title: str = "",
+        doubtful: ArrayLike | None = None,
+        doubt: str = "",
     ) -> None:
         """Write one HTML page of what was learned, without links to anything outside it.
 
@@ -641,6 +643,10 @@ class StructuralModel:
             What deserves attention, such as the warnings of ``fit``; shown above the table.
         command, title : str
             What made the page, and its title.
+        doubtful : array_like of bool, shape (N, N), optional
+            The edges whose direction is in doubt; they are marked.
+        doubt : str
+            What the mark means.
 
         Raises
         ------
@@ -655,7 +661,8 @@ class StructuralModel:
         from icdh.report import write_page
 
         model = self if edge_probability is None else self.with_edge_probability(edge_probability)
-        write_page(path, findings(model, X, check=check, notes=notes, command=command, title=title))
+        words = {"notes": notes, "command": command, "title": title, "doubtful": doubtful, "doubt": doubt}
+        write_page(path, findings(model, X, check=check, **words))
 
     def _given_back(self, values, X=None, of_labels=True):
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""

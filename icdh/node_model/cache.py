@@ -4,7 +4,8 @@ Entries are kept by family, hidden units and noise distribution. Where a node ge
 distribution, other entries serve, so nothing has to be forgotten.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,19 @@ class FamilyCache:
     def limit(self, clock: Clock) -> None:
         """Let another clock end fits."""
         self.clock = clock
+
+    @contextmanager
+    def limited(self, clock: Clock) -> Iterator[None]:
+        """Let another clock end fits for a while.
+
+        Parameters
+        ----------
+        clock : Clock
+            Whose end raises OutOfTime inside.
+        """
+        before = self.clock
+        self.limit(clock)
+        try:
+            yield
+        finally:
+            self.limit(before)

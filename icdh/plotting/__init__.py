@@ -2,18 +2,15 @@
 
 from icdh.plotting.comparison import edge_kinds, plot_comparison
 from icdh.plotting.effect import plot_effect
-from icdh.plotting.graph import NODE_RADIUS, EdgeStyle, plot_graph
-from icdh.plotting.layout import Layout, circular_layout, graph_layout, layered_layout
+from icdh.plotting.graph import EdgeStyle, plot_graph
+from icdh.plotting.layout import Layout, layered_layout
 from icdh.plotting.saving import check_plot_path, save_figure, save_plot
 
 __all__ = [
-    "NODE_RADIUS",
     "EdgeStyle",
     "Layout",
     "check_plot_path",
-    "circular_layout",
     "edge_kinds",
-    "graph_layout",
     "layered_layout",
     "plot_comparison",
     "plot_effect",

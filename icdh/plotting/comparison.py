@@ -8,6 +8,8 @@ import numpy as np
 from icdh import graphs
 from icdh.exceptions import import_extra
 from icdh.plotting.graph import EdgeStyle, edge_width, plot_graph
+from icdh.plotting.layout import bounds, layered_layout
+from icdh.plotting.names import box_sizes
 
 # The palette of Okabe and Ito, which the colour-blind tell apart, and dashes for those who print in grey.
 STYLES = {
@@ -16,6 +18,7 @@ STYLES = {
     "extra": EdgeStyle("#cc79a7", (0, (2.2, 1.2))),
     "missing": EdgeStyle("#333333", (0, (1, 1.4))),
 }
+WIDEST_LEGEND = 9.0  # inches
 TRUE_WIDTH = 1.4  # points: how strong a true edge is, nobody knows
 LEGEND = {"loc": "lower center", "ncols": 6, "frameon": False, "handlelength": 2.6, "columnspacing": 1.6}
 
@@ -56,8 +59,9 @@ def plot_comparison(
 ):
     """Draw an estimated graph beside the true one.
 
-    Edges are right (solid), reversed (long dashes), extra (short dashes, left) or missing (dots, right), in colours
-    that the colour-blind tell apart. The legend says so, and what the width of the lines on the left means.
+    Every variable stands at the same place in both. Edges are right (solid), reversed (long dashes), extra (short
+    dashes, left) or missing (dots, right), in colours that the colour-blind tell apart. The legend says so, and what
+    the width of the lines on the left means.
 
     Parameters
     ----------
@@ -95,18 +99,33 @@ def plot_comparison(
     estimated, truth = graphs.check_adjacency(estimated), graphs.check_adjacency(truth)
     if estimated.shape != truth.shape:
         raise ValueError(f"both graphs must have the same variables; got {len(estimated)} and {len(truth)}")
+    layout = _layout_of_both(estimated, truth, names)
     if figure is None:
-        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(10.5, 6.3))
-    grid = {"left": 0.01, "right": 0.99, "bottom": 0.08, "top": 0.93, "wspace": 0.02}
+        low, high = bounds(layout)
+        width, height = high - low
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(max(2 * width, WIDEST_LEGEND), height + 0.9))
+    edge = 0.45 / figure.get_size_inches()[1]
+    grid = {"left": 0.01, "right": 0.99, "bottom": edge, "top": 1.0 - edge, "wspace": 0.02}
     panels = figure.subplots(1, 2, gridspec_kw=grid)
     kinds = edge_kinds(estimated, truth, "extra"), edge_kinds(truth, estimated, "missing")
     widths = None, TRUE_WIDTH
     for ax, A, own, width, title in zip(panels, (estimated, truth), kinds, widths, titles, strict=True):
         styles = {edge: STYLES[kind]._replace(width=width) for edge, kind in own.items()}
-        plot_graph(A, names, ax=ax, styles=styles)
+        plot_graph(A, names, ax=ax, styles=styles, layout=layout)
         ax.set_title(title, parse_math=False)
     figure.legend(handles=_legend(*kinds, np.abs(estimated[estimated != 0]), weight), **LEGEND)
     return figure
+
+
+def _layout_of_both(estimated, truth, names):
+    """Return one layout for both graphs: that of the true one and of the pairs that the estimated one joins besides."""
+    rank = np.argsort(graphs.causal_order(truth))
+    both = (truth != 0).astype(float)
+    for i, j in np.argwhere((estimated != 0) & (truth == 0) & (truth.T == 0)).tolist():
+        both[(i, j) if rank[i] < rank[j] else (j, i)] = 1.0
+    layout = layered_layout(both, box_sizes(names))
+    backwards = {(j, i): route[::-1] for (i, j), route in layout.routes.items()}
+    return layout._replace(routes=backwards | layout.routes)
 
 
 def _legend(learned, true, weights, weight):

@@ -1,4 +1,4 @@
-"""A picture of a DAG: causes before their effects, stronger edges wider."""
+"""A picture of a DAG: causes above their effects, stronger edges wider."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,14 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._labels import printable
 from icdh.exceptions import import_extra
-from icdh.plotting.layout import graph_layout
+from icdh.plotting.labels import label_places
+from icdh.plotting.layout import MARGIN, Layout, bends, bounds, layered_layout
+from icdh.plotting.names import box_sizes, lines_of, short
 
-NODE_RADIUS = 0.29  # in units of the layout
-EDGE_COLOR = "#44546a"
-MARGIN = 0.5  # of the picture, in units of the layout, an inch each
-EDGE_WIDTHS = (0.7, 2.6)  # points, of the weakest and the strongest edge
+EDGE_COLOR, DOUBTFUL_COLOR = "#2f4a6d", "#8a94a3"
+FOOT, HEAD = 0.21, 0.3  # height of a line of the legend, and of the title, in inches
+EDGE_WIDTHS = (0.8, 3.2)  # points, of the weakest and the strongest edge
+FONT, SMALL_FONT = 10.0, 8.0  # points
+WIDEST = 40.0  # inches; what is wider is drawn to scale
+TITLE_LETTER, LEGEND_LETTER = 0.095, 0.066  # width of their letters, in inches
+DASHES = (0, (3.5, 2.0))
 
 
 class EdgeStyle(NamedTuple):
@@ -28,9 +32,18 @@ class EdgeStyle(NamedTuple):
 
 
 def plot_graph(
-    A: np.ndarray, names: Sequence[str], ax: Any = None, *, styles: Mapping[tuple[int, int], EdgeStyle] | None = None
+    A: np.ndarray,
+    names: Sequence[str],
+    ax: Any = None,
+    *,
+    styles: Mapping[tuple[int, int], EdgeStyle] | None = None,
+    title: str = "",
+    unit: str = "",
+    doubtful: np.ndarray | None = None,
+    doubt: str = "",
+    layout: Layout | None = None,
 ):
-    """Draw a DAG: causes above their effects, or, where that gets too deep, clockwise on a circle in causal order.
+    """Draw a DAG in rows, causes above their effects, stronger edges wider.
 
     Parameters
     ----------
@@ -42,6 +55,17 @@ def plot_graph(
         Where to draw; by default a new figure, which no global state of matplotlib refers to.
     styles : mapping, optional
         The style of edges (i, j) that are not to be drawn as all others.
+    title : str
+        What stands above the graph.
+    unit : str
+        What the strengths are, such as "nats": they then stand beside the arrows, where there is room, and below the
+        graph stands what the widths mean.
+    doubtful : ndarray of bool, shape (N, N), optional
+        The edges that are dashed.
+    doubt : str
+        What the dashes mean.
+    layout : Layout, optional
+        Where to draw variables and edges; by default `layered_layout`.
 
     Returns
     -------
@@ -66,28 +90,48 @@ def plot_graph(
     A = graphs.check_adjacency(A)
     if len(names) != len(A):
         raise ValueError(f"names must hold {len(A)} labels, one a variable; got {len(names)}")
-    layout = graph_layout(A)
+    layout = layout or layered_layout(A, box_sizes(names))
+    doubtful = np.zeros(A.shape, dtype=bool) if doubtful is None else np.asarray(doubtful) & (A != 0)
+    legend = _legend(A, unit, doubtful, doubt)
+    low, high = bounds(layout)
     if ax is None:
-        ax = _new_axes(layout)
-    _draw_edges(ax, A, layout.routes, styles or {})
-    _draw_nodes(ax, layout.positions, names)
+        low, high = low.copy(), high.copy()
+        words = [TITLE_LETTER * len(title), *(LEGEND_LETTER * len(line) for line in legend)]
+        missing = max(max(words) + MARGIN - (high - low)[0], 0.0) / 2
+        low -= [missing, FOOT * len(legend)]
+        high += [missing, HEAD * bool(title)]
+        ax = _new_axes(high - low)
     ax.set_axis_off()
-    ax.set_aspect("equal")
-    low, high = _box(layout)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    ax.set_aspect("equal")
+    scale = _scale(ax, high - low)
+    dashes = {edge: EdgeStyle(DOUBTFUL_COLOR, DASHES) for edge in _pairs(doubtful)}
+    _draw_edges(ax, A, names, layout.routes, dashes | dict(styles or {}), scale)
+    _draw_nodes(ax, layout, names, scale)
+    if unit:
+        _draw_strengths(ax, A, layout, doubtful, scale)
+    text = {"ha": "left", "fontsize": SMALL_FONT * scale, "color": "#444444", "parse_math": False}
+    for k, line in enumerate(legend):
+        ax.text(low[0] + MARGIN / 2, low[1] + FOOT * (len(legend) - k - 0.5), line, va="center", **text)
+    if title:
+        at = low[0] + MARGIN / 2, high[1] - HEAD / 2
+        ax.text(*at, title, ha="left", va="center", fontsize=FONT * scale, weight="bold", parse_math=False)
     return ax.figure
 
 
-def _box(layout):
-    """Return the lower left and the upper right corner of the picture."""
-    points = np.concatenate([layout.positions, *layout.routes.values(), np.zeros((1, 2))])
-    return points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
+def _pairs(mask):
+    return [(i, j) for i, j in np.argwhere(mask).tolist()]
 
 
-def _new_axes(layout):
-    low, high = _box(layout)
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=high - low)
+def _new_axes(size):
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size * min(WIDEST / size.max(), 1.0))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def _scale(ax, size):
+    """Return how many inches of paper an inch of the layout gets."""
+    room = ax.get_position().size * ax.figure.get_size_inches()
+    return float((room / size).min())
 
 
 def edge_width(strength: float, strongest: float) -> float:
@@ -95,16 +139,17 @@ def edge_width(strength: float, strongest: float) -> float:
     return EDGE_WIDTHS[0] + strength / strongest * (EDGE_WIDTHS[1] - EDGE_WIDTHS[0])
 
 
-def _draw_edges(ax, A, routes, styles):
+def _draw_edges(ax, A, names, routes, styles, scale):
     strongest = np.abs(A).max(initial=0.0)
     for i, j in graphs.strongest_first(A):
         style = styles.get((i, j), EdgeStyle())
-        width = style.width or edge_width(abs(A[i, j]), strongest)
-        for patch in _arrow(_between_circles(routes[i, j]), width, style):
+        width = (style.width or edge_width(abs(A[i, j]), strongest)) * scale
+        for patch in _arrow(routes[i, j], width, style, scale):
+            patch.set_gid(f"{lines_of(names[i])[0]} -> {lines_of(names[j])[0]}")
             ax.add_patch(patch)
 
 
-def _arrow(route, width, style):
+def _arrow(route, width, style, scale):
     """Yield the parts of an arrow; of a dashed one the head is a part of its own, which is not."""
     patches = import_extra("matplotlib.patches", "plot")
     path = _smooth_path(route)
@@ -114,37 +159,69 @@ def _arrow(route, width, style):
         path = _smooth_path(np.array([end + 0.05 * (before - end) / np.linalg.norm(before - end), end]))
     yield patches.FancyArrowPatch(
         path=path,
-        arrowstyle=f"-|>,head_length={3 + width},head_width={1.5 + 0.6 * width}",
+        arrowstyle=f"-|>,head_length={3 * scale + width},head_width={1.5 * scale + 0.6 * width}",
         linewidth=width,
         edgecolor=style.color,
         facecolor=style.color,
+        shrinkA=0.0,
+        shrinkB=0.0,
         zorder=1,
     )
 
 
-def _between_circles(route):
-    """Return the route from where it leaves the circle of the cause to where it reaches that of the effect."""
-    route = route.copy()
-    for end, inner in ((0, 1), (-1, -2)):
-        step = route[inner] - route[end]
-        route[end] += (NODE_RADIUS + 0.01) * step / np.linalg.norm(step)
-    return route
-
-
 def _smooth_path(route):
-    """Return the straight line of two points, or the Catmull-Rom spline, as cubic curves, through all of more."""
+    """Return the straight line of two points; through more, curves that are upright where they meet."""
     path = import_extra("matplotlib.path", "plot").Path
     if len(route) == 2:
         return path(route)
-    handles = np.gradient(route, axis=0) / 3
-    curves = zip(route[:-1] + handles[:-1], route[1:] - handles[1:], route[1:], strict=True)
-    vertices = [route[0], *(point for curve in curves for point in curve)]
-    return path(vertices, [path.MOVETO] + [path.CURVE4] * (len(vertices) - 1))
+    vertices, codes = [route[0]], [path.MOVETO]
+    for curve in bends(route):
+        vertices += curve
+        codes += [path.CURVE4] * 3
+    return path(vertices, codes)
 
 
-def _draw_nodes(ax, positions, names):
+def _draw_nodes(ax, layout, names, scale):
     patches = import_extra("matplotlib.patches", "plot")
-    for position, name in zip(positions, map(printable, names), strict=True):
-        ax.add_patch(patches.Circle(position, NODE_RADIUS, facecolor="#eaf1fb", edgecolor="#2f5597", zorder=2))
-        size = min(10.0, 60.0 / max(len(name), 1))
-        ax.text(*position, name, ha="center", va="center", fontsize=size, zorder=3, parse_math=False)
+    for (x, y), (width, height), name in zip(layout.positions, layout.sizes, names, strict=True):
+        box = patches.FancyBboxPatch(
+            (x - width / 2, y - height / 2),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.08",
+            facecolor="#eaf1fb",
+            edgecolor="#2f5597",
+            linewidth=1.0 * scale,
+            zorder=2,
+        )
+        ax.add_patch(box)
+        text = {"ha": "center", "va": "center", "fontsize": FONT * scale, "linespacing": 1.1, "parse_math": False}
+        ax.text(x, y, "\n".join(lines_of(name)), zorder=3, **text)
+
+
+def _draw_strengths(ax, A, layout, doubtful, scale):
+    """Write the strength of every edge beside it, where that covers nothing."""
+    texts = {(i, j): f"{short(abs(A[i, j]))}{'?' if doubtful[i, j] else ''}" for i, j in graphs.strongest_first(A)}
+    style = {"ha": "center", "va": "center", "fontsize": SMALL_FONT * scale, "color": "#333333", "parse_math": False}
+    for edge, (x, y) in label_places(layout, texts).items():
+        ax.text(x, y, texts[edge], zorder=4, **style)
+
+
+def _legend(A, unit, doubtful, doubt):
+    """Return what widths, numbers and dashes mean, in lines."""
+    strength = np.abs(A[A != 0])
+    lines = []
+    if unit and strength.size:
+        lines.append(
+            f"wider: stronger, {short(strength.min())} to {short(strength.max())}; numbers: {MEANINGS.get(unit, unit)}"
+        )
+    if doubt and doubtful.any():
+        lines.append(f"dashed: {doubt}")
+    return lines
+
+
+MEANINGS = {
+    "nats": "nats of evidence lost without the arrow",
+    "weight": "weights in the fitted network",
+    "probability": "probability of the arrow",
+}

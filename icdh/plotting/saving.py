@@ -12,7 +12,7 @@ from icdh.files import check_writable, replace_on_success
 from icdh.plotting.graph import plot_graph
 
 
-def save_plot(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) -> None:
+def save_plot(path: str | os.PathLike, A: np.ndarray, names: Sequence[str], **details: Any) -> None:
     """Write the picture of a DAG; the extension of the path names the format (PNG, SVG, PDF).
 
     Parameters
@@ -23,6 +23,8 @@ def save_plot(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) -> N
         Weighted adjacency matrix of a DAG.
     names : sequence of str
         N labels.
+    **details : Any
+        Title, unit, doubtful edges, ..., as `plot_graph` takes them.
 
     Raises
     ------
@@ -40,7 +42,7 @@ def save_plot(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) -> N
     >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
     >>> save_plot("graph.svg", A, ["dose", "level", "answer"])
     """
-    save_figure(path, plot_graph(A, names))
+    save_figure(path, plot_graph(A, names, **details))
 
 
 def save_figure(path: str | os.PathLike, figure: Any) -> None:

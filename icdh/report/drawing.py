@@ -5,9 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from icdh.plotting.labels import label_places
+from icdh.plotting.layout import bends, bounds
+from icdh.plotting.names import LINE, lines_of
+
 WIDTH, HEIGHT = 260.0, 170.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 8.0, 30.0
-NODE_HEIGHT, UNIT_X, UNIT_Y = 30.0, 120.0, 92.0
+INCH = 96.0  # of the picture of the graph
 
 
 class Panel:
@@ -88,53 +92,56 @@ def scatter(x: np.ndarray, y: np.ndarray, diagonal: bool = False) -> dict[str, A
     return {"points": panel.points(x, y), "line": line, "band": "", "ticks": panel.ticks()}
 
 
-def graph(positions: np.ndarray, routes: Mapping, widths: Mapping, labels: list[str]) -> dict[str, Any]:
+def graph(layout: Any, widths: Mapping, labels: list[str]) -> dict[str, Any]:
     """Return nodes and edges of a drawn DAG.
 
     Parameters
     ----------
-    positions : ndarray, shape (N, 2)
-        Of the variables; y points upwards.
-    routes : mapping
-        For every edge (i, j) the points it runs through, shape (k, 2).
+    layout : icdh.plotting.Layout
+        Where variables and edges are, in inches; y points upwards.
     widths : mapping
         For every edge its width.
     labels : list of str
         N labels.
     """
-    scale = np.array([UNIT_X, -UNIT_Y])
-    at = positions * scale
-    half = np.array([_half_width(label) for label in labels])
-    everything = np.concatenate([at, *(route * scale for route in routes.values()), np.zeros((1, 2))])
-    low = everything.min(axis=0) - [half.max(initial=0.0) + 16.0, 40.0]
-    size = everything.max(axis=0) + [half.max(initial=0.0) + 16.0, 40.0] - low
+    scale = np.array([INCH, -INCH])
+    low, high = bounds(layout)
     nodes = [
-        {"x": f"{x:.1f}", "y": f"{y:.1f}", "left": f"{x - w:.1f}", "width": f"{2 * w:.1f}", "top": f"{y - 15:.1f}"}
-        for (x, y), w in zip(at, half, strict=True)
+        {
+            "left": f"{x - width / 2:.1f}",
+            "top": f"{y - height / 2:.1f}",
+            "width": f"{width:.1f}",
+            "height": f"{height:.1f}",
+            "x": f"{x:.1f}",
+            "lines": [(f"{y + LINE * INCH * (k - (len(lines) - 1) / 2):.1f}", line) for k, line in enumerate(lines)],
+        }
+        for (x, y), (width, height), lines in zip(
+            layout.positions * scale, layout.sizes * INCH, map(lines_of, labels), strict=True
+        )
     ]
-    edges = {edge: {"path": _path(route * scale, half, edge), "width": widths[edge]} for edge, route in routes.items()}
-    box = " ".join(f"{number:.1f}" for number in (*low, *size))
-    return {"nodes": nodes, "edges": edges, "box": box, "width": f"{size[0]:.0f}", "height": f"{size[1]:.0f}"}
+    edges = {edge: {"path": _path(route * scale), "width": widths[edge]} for edge, route in layout.routes.items()}
+    corner, size = (low[0] * INCH, -high[1] * INCH), (high - low) * INCH
+    return {"nodes": nodes, "edges": edges, "box": " ".join(f"{number:.1f}" for number in (*corner, *size))}
 
 
-def _half_width(label):
-    return min(12.0 + 3.9 * len(label), 0.46 * UNIT_X)
+def strengths(layout: Any, texts: Mapping) -> dict:
+    """Return the places of the strengths of edges for which there is room, as text.
+
+    Parameters
+    ----------
+    layout : icdh.plotting.Layout
+        Where variables and edges are.
+    texts : mapping
+        The text of every edge.
+    """
+    return {edge: (f"{x * INCH:.1f}", f"{-y * INCH:.1f}") for edge, (x, y) in label_places(layout, texts).items()}
 
 
-def _path(route, half, edge):
-    """Return a smooth path from the border of the cause's box to that of the effect's."""
-    route = route.copy()
-    for end, inner, node in ((0, 1, edge[0]), (-1, -2, edge[1])):
-        step = route[inner] - route[end]
-        reach = min(half[node] / max(abs(step[0]), 1e-9), 0.5 * NODE_HEIGHT / max(abs(step[1]), 1e-9))
-        route[end] += min(reach, 0.45) * step
+def _path(route):
+    """Return the line of an edge, straight or in curves."""
     if len(route) == 2:
         return f"M{_pair(route[0])} L{_pair(route[1])}"
-    handles = np.gradient(route, axis=0) / 3
-    curves = (
-        f"C{_pair(a + da)} {_pair(b - db)} {_pair(b)}"
-        for a, da, b, db in zip(route[:-1], handles[:-1], route[1:], handles[1:], strict=True)
-    )
+    curves = (f"C{_pair(first)} {_pair(second)} {_pair(end)}" for first, second, end in bends(route))
     return f"M{_pair(route[0])} {' '.join(curves)}"
 
 

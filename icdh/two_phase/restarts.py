@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 
+from icdh._labels import counted
 from icdh._parallel import in_parallel
 from icdh.exceptions import ConvergenceWarning, WorkerLostError
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
@@ -82,7 +83,7 @@ def _reported(results, report):
         except WorkerLostError as error:
             if count == 0:
                 raise
-            warnings.warn(f"{error}; the best of {count} restart(s) is kept", ConvergenceWarning, stacklevel=6)
+            warnings.warn(f"{error}; the best of {counted(count, 'restart')} is kept", ConvergenceWarning, stacklevel=6)
 
 
 def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:

@@ -1,10 +1,12 @@
 """The probability of graphs given the data, from the evidence of their families."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from icdh._checks import check_number
+from icdh._clock import Clock, OutOfTime
 from icdh.estimators.hnm_search import HNMSearch
 from icdh.graphs import causal_order
 from icdh.search.candidates import weigh_families
@@ -49,6 +51,8 @@ def posterior(
     temperature: float = 1.0,
     n_samples: int = 5000,
     random_state: int = 0,
+    max_seconds: float | None = None,
+    callback: Callable | None = None,
 ) -> GraphPosterior:
     """Return the probability of graphs given the data, from the evidence of their families: nothing is learned anew.
 
@@ -74,6 +78,10 @@ def posterior(
         How many graphs to draw, by default 5000.
     random_state : int
         The only source of randomness, by default 0.
+    max_seconds : float, optional
+        How long the evidence of the families may take.
+    callback : callable, optional
+        If it has a method ``follow``, as `icdh.Progress` has, that gets the clock, which says what is being done.
 
     Returns
     -------
@@ -84,6 +92,8 @@ def posterior(
     ------
     NotFittedError
         Before ``fit``.
+    TimeoutError
+        If ``max_seconds`` were over before all families were known.
     ValueError, TypeError
         If an argument is not what it should be.
 
@@ -103,25 +113,37 @@ def posterior(
         check_number(name, value, low=1, integer=True)
     check_number("temperature", temperature, low=0, low_open=True)
     check_number("random_state", random_state, low=0, integer=True)
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, low=0, low_open=True)
+    clock = Clock(max_seconds)
+    if hasattr(callback, "follow"):
+        callback.follow(clock)
     drawn = [
-        _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state)
+        _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state, clock)
         for fit in getattr(model, "imputations_", [model])
     ]
     return drawn[0] if len(drawn) == 1 else _averaged(drawn)
 
 
-def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state):
+def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state, clock):
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
-    families = weigh_families(
-        found.scores,
-        found.graph,
-        found.rules.forbidden,
-        required=found.rules.required,
-        n_candidates=n_candidates,
-        max_parents=max_parents,
-        temperature=temperature,
-    )
+    try:
+        with found.scores.limited(clock):
+            families = weigh_families(
+                found.scores,
+                found.graph,
+                found.rules.forbidden,
+                required=found.rules.required,
+                n_candidates=n_candidates,
+                max_parents=max_parents,
+                temperature=temperature,
+            )
+    except OutOfTime:
+        raise TimeoutError(
+            f"max_seconds={clock.max_seconds:.3g} were over before the evidence of all families was known: there are "
+            "no probabilities"
+        ) from None
     drawn = draw_posterior(families, found.graph, fit.model_.names, n_samples=n_samples, random_state=random_state)
     return _in_users_columns(drawn, found.order)
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_number, n_workers
+from icdh._clock import Clock
 from icdh._parallel import in_parallel
 from icdh._version import __version__
 from icdh.estimators.base import CausalGraphEstimator
@@ -24,6 +25,7 @@ from icdh.uncertainty.checkpoint import Checkpoint
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 SAMPLINGS = ("subsample", "bootstrap")
+LEAST_SECONDS = 1e-3  # of a fit that begins as time ends
 
 
 class Resample(NamedTuple):
@@ -52,6 +54,7 @@ def bootstrap(
     random_state: int = 0,
     callback: Callable[[Resample], None] | None = None,
     checkpoint: str | Path | None = None,
+    max_seconds: float | None = None,
 ) -> GraphEnsemble:
     """Learn a graph from each of many resamples of the rows.
 
@@ -78,11 +81,18 @@ def bootstrap(
         Called with every `Resample`, in their order.
     checkpoint : str or Path, optional
         A file that every graph is appended to, and read from if it is there: an interrupted run goes on where it was.
+    max_seconds : float, optional
+        How long all resamples may take together, by the clock on the wall. The graphs that are whole by then count.
 
     Returns
     -------
     GraphEnsemble
         All graphs, of equal weight: probabilities of edges, ancestors and paths.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If ``max_seconds`` ended it after fewer resamples.
 
     Raises
     ------
@@ -90,6 +100,8 @@ def bootstrap(
         If an argument is not what it should be, or the checkpoint belongs to other data, parameters or seeds.
     MissingExtraError
         If joblib is needed and not installed.
+    TimeoutError
+        If ``max_seconds`` were over before the first resample.
 
     References
     ----------
@@ -109,29 +121,41 @@ def bootstrap(
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
     check_callback(callback)
-    n_jobs = n_workers(n_jobs)
+    if max_seconds is not None:
+        check_number("max_seconds", max_seconds, low=0, low_open=True)
+    n_jobs, clock = n_workers(n_jobs), Clock(max_seconds)
     draw = _Draw(estimator.as_table(X), interventions, sampling, random_state)
     store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
     resamples = {}
-    for resample in _resamples(store, estimator, draw, n_resamples, n_jobs):
+    for resample in _resamples(store, estimator, draw, n_resamples, n_jobs, clock):
         resamples[resample.index] = resample.adjacency
         if callback is not None:
             callback(resample)
-    graphs = np.array([resamples[index] != 0 for index in range(n_resamples)])
-    return GraphEnsemble(draw.table.names, graphs, np.full(n_resamples, 1.0 / n_resamples))
+    if len(resamples) < n_resamples:
+        _say_that_time_was_over(len(resamples), n_resamples, max_seconds)
+    graphs = np.array([resamples[index] != 0 for index in sorted(resamples)])
+    return GraphEnsemble(draw.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
 
 
-def _resamples(store, estimator, draw, n_resamples, n_jobs) -> Iterator[Resample]:
+def _say_that_time_was_over(done, n_resamples, max_seconds):
+    ended = f"max_seconds={max_seconds:.3g} ended the resamples after {done} of {n_resamples}"
+    if not done:
+        raise TimeoutError(f"{ended}: there are no probabilities")
+    warnings.warn(f"{ended}; the probabilities are of these", ConvergenceWarning, stacklevel=3)
+
+
+def _resamples(store, estimator, draw, n_resamples, n_jobs, clock) -> Iterator[Resample]:
     """Yield the resamples that the checkpoint holds, then the others, each written there first."""
     known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
     yield from known
     missing = sorted(set(range(n_resamples)) - {resample.index for resample in known})
     if not missing:
         return
-    fit = partial(_graph_of_resample, _ready(estimator, draw), draw)
+    fit = partial(_graph_of_resample, _ready(estimator, draw, clock), draw, clock)
     for index, adjacency in zip(missing, in_parallel(fit, missing, n_jobs), strict=True):
-        store.append(index, adjacency.tolist())
-        yield Resample(index, adjacency)
+        if adjacency is not None:  # its time was not over
+            store.append(index, adjacency.tolist())
+            yield Resample(index, adjacency)
 
 
 def refits(
@@ -176,7 +200,8 @@ def refits(
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
     draw = _Draw(estimator.as_table(X), interventions, sampling, random_state)
-    fit = partial(_model_of_resample, _ready(estimator, draw), draw)
+    clock = Clock()
+    fit = partial(_model_of_resample, _ready(estimator, draw, clock), draw, clock)
     return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
 
 
@@ -198,21 +223,32 @@ class _Draw:
         return self.table.of_rows(rows), interventions_of_rows(self.interventions, rows, self.table)
 
 
-def _ready(estimator, draw):
+def _ready(estimator, draw, clock):
     """Return the estimator as it fits resamples: what the columns are is settled on the whole table."""
-    quiet = type(estimator)(**_quiet(estimator)).set_params(random_state=draw.random_state)
+    quiet = _until(clock, type(estimator)(**_quiet(estimator))).set_params(random_state=draw.random_state)
     with _without_warnings():
-        return quiet.for_resamples(*draw.of_rows(np.arange(draw.table.n_observations)))
+        ready = quiet.for_resamples(*draw.of_rows(np.arange(draw.table.n_observations)))
+    return ready.set_params(max_seconds=estimator.max_seconds)
 
 
-def _graph_of_resample(*arguments):
-    return _model_of_resample(*arguments).adjacency
+def _until(clock, estimator):
+    """Return a copy of an estimator whose fit ends with a clock, at the latest."""
+    if clock.max_seconds is None:
+        return copy(estimator)
+    left = max(clock.left, LEAST_SECONDS)
+    return copy(estimator).set_params(max_seconds=min(left, estimator.max_seconds or left))
 
 
-def _model_of_resample(ready, draw, index):
+def _graph_of_resample(ready, draw, clock, index):
+    """Return the graph of a resample, None if the clock ended it."""
+    model = None if clock.is_over else _model_of_resample(ready, draw, clock, index)
+    return None if model is None or clock.is_over else model.adjacency
+
+
+def _model_of_resample(ready, draw, clock, index):
     X, interventions, seed = draw(index)
     with _without_warnings():
-        fit = copy(ready).set_params(random_state=seed).fit(X, interventions=interventions)
+        fit = _until(clock, ready).set_params(random_state=seed).fit(X, interventions=interventions)
     if fit.interrupted_:
         raise KeyboardInterrupt
     last = getattr(fit, "imputations_", [fit])[-1]

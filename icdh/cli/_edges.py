@@ -1,0 +1,107 @@
+"""The edges of a fit as lines: how strong each is, how sure its direction, and what the columns mean."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icdh._clock import Clock
+from icdh._labels import counted, printable
+from icdh.cli._progress import watched
+from icdh.cli._uncertainty import told_by_graphs
+from icdh.estimators.hnm_search import HNMSearch
+
+MARK = "?"  # beside an arrow that may as well point the other way
+
+
+class Doubts(NamedTuple):
+    """How sure the directions of the edges of a fit are.
+
+    Attributes
+    ----------
+    loss : ndarray, shape (N, N), or None
+        Nats that are lost when an edge is turned round; None where nothing tells.
+    marked : ndarray of bool, shape (N, N)
+        The edges that deserve a mark.
+    meaning : str
+        What the mark says.
+    """
+
+    loss: np.ndarray | None
+    marked: np.ndarray
+    meaning: str
+
+
+def doubts_of(args: Any, model: Any, ensemble: Any, clock: Clock) -> Doubts:
+    """Return how sure the directions of a fit are, by an ensemble of graphs if there is one, else by turning edges."""
+    from icdh.uncertainty.turning import DOUBTFUL, doubtful, turning_loss
+
+    dag, loss = model.adjacency_matrix_, None
+    if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_):
+        with watched(args, "steps") as callback:
+            if hasattr(callback, "follow"):
+                callback.follow(clock)
+            clock.stage = "how sure the arrows are"
+            loss = turning_loss(model, clock=clock)
+    if ensemble is not None:
+        return Doubts(loss, ensemble.undecided(dag), told_by_graphs())
+    meaning = f"turning this arrow costs less than {DOUBTFUL:g} nats: the data hardly tell its direction"
+    return Doubts(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning)
+
+
+def edge_lines(model: Any, doubts: Doubts | None = None) -> list[str]:
+    """Return what is printed of a fit: its course, its edges, strongest first, and a legend."""
+    dag, names = model.adjacency_matrix_, [printable(name) for name in model.model_.names]
+    edges = [tuple(edge) for edge in sorted(np.argwhere(dag).tolist(), key=lambda edge: -abs(dag[tuple(edge)]))]
+    lines = [_head(model, len(edges))]
+    if not edges:
+        return lines
+    searched = isinstance(model, HNMSearch)
+    rows = [("cause", "effect", "strength" if searched else "weight")]
+    rows += [(names[i], names[j], f"{dag[i, j]:.1f}" if searched else f"{dag[i, j]:.3f}") for i, j in edges]
+    loss = None if doubts is None else doubts.loss
+    if loss is not None:
+        told = ["if turned", *("-" if np.isnan(loss[edge]) else f"{loss[edge]:.1f}" for edge in edges)]
+        rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
+    marks = ["", *(MARK if doubts is not None and doubts.marked[edge] else "" for edge in edges)]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for (cause, effect, *numbers), mark in zip(rows, marks, strict=True):
+        cells = [f"{cell:>{width}}" for cell, width in zip(numbers, wide[2:], strict=True)]
+        lines.append("  ".join([f"{cause:>{wide[0]}} -> {effect:<{wide[1]}}", *cells, mark]).rstrip())
+    return [*lines, *_legend(searched, loss, doubts, any(marks))]
+
+
+def _head(model, n_edges):
+    course = counted(len(model.history_), "move" if isinstance(model, HNMSearch) else "round")
+    if not isinstance(model, HNMSearch):
+        course += ", converged" if model.converged_ else ", not converged"
+    return (
+        f"{counted(model.model_.about['n_observations'], 'observation')} of "
+        f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "
+        f"negative log-likelihood {model.nll_:.4f} nats, {course}"
+    )
+
+
+def _legend(searched, loss, doubts, marked):
+    """Return what the columns and the marks mean, of what there is to see."""
+    if not searched:
+        lines = ["weight: the size of the effect in the fitted network, without a unit"]
+    else:
+        lines = ["strength: nats (units of log-likelihood) of evidence that are lost without the edge"]
+    if loss is not None:
+        lines.append("if turned: nats lost when this arrow alone is turned round; - where it cannot be")
+    if marked:
+        lines.append(f"{MARK} {doubts.meaning}")
+    return lines
+
+
+def comparison_line(estimate: np.ndarray, truth: np.ndarray) -> str:
+    """Return how many edges of a graph are right, in a sentence, given the true one."""
+    from icdh.metrics import edge_differences
+
+    extra, missing, reversed_ = edge_differences(estimate, truth)
+    learned, true = np.count_nonzero(estimate), np.count_nonzero(truth)
+    right = learned - extra - reversed_
+    return (
+        f"against the true graph of {counted(true, 'edge')}: {right} of {learned} learned right, {reversed_} reversed, "
+        f"{extra} extra; {missing} missing; structural Hamming distance (SHD) {extra + missing + reversed_}"
+    )

@@ -1,0 +1,67 @@
+"""The parser of a command: complaints that fit on a line and know what was meant, help that is short at first."""
+
+import argparse
+from collections.abc import Collection
+
+from icdh._labels import did_you_mean, listed
+from icdh.cli._messages import BAD_INPUT
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose complaints name the command, suggest what was meant, and fit on a line.
+
+    Attributes
+    ----------
+    usual : collection of str
+        The destinations of the options that ``--help`` shows; all, if there are none. ``--help-all`` shows the others.
+    """
+
+    usual: Collection[str] = ()
+
+    def show_first(self, *usual: str) -> None:
+        """Let ``--help`` show these options alone, and a new one, ``--help-all``, show all."""
+        self.usual, self.usage = ("help", "help_all", *usual), f"{self.prog} [options] data.csv"
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
+
+    def parse_known_args(self, args=None, namespace=None):
+        """Refuse what is unknown at once, and say what may have been meant."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for option in self._option_string_actions if option.startswith("--")]
+            meant = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
+            self.error(f"no such option or argument here: {' '.join(unknown)}{meant}")
+        return known, unknown
+
+    def _check_value(self, action, value):
+        if action.choices is not None and value not in action.choices:
+            told = action if action.option_strings else None
+            meant = did_you_mean(value, action.choices)
+            raise argparse.ArgumentError(told, f"{value!r} is none of {listed(action.choices)}{meant}")
+
+    def format_help(self):
+        """Return the help of the usual options, and how many more there are."""
+        hidden = [action for action in self._actions if self.usual and action.dest not in self.usual]
+        before = [action.help for action in hidden]
+        try:
+            for action in hidden:
+                action.help = argparse.SUPPRESS
+            text = super().format_help()
+        finally:
+            for action, own in zip(hidden, before, strict=True):
+                action.help = own
+        return f"{text}\n{len(hidden)} more options: {self.prog} --help-all\n" if hidden else text
+
+    def error(self, message):
+        """Say what is wrong in one line, and where to read on."""
+        if message == "one of the arguments data --dataset is required":
+            message = (
+                f"a table is missing; it stands before options that take several names: {self.prog} data.csv --drop id"
+            )
+        self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser, namespace, values, option_string=None):
+        parser.usual = ()
+        parser.print_help()
+        parser.exit()

@@ -1,0 +1,97 @@
+"""What the library says of its arguments, in the words of the command line."""
+
+import errno
+import os
+import re
+from pathlib import Path
+
+from icdh._labels import did_you_mean
+
+OTHER_NAMES = {"random_state": "seed", "n_jobs": "jobs", "delimiter": "sep"}
+PARAMETERS = (
+    "hidden_units",
+    "l1",
+    "l2",
+    "noise",
+    "bias",
+    "scaling",
+    "threshold",
+    "max_rounds",
+    "tol",
+    "schedule",
+    "h_tol",
+    "n_restarts",
+    "rho_max",
+    "edge_penalty",
+    "binary_effect_penalty",
+    "max_parents",
+    "noise_distribution",
+    "column_transform",
+    "search",
+    "prior_precision",
+    "max_seconds",
+    "min_strength",
+    "max_edges",
+    "missing",
+    "n_imputations",
+    "n_jobs",
+    "forbidden_edges",
+    "random_state",
+    "kinds",
+    "dates",
+    "header",
+    "delimiter",
+    "decimal",
+    "encoding",
+    "abstain_below",
+)
+_NAME = rf"\b({'|'.join(sorted(PARAMETERS, key=len, reverse=True))})"
+_VALUE = r"(?:'([^']*)'|([-\w.]+))"
+# In this order: what names both says the option alone; pairs of a column and its kind; values; bare names.
+_RULES = (
+    (re.compile(rf"{_NAME}=(?:{_VALUE})? ?\((--[^()]*(?:'[^']*')?[^()]*)\)"), lambda found: found[4]),
+    (re.compile(r"\bkinds=\{'?(\w+)'?: '?(\w+)'?\}"), lambda found: f"--kinds {_shout(found[1])}={_shout(found[2])}"),
+    (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
+    (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),
+    (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),
+    (re.compile(rf"(?<=\bor ){_NAME}$"), lambda found: _option(found[1])),
+    (re.compile(rf"{_NAME}(?= = )"), lambda found: _option(found[1])),
+    (re.compile(r"^(do|kinds)(?= (has|names) )"), lambda found: f"--{found[1]}"),
+    (re.compile(r"^X(?= (has|is|holds) )"), lambda found: "the table"),
+    (re.compile(r"(?<= of )X(?= (has|is|holds)\b)"), lambda found: "the table"),
+    (re.compile(r"; X has "), lambda found: "; the table has "),
+)
+_PLACES = ("column", "name", "kind")  # what stands for something else is written in capitals
+
+
+def as_options(text: str) -> str:
+    """Return a message of the library with the options of the command line in place of its arguments.
+
+    Examples
+    --------
+    >>> from icdh.cli._words import as_options
+    >>> as_options("column 'a' has gaps; use missing='impute'")
+    "column 'a' has gaps; use --missing impute"
+    """
+    for pattern, words in _RULES:
+        text = pattern.sub(words, text)
+    return text
+
+
+def _option(name):
+    return "--" + OTHER_NAMES.get(name, name).replace("_", "-")
+
+
+def _shout(word):
+    return word.upper() if word in _PLACES else word
+
+
+def said_of_file(error: OSError) -> str:
+    """Return what is wrong with a file that could not be opened, and which one may have been meant."""
+    path = error.filename
+    if error.errno == errno.ENOENT:
+        folder = Path(path).parent
+        near = [entry.name for entry in os.scandir(folder)] if folder.is_dir() else []
+        return f"there is no file {path}{did_you_mean(Path(path).name, near)}"
+    known = {errno.EISDIR: "is a folder, not a file", errno.EACCES: "may not be read: permission denied"}
+    return f"{path} {known[error.errno]}" if error.errno in known else f"cannot use {path}: {error.strerror}"

@@ -1,0 +1,279 @@
+"""The first hour on the command line: what it reads, asks back, explains, and how long it is silent."""
+
+import io
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import hetero_chain
+
+from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, posterior
+from icdh._clock import Clock, compiling
+from icdh.cli._edges import Doubts, edge_lines
+from icdh.cli._progress import busy
+from icdh.cli._words import as_options
+from icdh.files import read_table, write_table
+from icdh.uncertainty import turning, turning_loss
+
+
+@pytest.fixture
+def table(tmp_path, chain, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_table("data.csv", chain.values, chain.columns)
+    return "data.csv"
+
+
+@pytest.fixture(scope="module")
+def searched():
+    return HNMSearch(noise_distribution="gaussian", column_transform="none").fit(
+        hetero_chain(np.random.default_rng(0), 300)
+    )
+
+
+def error_of(capsys, *arguments):
+    """The one line on the error stream of a command that fails."""
+    try:
+        code = cli.main(list(map(str, arguments)))
+    except SystemExit as exit_:
+        code = exit_.code
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    return err
+
+
+@pytest.mark.parametrize(
+    ("head", "rows"),
+    [
+        (",a,b\n", "0,1,2\n1,3,4\n"),  # pandas
+        ('"","a","b"\n', '"1",1,2\n"2",3,4\n'),  # R
+        ("Unnamed: 0,a,b\n", "0,1,2\n1,3,4\n"),  # pandas once more
+        (",a,b\n", "2024-03-31,1,2\nnoon,3,4\n"),
+    ],
+)
+def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, rows, caplog):
+    caplog.set_level(logging.INFO, "icdh.files")
+    found = read_table(io.BytesIO((head + rows).encode()))
+    assert (found.columns, found.values.tolist()) == (["a", "b"], [[1.0, 2.0], [3.0, 4.0]])
+    assert "its cells are taken for labels of the rows" in caplog.text
+    caplog.clear()
+    read_table(io.BytesIO((head + rows).encode()), drop=["1"])
+    assert caplog.text == ""
+
+
+def test_an_empty_name_in_quotes_is_a_name():
+    assert read_table(io.BytesIO(b'"",a\n1,2\n')).columns == ["", "a"]
+
+
+def test_columns_are_found_by_number_unless_one_is_called_so():
+    data = b"a,1,c\n1,2,3\n4,5,6\n"
+    assert read_table(io.BytesIO(data), drop=["3"]).columns == ["a", "1"]
+    assert read_table(io.BytesIO(data), drop=["1"]).columns == ["a", "c"]
+    assert read_table(io.BytesIO(data), columns=["3", "a"]).columns == ["c", "a"]
+    for number in ("0", "4"):
+        with pytest.raises(ValueError, match=f"no column '{number}'"):
+            read_table(io.BytesIO(data), drop=[number])
+
+
+def test_the_index_of_pandas_goes_through_the_command(tmp_path, chain, capsys):
+    path = tmp_path / "data.csv"
+    lines = [f"{k},{','.join(map(str, row))}" for k, row in enumerate(chain.values.tolist())]
+    path.write_text("\n".join([",a,b,c", *lines]))
+    assert cli.main(["fit", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("400 observations of 3 variables")
+    assert f"icdh: note: the first column of {path} has no name: its cells are taken for labels of the rows\n" in err
+    assert cli.main(["fit", str(path), "--id-column", "1", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_was_meant_is_asked(table, capsys):
+    assert "did you mean 'fit'? see icdh --help" in error_of(capsys, "fti")
+    assert "did you mean '--output'? see" in error_of(capsys, "fit", table, "--outptu", "g.csv")
+    assert "did you mean 'search'?" in error_of(capsys, "fit", table, "--method", "searhc")
+    assert "there is no file dtaa.csv; did you mean 'data.csv'?" in error_of(capsys, "fit", "dtaa.csv")
+    write_table("wide.csv", np.ones((3, 2)), ["alcohol", "proline"])
+    assert "did you mean 'proline'?" in error_of(capsys, "fit", "wide.csv", "--drop", "prolin")
+    assert "--kinds has the variable 'prolin'" in error_of(capsys, "fit", "wide.csv", "--kinds", "prolin=ordinal")
+
+
+def test_a_table_and_a_model_in_one_anothers_place_are_noticed(table, capsys):
+    assert cli.main(["fit", table, "--quiet", "--save", "model.icdh"]) == 0
+    swapped = "data.csv is not a fitted model, which icdh fit TABLE --save MODEL.icdh writes; swap the two"
+    assert swapped in error_of(capsys, "predict", "data.csv", "model.icdh")
+    assert swapped.partition(";")[0] in error_of(capsys, "sample", "data.csv")
+    assert "model.icdh is a fitted model, not a table" in error_of(capsys, "fit", "model.icdh")
+    assert "--do has the variable 'aa'" in error_of(capsys, "sample", "model.icdh", "--do", "aa=1")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("use scaling='standardize'", "use --scaling standardize"),
+        ("say kinds={column: kind} to confirm", "say --kinds COLUMN=KIND to confirm"),
+        ("say kinds={name: 'categorical'} if", "say --kinds NAME=categorical if"),
+        ("say dates= (--dates) if days are counted", "say --dates if days are counted"),
+        ("say decimal=',' (--decimal ','), if", "say --decimal ',', if"),
+        ("random_state must be None", "--seed must be None"),
+        ("n_jobs must be at least 1", "--jobs must be at least 1"),
+        ("X has 1 row; at least 2", "the table has 1 row; at least 2"),
+        ("column 'a' of X holds infinity", "column 'a' of the table holds infinity"),
+        ("raise max_rounds or tol", "raise --max-rounds or --tol"),
+        ("max_seconds=5.0 ended the search", "--max-seconds 5.0 ended the search"),
+        ("column 'noise' repeats column 'X'", "column 'noise' repeats column 'X'"),
+    ],
+)
+def test_messages_speak_of_options(said, shown):
+    assert as_options(said) == shown
+
+
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_the_first_help_is_short_and_the_second_whole(command, capsys):
+    texts = {}
+    for flag in ("--help", "--help-all"):
+        with pytest.raises(SystemExit) as exit_:
+            cli.main([command, flag])
+        assert exit_.value.code == 0
+        texts[flag] = capsys.readouterr().out
+    options = {flag: {word for word in text.split() if word.startswith("--")} for flag, text in texts.items()}
+    shown = sum(line.startswith("  -") for line in texts["--help"].splitlines()) - 2  # both helps
+    assert shown == 12
+    assert f"more options: icdh {command} --help-all" in texts["--help"]
+    assert options["--help"] < options["--help-all"]
+    assert "--prior-precision" in options["--help-all"] - options["--help"]
+
+
+def test_turning_an_edge_costs_what_the_evidence_says(searched):
+    """Against both graphs, scored anew."""
+    loss, dag = turning_loss(searched), searched.adjacency_matrix_ != 0
+    found = searched.found_graph()
+    at = {column: node for node, column in enumerate(found.order)}
+    assert np.isfinite(loss).sum() >= 1
+    for i, j in np.argwhere(np.isfinite(loss)):
+        turned = dag.copy()
+        turned[i, j], turned[j, i] = False, True
+        graphs = [
+            [(at[n], tuple(sorted(at[k] for k in np.flatnonzero(A[:, n])))) for n in range(3)] for A in (turned, dag)
+        ]
+        after, before = (sum(found.scores(graph)) for graph in graphs)
+        assert loss[i, j] == pytest.approx(after - before)
+
+
+def test_what_cannot_be_turned_has_no_loss(searched):
+    x = hetero_chain(np.random.default_rng(0), 300)
+    known = HNMSearch(
+        noise_distribution="gaussian",
+        column_transform="none",
+        knowledge=Knowledge(required=[("x0", "x1"), ("x1", "x2"), ("x0", "x2")]),
+    ).fit(x)
+    assert np.isnan(turning_loss(known)).all()
+    assert np.isnan(turning_loss(searched)[searched.adjacency_matrix_ == 0]).all()
+    assert np.isnan(turning_loss(HNMSearch(hidden_units=2).fit(x), clock=Clock(1e-9))).all()
+    triangle = [(0, 1), (1, 2), (0, 2)]
+    parents = [(), (0,), (0, 1)]
+    free = turning._that_may_be_turned(_found_without_rules(3), parents, 8)
+    assert sorted(free) == [edge for edge in sorted(triangle) if edge != (0, 2)]
+
+
+def _found_without_rules(n):
+    from types import SimpleNamespace
+
+    nothing = np.zeros((n, n), dtype=bool)
+    return SimpleNamespace(rules=SimpleNamespace(forbidden=nothing, required=nothing))
+
+
+def test_arrows_that_lose_little_are_marked_and_explained(searched):
+    loss = np.where(searched.adjacency_matrix_ != 0, 50.0, np.nan)
+    weak = tuple(np.argwhere(searched.adjacency_matrix_ != 0)[0])
+    loss[weak] = 1.5
+    _, names, *edges, strength, turned, mark = edge_lines(searched, Doubts(loss, turning.doubtful(loss), "who knows"))
+    assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
+    (marked,) = [line.split() for line in edges if line.endswith("?")]
+    assert (marked[0], marked[2], marked[-2]) == (f"x{weak[0]}", f"x{weak[1]}", "1.5")
+    assert strength.startswith("strength: nats (units of log-likelihood)")
+    assert turned.startswith("if turned: nats lost when this arrow alone is turned round")
+    assert mark == "? who knows"
+
+
+def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
+    monkeypatch.setattr(turning, "DOUBTFUL", 1e9)
+    monkeypatch.setattr(turning.doubtful, "__defaults__", (1e9,))
+    assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
+    assert "? turning this arrow costs less than 1e+09 nats" in capsys.readouterr().out
+    text = Path("graph.svg").read_text(encoding="utf-8")
+    assert "stroke-dasharray" in text
+    assert cli.main(["report", table, "-o", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert 'class="edge doubtful"' in page
+    assert "Dashed, and marked by ? below: turning this arrow costs less than" in page
+
+
+def test_the_time_that_is_asked_for_bounds_resamples_and_posterior(searched):
+    x = hetero_chain(np.random.default_rng(0), 300)
+    with pytest.raises(TimeoutError, match="were over before the evidence of all families was known"):
+        posterior(HNMSearch(hidden_units=2, column_transform="none").fit(x), max_seconds=1e-9)
+    with pytest.raises(TimeoutError, match="after 0 of 5"):
+        bootstrap(HNMSearch(hidden_units=2), x, 5, max_seconds=1e-9)
+    seen = []
+
+    def stop_after_two(resample):
+        seen.append(resample)
+        if len(seen) == 2:
+            compiling.seconds -= 1e6  # time flies
+
+    try:
+        with pytest.warns(ConvergenceWarning, match=r"after 2 of 5; the probabilities are of these"):
+            ensemble = bootstrap(
+                HNMSearch(hidden_units=2, column_transform="none"), x, 5, max_seconds=1e5, callback=stop_after_two
+            )
+    finally:
+        compiling.seconds += 1e6
+    assert len(ensemble.graphs) == 2
+    assert ensemble.weights.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(ensemble.graphs[0], seen[0].adjacency != 0)
+
+
+def test_a_graph_is_kept_where_time_is_over_before_its_probabilities(table, capsys, monkeypatch):
+    monkeypatch.setattr("icdh.uncertainty.posterior", _out_of_time)
+    assert cli.main(["fit", table, "--posterior", "--max-seconds", "1000"]) == 0
+    out, err = capsys.readouterr()
+    assert "a -> b" in out
+    assert "icdh: warning: --max-seconds 3 were over" in err
+
+
+def _out_of_time(model, **options):
+    raise TimeoutError("max_seconds=3 were over")
+
+
+def test_compiling_does_not_count(monkeypatch):
+    clock = Clock(10.0)
+    monkeypatch.setattr(compiling, "seconds", compiling.seconds + 100.0)
+    assert 109.0 < clock.left <= 110.0
+    assert Clock(10.0).left <= 10.0
+
+
+def test_a_missing_extra_is_found_before_the_fit(table, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    monkeypatch.setattr(HNMSearch, "fit", lambda *_, **__: pytest.fail("fitted"))
+    assert "pip install 'icdh[parallel]'" in error_of(capsys, "fit", table, "--bootstrap", "3", "--jobs", "2")
+
+
+def test_reading_and_pairs_are_not_silent(table, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr("icdh.cli._progress.FIRST", 0.01)
+    import threading
+
+    with busy(cli.parse(["direction", table]), "reading data.csv"):
+        threading.Event().wait(0.2)
+    assert stream.getvalue().startswith("icdh: reading data.csv for 0 s\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert cli.main(["direction", table]) == 0
+    assert "pairs: 100%" in stream.getvalue()
