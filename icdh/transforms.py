@@ -98,24 +98,3 @@ def fit_transform(kind: str, x: np.ndarray, low: float | None = None) -> Transfo
     limits = (math.log(SMALLEST_SHIFT), math.log(LARGEST_SHIFT))
     found = minimize_scalar(lambda shift: -Transform(kind, math.exp(shift), low).log_density_gain(x), bounds=limits)
     return Transform(kind, math.exp(float(found.x)), low)
-
-
-def normal_scores(x: np.ndarray) -> np.ndarray:
-    """Return the normal quantiles of the mean ranks of a sample: equal values have equal scores.
-
-    Parameters
-    ----------
-    x : ndarray, shape (M,)
-        The sample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.transforms import normal_scores
-    >>> normal_scores(np.array([5.0, 1.0, 9.0])).round(2).tolist()
-    [0.0, -0.97, 0.97]
-    """
-    from scipy.special import ndtri
-
-    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
-    return ndtri((np.cumsum(counts) - counts / 2) / x.size)[index]

@@ -67,7 +67,7 @@ class Columns(NamedTuple):
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
-    def withnormal_scores(self) -> "Columns":
+    def with_normal_scores(self) -> "Columns":
         """Return the columns with very heavy-tailed causes replaced by their normal scores.
 
         Any increasing function of a cause serves as well as the cause, and needs no Jacobian. Hidden units would see
