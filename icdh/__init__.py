@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh.model.structural import load as load
     from icdh.pairs.comparison import causal_direction as causal_direction
     from icdh.progress import Progress as Progress
-    from icdh.tuning import tune as tune
     from icdh.uncertainty.posterior import posterior as posterior
     from icdh.uncertainty.resampling import bootstrap as bootstrap
     from icdh.uncertainty.resampling import refits as refits

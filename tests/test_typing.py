@@ -18,7 +18,7 @@ import numpy as np
 
 import icdh
 from icdh import ICDH, HNMSearch, Interventions, Knowledge, Shift, bootstrap, causal_direction, load, posterior
-from icdh import refits, simulate, tune
+from icdh import refits, simulate
 from icdh.datasets import load_sachs
 
 sachs = load_sachs()
@@ -28,7 +28,7 @@ for cause, effect, weight in model.edge_list():
 search = HNMSearch(knowledge=Knowledge(roots=["PKC"]), max_edges=9).fit(sachs.data)
 again = search.rethreshold(max_edges=3)
 total: float = again.evidence_ + again.nll_ + again.score(sachs.data)
-print(posterior(search).edge_probability.round(2), bootstrap(search, sachs.data).edge_probability, refits, tune)
+print(posterior(search).edge_probability.round(2), bootstrap(search, sachs.data).edge_probability, refits)
 order: list[int] = icdh.graphs.causal_order(search.adjacency_matrix_)
 search.save("m.icdh")
 print(load("m.icdh").sample(3, do={"PKA": Shift(2.0)}), search.sample(3, random_state=1), search.to_networkx())
