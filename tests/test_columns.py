@@ -12,6 +12,7 @@ from icdh.node_model.evidence import fit_node
 from icdh.node_model.gaussian import GaussianResponse
 from icdh.node_model.ordinal import OrdinalResponse
 from icdh.table import Table, point_mass
+from icdh.transforms import fit_transform
 
 
 def standardised(*columns):
@@ -97,6 +98,16 @@ def test_transformed_columns_have_the_likelihood_of_the_values_as_they_were():
     entropy = 0.5 * np.log(2 * np.pi * np.e) - np.log(deviation)
     assert gain / 2000 == pytest.approx(0.5 * np.log(2 * np.pi * np.e) - entropy, abs=0.2)
     np.testing.assert_allclose(columns.causes.std(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_the_parameter_of_a_transform_costs_half_the_logarithm_of_the_observations(n):
+    values = standardised(np.exp(np.random.default_rng(2).normal(size=n)))
+    columns = columns_of(values, ["continuous"], "yeo-johnson")
+    chosen = fit_transform("yeo-johnson", values[0])
+    deviation = chosen.apply(values[0]).std()
+    gain = chosen.log_slope(values[0]).sum() - n * np.log(deviation)
+    assert columns.log_jacobian == pytest.approx(gain - 0.5 * np.log(n), abs=1e-6)
 
 
 def test_a_point_mass_gets_a_wide_cell():

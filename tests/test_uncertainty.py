@@ -137,6 +137,26 @@ def test_weights_are_scores_over_the_temperature_and_candidates_keep_the_graph(w
     assert np.isfinite(families.weights[3, -1])
 
 
+def test_neighbours_of_the_graph_have_a_candidate_more_or_fewer(weights):
+    """Whatever their size: here families of two and of four parents beside those of one at most."""
+    graph, forbidden = ((), (), (), (), (0, 1, 2)), np.eye(5, dtype=bool)
+    families = weigh_families(
+        lambda batch: [0.0 for _ in batch], graph, forbidden, n_candidates=4, max_parents=1, most_parents=4
+    )
+    weighed = {families.parents(4, int(index)) for index in np.flatnonzero(np.isfinite(families.weights[4]))}
+    small = {(), (0,), (1,), (2,), (3,)}
+    assert weighed == small | {(0, 1, 2), (0, 1), (0, 2), (1, 2), (0, 1, 2, 3)}
+
+
+def test_a_walk_weighs_graphs_by_how_often_they_were_drawn(monkeypatch, families):
+    """All orders are as probable beforehand there: graphs count as often as the walk draws them."""
+    monkeypatch.setattr(sys.modules[draw_posterior.__module__], "MOST_VARIABLES", N - 1)
+    walked = draw_posterior(families, ((),) * N, list("abcd"), n_samples=20_000, random_state=0)
+    assert walked.weights.sum() == pytest.approx(1.0)
+    assert np.unique(walked.weights).size > 3
+    np.testing.assert_allclose(walked.edge_probability, OrderSums.of(families).edge_probability(), atol=0.02)
+
+
 def test_candidates_are_those_worth_most_alone_or_beside_the_parents():
     worth = {(0, (1,)): 1.0, (0, (2,)): 3.0, (0, (3,)): 2.0, (1, (0,)): 4.0, (1, (0, 3)): 9.0, (1, (2,)): 2.0}
 

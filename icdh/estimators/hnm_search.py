@@ -32,111 +32,105 @@ TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
 class HNMSearch(CausalGraphEstimator):
     """Causal discovery by greedy search on the Bayesian evidence of heteroscedastic noise models.
 
-    Every variable is, given its causes, Gaussian with mean and standard deviation that are functions of them
-    (`icdh.node_model`). A graph is worth the evidence of its families; the search is in `icdh.search`. Columns are
-    standardised first, so units, offsets and the order of the columns do not change the graph.
+    Given its causes every variable is Gaussian, with a mean and a standard deviation that are functions of the causes
+    (`icdh.node_model`). The score of a graph is the sum of the evidence of its families; `icdh.search` looks for the
+    best graph. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
 
     Parameters
     ----------
     hidden_units : int or "auto", default "auto"
-        Hidden units of every variable's network; or five, doubled for the variables whose evidence asks for more given
-        the causes found so far, one to three of ten as a rule: those that are nearly determined. The graph found gets
-        up to twenty, and so does the search of tables of more than 1500 rows; in shorter ones it has up to ten, as more
-        decide no edge there (1000 rows: 4.1 errors each in the mean of 36 simulated graphs, in two thirds of the time;
-        2000 rows: 2.6 errors with ten, 2.1 with twenty in 16). In the mean of ten simulated graphs of 1000 rows "auto"
-        made 3.3 errors where five units everywhere made 4.3 (10 variables, 20 edges), and 5.2 beside 5.7 (20
-        variables, 20 edges), in 1.4 times the time.
+        Hidden units of every variable's network. "auto" starts with five and doubles them for the variables whose
+        evidence rises by that given the causes found so far: one to three of ten as a rule, those that are nearly
+        determined. The search goes up to ten units, on tables of more than 1500 rows to twenty; the graph found is
+        fitted with up to twenty.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float, default 2.0
-        Nats that an edge must be worth beyond its evidence.
+        Nats that an edge must gain beyond its evidence.
     binary_effect_penalty : float, default 5.0
-        Nats more that an edge from a number to a column of two values, or two labels, must be worth. Such a column is a
-        group (a sex, a treatment) more often than an outcome, and the evidence hardly tells: where little depends on
-        the group, it favours an outcome by a nat, as a logit has fewer weights than a mean and a spread. Of the edges
-        between columns of a natural order in 71 public tables 62 % point forward under five nats, 56 % under none; of
-        simulated tables of eight variables where half of these edges are true SHD is 0.68 and 0.45. With zero evidence
-        alone decides; with a very large number two values have no number for a cause, as in the conditional Gaussian
-        networks of Lauritzen and Wermuth. ``knowledge`` says which column is an outcome.
+        Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
+        a group (a sex, a treatment) more often than an outcome, and the evidence hardly tells the two apart. Of the
+        edges between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 %
+        without. With zero the evidence alone decides; with a very large number no binary column has a numeric cause,
+        as in the conditional Gaussian networks of Lauritzen and Wermuth. ``knowledge`` declares outcomes.
     max_parents : int, default 8
         The most causes of a variable.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
-        The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, free (the
-        evidence rises by the negentropy of the residuals), or Gaussian unless the residuals of more than one
-        variable in ten deny it, given the causes found, and then for every variable the one of the three that its
-        evidence prefers (`icdh.node_model.noise`).
+        The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
+        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless the residuals of
+        more than one variable in ten deny that given the causes found; then the evidence chooses one of the three for
+        every variable (`icdh.node_model.noise`).
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
-        One monotone transform of every continuous or gridded column, with a parameter that suits each column
-        (`icdh.transforms`), under which the graph is sought; or the one of the three under which variables gain most
-        evidence, no single one more than its share, given the graph that a short search on at most 400 rows of 40
-        columns finds without any; the distributions that the model then holds are those of the columns as they are.
+        The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
+        each column (`icdh.transforms`). "auto" takes the one that raises the evidence of many variables, given the
+        graph of a short search on at most 400 rows and 40 columns. The fitted model is about the untransformed columns.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
-        values), "binary" or "categorical" (labels without an order). What is not said is guessed, see ``kinds_``:
-        columns of repeating text are labels, as are pandas' categories, ordinal if these are ordered. As an effect a
-        gridded variable is spread over its cells, one of few values gets a cumulative logit, so that no grid decides
-        an arrow, and labels get a softmax; as a cause labels are indicators that come and go together.
+        values), "binary" or "categorical" (categories without an order). Other kinds are guessed, see ``kinds_``:
+        columns of repeated text and pandas' categories are categorical, or ordinal if their categories are ordered.
+        As an effect a gridded column is spread over its cells, an ordinal one has a cumulative logit, so that no grid
+        decides an arrow, and a categorical one has a softmax. As a cause a categorical column is a set of indicators
+        that enter and leave a family together.
     search : {"greedy", "exact"}, default "greedy"
-        How to search. Exact, for at most 22 variables: after the greedy search, the best of all graphs whose families
-        have at most three causes among eight candidates, or are those of the greedy graph or one cause away from them;
-        none has more than ``max_parents``.
+        How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of all graphs whose
+        families have at most three causes among eight candidates, or are those of the greedy graph with one cause more
+        or fewer; none has more than ``max_parents``.
     n_restarts : int, default 3
-        From how many initial weights the families of the graph at hand, and those with one cause less, are fitted;
-        the fit of the highest evidence is kept.
+        Number of random initialisations of each family of the current graph, and of each with one cause removed. The
+        fit of the highest evidence is kept.
     max_seconds : float, optional
-        How long ``fit`` may take, by the clock on the wall. Once it is over the best graph so far is kept, with a
-        ConvergenceWarning; families of long tables that it has no fit of are fitted to 2000 rows.
+        The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
+        ConvergenceWarning; on long tables, families without a fit are then fitted to 2000 rows.
     n_jobs : int, default 1
-        How many threads fit families, -1 for one a core; the graph does not depend on it. Two take 0.8 of the time of
-        one.
+        Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.8 of
+        the time of one.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
     knowledge : Knowledge or mapping, optional
-        What is known of the graph: forbidden and required edges, tiers, roots, leaves. Forbidden edges are no
-        unknowns; required ones are in every graph, whatever they are worth, even more than ``max_parents``.
+        What is known of the graph: forbidden and required edges, tiers, roots, leaves. Required edges are in every
+        graph, whatever their strength, even beyond ``max_parents``.
     min_strength : float, default 0.0
-        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``. What
-        loses a cause is fitted again given those that stay.
+        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``. A
+        variable that loses a cause so is fitted again to the others.
     max_edges : int, optional
-        The most edges of the graph, the strongest.
+        The most edges of the graph; the strongest stay.
     missing : {"error", "drop", "impute"}, default "error"
-        What is done about gaps, NaN: complain and count them, leave out rows with any, or draw what is missing from
-        the fitted model given what is there, and fit again.
+        What to do about gaps, NaN: raise an error that counts them, leave out rows with gaps, or draw the missing
+        values from the fitted model given the others, and fit again.
     n_imputations : int, default 5
-        How many times, for ``missing="impute"``. Of the fits after the first, which stands on values of near rows, the
-        one is kept whose graph agrees best with the others.
+        Number of imputations for ``missing="impute"``. The first one takes values from similar rows. Of the other fits
+        the one whose graph agrees best with the rest is kept.
     random_state : int, SeedSequence, Generator or None, default 0
-        Draws the first layers that fits start from.
+        Draws the initial weights of fits.
     verbose : bool, default False
         Whether to write a line for each move to the standard error stream. The logger "icdh" gets it in any case,
         at level INFO.
     callback : callable, optional
-        Called with the `icdh.search.Move` after each move, and after each that is tried on a detour (``kept`` is then
-        False). After it raised KeyboardInterrupt, as after Ctrl-C, the best graph so far is kept.
+        Called with the `icdh.search.Move` after each move, and after each tried move of a detour, whose ``kept`` is
+        False. If it raises KeyboardInterrupt, as Ctrl-C does, the best graph so far is kept.
 
     Attributes
     ----------
     adjacency_matrix_ : ndarray, shape (N, N)
-        The learned DAG. ``adjacency_matrix_[i, j]`` is the score, in nats, that the edge i -> j is worth: by how much
-        the family of j gets worse without it; zero where there is no edge, and the smallest number there is for a
-        required edge that is worth nothing.
+        The learned DAG. ``adjacency_matrix_[i, j]`` is the strength of the edge i -> j in nats: by how much the score
+        of j rises without i. Zero means no edge; a required edge without strength has the smallest positive number.
     causal_order_ : list of int
         The variables, causes before effects.
     history_ : list of icdh.search.Move
-        The moves from the graph of required edges, by default the empty one, to the one found, with the nats each
-        gained, by what units and noise were then. Conditions whose targets were not known are numbered from N on.
+        The moves from the graph of required edges, by default the empty one, to the one found, with the gain of each
+        in nats at the time of the move. Conditions of unknown targets are numbered from N on.
     evidence_ : float
-        The log evidence of the graph in nats (without a constant that all graphs share), penalties included.
+        The log evidence of the graph in nats, without a constant that all graphs share, minus penalties.
     noise_distribution_ : str
-        "gaussian", "student" or "free": the one used for all variables (those of few values aside), else "mixed".
+        "gaussian", "student" or "free" if all continuous variables have that noise, else "mixed".
     column_transform_ : str
-        "none", "log" or "yeo-johnson": the one used.
+        The transform of the search: "none", "log" or "yeo-johnson".
     kinds_ : list of str
         The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
-        Negative log-likelihood on the standardised data under Gaussian noise, of labels and of few ordered values that
-        of their probabilities: mean over observations, in nats. Of interventions, values that were set do not count,
-        nor rows of conditions whose targets were not known.
+        Negative log-likelihood on the standardised data under Gaussian noise, in nats: mean over observations, sum over
+        variables; of ordinal and categorical columns by their probabilities. Values that were set do not count, nor
+        rows of conditions with unknown targets.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
     timed_out_ : bool
@@ -144,20 +138,19 @@ class HNMSearch(CausalGraphEstimator):
     offset_, scale_ : ndarray, shape (N,)
         Mean and standard deviation of the columns.
     targets_ : dict
-        For each condition whose targets were not known, from its label to the worth of its effect on every
-        variable, in nats, shape (N,).
+        For each condition of unknown targets, the strength of its effect on every variable, in nats, shape (N,).
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
         includes the edges that ``min_strength`` and ``max_edges`` remove.
     edge_probability_ : ndarray, shape (N, N)
-        In which share of the imputations i -> j was found; present only after ``missing="impute"`` met gaps.
+        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of HNMSearch
-        The fits that the share is of, one an imputation; present likewise. `icdh.posterior` averages over them, and
+        The fits to the imputed tables; present likewise. `icdh.posterior` averages over them, and
         ``average_effect(..., models=[fit.model_ for fit in imputations_])`` takes its band from them.
     n_features_in_ : int
         N.
     feature_names_in_ : ndarray of str, shape (N,)
-        The column labels; present only if ``fit`` saw a table with labels.
+        The names of the columns; present only if ``fit`` saw a table with names.
 
     Notes
     -----
@@ -232,7 +225,7 @@ class HNMSearch(CausalGraphEstimator):
         self.callback = callback
 
     def as_table(self, X: Any) -> Table:
-        """Return the table that ``fit`` reads in ``X``: numbers, and codes where a column holds labels."""
+        """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""
         kinds = self.kinds if isinstance(self.kinds, Mapping) else {}
         declared = {column for column, kind in kinds.items() if kind == "categorical"}
         return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
@@ -347,8 +340,8 @@ class HNMSearch(CausalGraphEstimator):
     def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`, after a fit to the whole of it.
 
-        Kinds and transform of the columns are those found there. Only continuous columns are looked at anew: repeated
-        rows make a grid of them.
+        Kinds and transform of the columns are those of that fit. The kinds of continuous columns alone are guessed
+        again: repeated rows make them gridded.
 
         Parameters
         ----------
@@ -359,8 +352,8 @@ class HNMSearch(CausalGraphEstimator):
         if whole.interrupted_:
             raise KeyboardInterrupt
         kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
-        settled = {name: kind for name, kind in kinds.items() if kind not in ("constant", "continuous")}
-        return super().for_resamples(X).set_params(kinds=settled, column_transform=whole.column_transform_)
+        decided = {name: kind for name, kind in kinds.items() if kind not in ("constant", "continuous")}
+        return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)
 
     def _check_parameters(self):
         check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTION)

@@ -1,9 +1,10 @@
-"""Kernels of the descent on F to its minimum: Fisher scoring while it falls fast, quasi-Newton steps where it creeps.
+"""Kernels of the descent to the minimum of F: Fisher scoring while F falls fast, then quasi-Newton steps.
 
-Most steps of scoring to the minimum of a model of many units lower F by next to nothing: the Fisher matrix is not the
-curvature there, and computing it is what costs. A gradient costs a tenth of it or less, so once a step of scoring
-lowers F by less than `SLOW` limited-memory BFGS takes over, whose first matrix is the damped one of the last step.
-On the way some observations are enough for the matrix, of which only steps depend; the last one is of all.
+With many hidden units most steps of Fisher scoring lower F by next to nothing: the Fisher matrix is not the curvature
+near the minimum, and computing it is expensive. A gradient costs a tenth of the matrix or less. So once a step lowers
+F by less than `SLOW`, limited-memory BFGS takes over, with the damped matrix of the last step as its first matrix.
+
+Until the last iteration the Fisher matrix uses a subset of the observations: only step directions depend on it.
 """
 
 import math
@@ -16,14 +17,14 @@ from icdh.node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_fo
 from icdh.node_model._outputs_kernels import backpropagate
 
 SLOW = 10.0  # nats
-FEW_WEIGHTS = 30  # of which the matrix costs next to nothing: scoring alone, which forgets rounding errors
-ENOUGH = 64  # observations for every weight: with fewer, fits end in worse minima
-MEMORY = 30  # steps that are remembered: as many as a descent has
-LEAST_FALL = 1e-4  # share of what the slope promises that a step must achieve (Armijo)
+FEW_WEIGHTS = 30  # up to which the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors
+ENOUGH = 64  # observations of the subset for every weight: with fewer, fits end in worse minima
+MEMORY = 30  # steps of a descent, all of which are remembered
+LEAST_FALL = 1e-4  # share of the linear prediction that a step must achieve (Armijo)
 MOST_TRIALS = 4  # lengths of a step
-SHORTEST, LONGEST = 0.1, 0.5  # of a step, relative to one that was too long
-LENGTHENING = 2.0  # of a step, relative to the one before: along valleys whole steps are too long again and again
-LEAST_CURVATURE = 1e-3  # of the slope: a step along which F bends less is not remembered
+SHORTEST, LONGEST = 0.1, 0.5  # length of a step, relative to one that was too long
+LENGTHENING = 2.0  # most length of a step, relative to the one before: along valleys full steps are often too long
+LEAST_CURVATURE = 1e-3  # relative to the slope: a step of less curvature is not remembered
 
 _next_damping = kernel(inline="always")(next_damping)
 _small_steps = kernel(inline="always")(small_steps)
@@ -31,7 +32,10 @@ _small_steps = kernel(inline="always")(small_steps)
 
 @kernel(fastmath=CONTRACT)
 def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient):
-    """Fill the gradient of F by backpropagation, at a small part of what `node_system` costs; ``pull`` is (2, n)."""
+    """Fill the gradient of F by backpropagation, at a small part of the cost of `node_system`, whose arguments it has.
+
+    ``pull`` (2, n) is memory.
+    """
     of_mean, of_scale, out = pull[0], pull[1], (x.shape[0] + 1) * hidden.shape[0]
     intercepts = np.array([out, out + hidden.shape[0] + 1])
     for r in range(y.size):
@@ -46,7 +50,7 @@ def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gr
 
 @kernel()
 def _value(y, spread, theta, penalty, mean, variance, is_start):
-    """Return F, or infinity where a step led a variance to its limit: there are ways into, and none out of there."""
+    """Return F, or infinity where a step takes a variance to its limit, which later steps could not leave."""
     largest = 0.0
     for r in range(variance.size):
         largest = max(largest, variance[r])
@@ -57,7 +61,7 @@ def _value(y, spread, theta, penalty, mean, variance, is_start):
 
 @kernel()
 def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance):
-    """Fill the last three with every ``apart``-th observation of the others."""
+    """Fill the last three arrays with every ``apart``-th observation of the three before."""
     for r in range(some_mean.size):
         some_mean[r], some_variance[r] = mean[r * apart], variance[r * apart]
     for h in range(hidden.shape[0]):
@@ -70,13 +74,31 @@ def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_vari
 def scoring_steps(
     x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, patience, slow, damping, gradient, fisher
 ):
-    """Take steps of Fisher scoring with Levenberg-Marquardt damping from theta, in place.
+    """Take steps of Fisher scoring with Levenberg-Marquardt damping.
 
-    Weights at and after index ``freeze`` stay as they are. The Fisher matrix is that of ``some``: x, y and spread of
-    every ``apart``-th observation, which counts for as many. Steps end where ``patience`` of them lower F by less than
-    ``tol`` or one by less than ``slow``, and leave gradient and Fisher matrix as they are there (NaN if F is not
-    finite). Returns F, the steps taken, whether the last of them lowered F by less than ``tol``, and the damping they
-    ended with.
+    Parameters
+    ----------
+    x, y, spread, penalty
+        As of `node_fit`.
+    some : tuple
+        x, y and spread of every ``apart``-th observation, on which the Fisher matrix is computed.
+    apart : int
+        One over the share of these observations; each counts for as many.
+    theta : ndarray
+        The weights, updated in place.
+    units, freeze, max_steps, tol, patience
+        As of `node_fit`.
+    slow : float
+        Steps end, too, where one lowers F by less than this.
+    damping : float
+        The first damping.
+    gradient, fisher : ndarray, shapes (size,), (size, size)
+        Are filled with gradient and Fisher matrix at the end (NaN if F is not finite).
+
+    Returns
+    -------
+    tuple
+        F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
     """
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
@@ -145,9 +167,24 @@ def _dot(a, b, size):
 
 @kernel(fastmath=CONTRACT)
 def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, direction):
-    """Fill minus the gradient times the inverse of R^T R, corrected by what was seen of the curvature since.
+    """Fill the direction of limited-memory BFGS, by its two loops.
 
-    The two loops of limited-memory BFGS: ``pairs`` moves and the changes of the gradient they made.
+    Parameters
+    ----------
+    factor : ndarray, shape (size, size)
+        The Cholesky factor R of the first matrix, R^T R.
+    gradient : ndarray, shape (size,)
+        The gradient.
+    free : int
+        How many weights are free: the first ones.
+    moves, changes : ndarray, shape (MEMORY, size)
+        Steps, and the changes of the gradient along them.
+    curvature : ndarray, shape (MEMORY,)
+        Their scalar products.
+    pairs : int
+        How many there are.
+    direction : ndarray, shape (size,)
+        Is filled.
     """
     share = np.empty(MEMORY)
     for i in range(free):
@@ -167,11 +204,25 @@ def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, di
 def quasi_newton_steps(
     x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, damping, gradient, fisher
 ):
-    """Take up to `MEMORY` steps of limited-memory BFGS, begun with the damped Fisher matrix, from theta, in place.
+    """Take up to `MEMORY` steps of limited-memory BFGS from the damped Fisher matrix.
 
-    Gradient and Fisher matrix are those at theta; the gradient is kept up to date. Steps end where ``patience`` of
-    them in a row lower F by less than ``tol`` or no length of a step lowers it. Returns the steps taken, -1 if the
-    first fails, and whether the last of them lowered F by less than ``tol``.
+    Parameters
+    ----------
+    x, y, spread, penalty, units, freeze, max_steps, tol, patience
+        As of `node_fit`. Steps end, too, where no length of a step lowers F.
+    theta : ndarray
+        The weights, updated in place.
+    damping : float
+        What is added to the diagonal of the Fisher matrix.
+    gradient : ndarray, shape (size,)
+        The gradient at theta, updated in place.
+    fisher : ndarray, shape (size, size)
+        The Fisher matrix at theta.
+
+    Returns
+    -------
+    tuple
+        The steps taken, -1 if the first fails, and whether the last of them lowered F by less than ``tol``.
     """
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
@@ -238,19 +289,19 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
     x : ndarray, shape (p, n)
         The parents.
     y, spread : ndarray, shape (n,)
-        The node, and the variance of what its values stand for.
+        The response, and the variance within its cells.
     theta : ndarray
         Where to start.
     penalty : ndarray
-        That of every weight.
+        The penalty of every weight.
     hidden_units : int
         m.
     freeze : int
-        Weights from here on stay as they are.
+        Weights from this index on stay as they are.
     max_steps : int
-        The most steps; with none, what is returned is what is at theta.
+        The most steps; with zero, the results are those at theta.
     tol, patience : float, int
-        Stop when so many steps in a row, ``patience``, lower F by less than ``tol`` nats.
+        Stop when ``patience`` steps in a row lower F by less than ``tol`` nats.
     factor : ndarray, shape (size, size)
         Is filled with the Cholesky factor R of the Fisher matrix at the end.
 

@@ -21,7 +21,7 @@ from icdh._jit import (
 
 LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5
-# Short of the limit by more than rounding: whether a variance was clipped must not hang on its last bit.
+# Short of the limit by more than rounding: whether a variance counts as clipped must not depend on its last bit.
 UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
 FACTORS = 8  # variances of which one logarithm is taken: their product is far from overflow
 _SQRT_HALF = math.sqrt(0.5)
@@ -45,7 +45,19 @@ def fill_hidden(x, theta, units, hidden):
 
 @kernel(fastmath=CONTRACT)
 def node_forward(x, theta, units, hidden, mean, variance):
-    """Fill the hidden units (m, n), the means (n,) and the variances (n,) of the node model."""
+    """Evaluate the node model.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    theta : ndarray
+        The weights.
+    units : int
+        m.
+    hidden, mean, variance : ndarray, shapes (m, n), (n,), (n,)
+        Are filled with the hidden units and the outputs.
+    """
     p, n = x.shape
     out, own = (p + 1) * units, units + 1
     fill_hidden(x, theta, units, hidden)
@@ -63,7 +75,7 @@ def node_forward(x, theta, units, hidden, mean, variance):
 
 @kernel(fastmath=REASSOCIATE)
 def node_objective(y, spread, theta, penalty, mean, variance):
-    """Return F: the negative log-likelihood without its constant, plus the penalty."""
+    """Return F: the negative log-likelihood without its constant, plus the penalty; arguments as of `node_system`."""
     total = 0.0
     for r in range(y.size):
         residual = y[r] - mean[r]
@@ -80,7 +92,10 @@ def node_objective(y, spread, theta, penalty, mean, variance):
 
 @kernel(fastmath=CONTRACT)
 def _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull):
-    """Set the weights of the Jacobians of mean (0) and log-variance (1), and what these pull on, for one block."""
+    """Fill, for a block of observations, roots of the Fisher weights of mean (0) and log-variance (1), and residuals.
+
+    ``weight`` (2, ROWS) multiplies the Jacobian of each output; ``pull`` (2, ROWS) is the residual that it multiplies.
+    """
     of_mean, of_scale, from_mean, from_scale = weight[0], weight[1], pull[0], pull[1]
     value, centre, v = y[first : first + rows], mean[first : first + rows], variance[first : first + rows]
     within = spread[first : first + rows]
@@ -152,14 +167,31 @@ def _fill_pairs(x, first, rows, slopes, of_inputs, of_units):
 def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher):
     """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty).
 
-    For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times the slopes of h and l: the
-    same for (j, l) and (k, h), so that pairs of inputs times pairs of units are half of it, and all of it is there.
+    For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times the slopes of h and l. It
+    is the same for (j, l) and (k, h), so it is summed for pairs of inputs times pairs of units.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    y, spread : ndarray, shape (n,)
+        The response, and the variance within its cells.
+    theta, penalty : ndarray, shape (size,)
+        The weights, and the penalty of each.
+    hidden : ndarray, shape (m, n)
+        The hidden units at theta.
+    mean, variance : ndarray, shape (n,)
+        The outputs at theta.
+    gradient : ndarray, shape (size,)
+        Is filled.
+    fisher : ndarray, shape (size, size)
+        Is filled.
     """
     p, m = x.shape[0], hidden.shape[0]
     inputs, own = p + 1, m + 1  # rows of the first layer; weights of one output
     shared = inputs * m
     weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
-    # What is beyond the rows that are filled is anything, and so are the products with it, which nobody reads.
+    # Rows beyond those filled are uninitialised; products with them are never read.
     inner, outer = np.empty((padded(shared), ROWS)), np.empty((padded(own + 1), ROWS))
     of_inputs, of_units = np.empty((padded(_pairs(inputs)), ROWS)), np.empty((padded(_pairs(m)), ROWS))
     pairs = np.zeros((of_inputs.shape[0], of_units.shape[0]))

@@ -1,4 +1,4 @@
-"""Kernels of the network of a node model as its outputs see it: a number of linear functions of the hidden units.
+"""Kernels of a node model's outputs: linear functions of its hidden units.
 
 Output o is theta[intercepts[o]] + unit * sum_h theta[weights[o] + h] hidden_h, without an intercept where
 intercepts[o] < 0; the first layer is theta[:(p + 1) m], as `icdh.node_model.network` orders it. Observations are last.
@@ -16,7 +16,25 @@ SMALL_GAP = 0.01  # below which a series is more exact than one minus an exponen
 
 @kernel(fastmath=REASSOCIATE)
 def backpropagate(x, hidden, theta, intercepts, weights, unit, pull, gradient):
-    """Add to the gradient by theta what the derivatives by the outputs, ``pull`` of shape (outputs, n), make of it."""
+    """Add to the gradient by theta, given the derivatives by the outputs.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    hidden : ndarray, shape (m, n)
+        The hidden units.
+    theta : ndarray
+        The weights.
+    intercepts, weights : ndarray of int, shape (outputs,)
+        Where the intercept and the first weight of every output are in theta.
+    unit : float
+        What the weights of the outputs are multiplied by.
+    pull : ndarray, shape (outputs, n)
+        The derivatives by the outputs.
+    gradient : ndarray
+        Is added to.
+    """
     p, n, m = x.shape[0], x.shape[1], hidden.shape[0]
     of_unit = np.empty(ROWS)
     for first in range(0, n, ROWS):
@@ -81,9 +99,16 @@ def _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, roo
 
 @kernel(fastmath=CONTRACT)
 def add_ordinal_fisher(x, hidden, theta, intercepts, weights, roots, fisher):
-    """Add the Fisher matrix by theta, on and above its diagonal, that of `ordinal_terms` being the one by the outputs.
+    """Add the Fisher matrix by theta of an ordinal response, on and above its diagonal.
 
-    The sizes of ``fisher`` are that of theta, made a multiple of four.
+    Parameters
+    ----------
+    x, hidden, theta, intercepts, weights
+        As of `backpropagate`.
+    roots : ndarray, shape (2, 2, n)
+        Roots of the Fisher matrix by the outputs, from `ordinal_terms`.
+    fisher : ndarray, shape (size, size)
+        Is added to; its size is that of theta, made a multiple of four.
     """
     jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((intercepts.size, ROWS))
     for first in range(0, x.shape[1], ROWS):
@@ -98,16 +123,25 @@ def add_ordinal_fisher(x, hidden, theta, intercepts, weights, roots, fisher):
 
 @kernel(fastmath=CONTRACT)
 def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, fisher):
-    """Add the Fisher matrix by theta, on and above its diagonal, of labels of probabilities p, shape (K, n).
+    """Add the Fisher matrix by theta of a categorical response, on and above its diagonal.
 
-    That by the outputs is the sum over k of p_k (e_k - p) (e_k - p)^T. Sizes as of `add_ordinal_fisher`.
+    The matrix by the outputs is the sum over k of p_k (e_k - p) (e_k - p)^T.
+
+    Parameters
+    ----------
+    x, hidden, theta, intercepts, weights, unit
+        As of `backpropagate`.
+    p : ndarray, shape (K, n)
+        The probabilities of the categories.
+    fisher : ndarray, shape (size, size)
+        Is added to; its size is that of theta, made a multiple of four.
     """
-    n_labels = p.shape[0]
-    jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((n_labels, ROWS))
+    n_categories = p.shape[0]
+    jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((n_categories, ROWS))
     for first in range(0, x.shape[1], ROWS):
         rows = min(ROWS, x.shape[1] - first)
-        for k in range(n_labels):
-            for o in range(n_labels):
+        for k in range(n_categories):
+            for o in range(n_categories):
                 for r in range(rows):
                     off = 1.0 if o == k else 0.0
                     root[o, r] = math.sqrt(p[k, first + r]) * (off - p[o, first + r])
@@ -187,10 +221,24 @@ def _add_squares(below, beyond, between, by_mean, by_scale, sums):
 
 @kernel(fastmath=CONTRACT)
 def ordinal_terms(mu, u, levels, cuts, unit, limit, pull, roots):
-    """Fill the derivatives of -log P by (mu, u), (2, n), and roots of their Fisher matrix; return the sum of -log P.
+    """Return the sum of -log P of the model of `icdh.node_model.ordinal`, and fill its derivatives by (mu, u).
 
-    The model is that of `icdh.node_model.ordinal`; ``unit`` is the standard logistic's deviation, ``limit`` that of
-    |u|. The Fisher matrix is the sum over k = 0, 1 of roots[k] roots[k]^T, (2, 2, n).
+    Parameters
+    ----------
+    mu, u : ndarray, shape (n,)
+        Means and log-variances.
+    levels : ndarray of int, shape (n,)
+        The observed levels.
+    cuts : ndarray, shape (K - 1,)
+        The thresholds.
+    unit : float
+        The standard deviation of the standard logistic distribution.
+    limit : float
+        The largest |u| that counts.
+    pull : ndarray, shape (2, n)
+        Is filled with the derivatives.
+    roots : ndarray, shape (2, 2, n)
+        Is filled with roots of the Fisher matrix, which is the sum over k = 0, 1 of roots[k] roots[k]^T.
     """
     total, last, work = 0.0, cuts.size, np.empty((12, ROWS))
     for first in range(0, mu.size, ROWS):

@@ -1,13 +1,13 @@
-"""The Bayesian evidence of a node model: what a set of parents is worth.
+"""The Bayesian evidence of a node model: the score of a set of parents.
 
 With H the Fisher matrix at the minimum of F (`icdh.node_model.network`) plus the penalties, Laplace's approximation of
 the negative log evidence is, in nats and without the constants that all parent sets share,
 
     F + (1/2) log det H - (1/2) sum over penalised weights of log penalty_k.
 
-The precisions start at ``prior_precision``. They are then updated, and the weights refitted, by MacKay's fixed point
-under a Gamma hyperprior around it, whose cost is part of the evidence: weak dependences get smooth functions that cost
-few nats, nearly deterministic ones get the large weights they need.
+The precisions start at ``prior_precision``. MacKay's fixed point updates them, under a Gamma hyperprior around that
+value whose cost is part of the evidence, and the weights are refitted. So weak dependences get smooth functions that
+cost few nats, and nearly deterministic ones get large weights.
 
 References
 ----------
@@ -27,8 +27,8 @@ from icdh.node_model.network import cold_start
 from icdh.node_model.responses import Response
 
 FLAT = 1e-8
-MOST_UPDATES = 50  # of the precisions, until they rest
-AT_REST = 1e-4  # nats an observation
+MOST_UPDATES = 50  # of the precisions, up to their fixed point
+AT_REST = 1e-4  # nats an observation that an update changes at the fixed point
 
 
 class NodeFit(NamedTuple):
@@ -45,7 +45,7 @@ class NodeFit(NamedTuple):
     evidence : float
         The negative log evidence in nats (smaller is better), without constants shared by all parent sets.
     steps : int
-        Fisher scoring steps taken; -1 if there is no fit, and the constant model stands for it.
+        Steps taken; -1 if there is no fit, but only the constant model in its place.
     converged : bool
         Whether the last steps lowered F by less than the tolerance.
     precision : ndarray, shape (3,) or, for a binary variable, (2,)
@@ -65,7 +65,7 @@ class NodeFit(NamedTuple):
 
     @property
     def succeeded(self) -> bool:
-        """Whether there was a fit at all, and not only the constant model that stands for it."""
+        """Whether there is a fit, not only the constant model in its place."""
         return self.steps >= 0
 
 
@@ -91,7 +91,7 @@ def fit_node(
     x : ndarray of float64, shape (p, n)
         The parents, standardised, one a row, p >= 0; a parent of K categories is K rows of zeros and ones.
     y : ndarray of float64, shape (n,), or Response
-        The node, standardised; an array is a continuous one.
+        The node, standardised; an array is a continuous response.
     hidden_units : int
         m.
     prior_precision : float
@@ -99,8 +99,8 @@ def fit_node(
     random_state : int
         Seed of the cold start's first layer; the start depends on it and on p alone.
     start : ndarray, optional
-        Weights to start from. The default is a cold start: a random first layer, then the mean
-        fitted under constant variance, then both together.
+        Weights to start from. The default is a cold start: a random first layer, the mean fitted under constant
+        variance, then both together.
     precision : ndarray, optional
         The precisions of the layers' prior to start from; by default ``prior_precision``.
     max_steps : int
@@ -108,13 +108,13 @@ def fit_node(
     tol : float
         Stop when two steps in a row lower F by less than this many nats; after an update of the precisions, one.
     precision_updates : int
-        How often the prior's precisions are updated at most, until that changes the evidence by less than ``tol``;
-        zero keeps them as they are.
+        The most updates of the prior's precisions. Updates end, too, when one changes the evidence by less than
+        ``tol``.
 
     Returns
     -------
     NodeFit
-        The weights that minimise F, and what they are worth.
+        The weights that minimise F, and their evidence.
     """
     response = GaussianResponse.exact(y) if isinstance(y, np.ndarray) else y
     n_parents = len(x)
@@ -134,10 +134,10 @@ def fit_node(
 
 
 def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_precision: float) -> NodeFit:
-    """Go on from a fit until updates of the precisions no longer change what it says of the data.
+    """Update the precisions of a fit up to their fixed point.
 
-    A search compares families after two updates, as further ones hardly change the evidence; but the weights still
-    move then, and where they are would depend on the path of the search.
+    A search compares families after two updates, as further ones hardly change the evidence. The weights still move
+    then, and would depend on the path of the search.
 
     Parameters
     ----------
@@ -146,14 +146,14 @@ def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_pre
     response : Response
         The node.
     fit : NodeFit
-        Its fit, which is returned itself if there is nothing to go on from.
+        Its fit; returned as it is if it did not succeed or there are no parents.
     prior_precision : float
         The precision that the hyperprior favours.
 
     Returns
     -------
     NodeFit
-        The first whose objective differs from the one before by less than 1e-4 nats an observation.
+        The first fit whose objective differs from the one before by less than 1e-4 nats an observation.
     """
     if not (fit.succeeded and len(x)):
         return fit
@@ -168,9 +168,9 @@ def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_pre
 
 
 def _fits_of_updated_precisions(x, response, theta, precision, settings, enough, *, cold=False):
-    """Return a fit, then one from its weights after each update of the precisions, until enough or H is not definite.
+    """Return a fit, and one from its weights after each update of the precisions, until enough or H is not definite.
 
-    No generator: closing one can swallow a KeyboardInterrupt.
+    A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
     """
     hidden_units, prior_precision, max_steps, tol = settings
     x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
@@ -187,7 +187,7 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
         if fits:
             variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
             precision = _updated_precision(theta, variances, parts, precision, prior_precision)
-        # An update hardly moves a minimum, and steps from there do not creep: the first small one is the last.
+        # An update hardly moves the minimum, so after it one small step ends the fit.
         objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
         if np.isnan(log_determinant):
             break
@@ -199,11 +199,14 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
 
 
 def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the second order at a fit says of the evidence without each parent: what that saves, and costs.
+    """Return second-order estimates of what the evidence saves, and costs, without each parent.
 
-    Under Laplace's approximation the log odds of weights w of zero are saving - cost, the ratio of the posterior's
-    density to the prior's there (Savage and Dickey): cost = (1/2) w^T S^-1 w, S the posterior covariance of w,
-    saving = (1/2) log det S^-1 less the same of the prior. Far from zero the cost is no more than an order.
+    Under Laplace's approximation the log odds of zero weights w are saving - cost, the ratio of posterior to prior
+    density there (Savage and Dickey). With S the posterior covariance of w,
+
+        cost = (1/2) w^T S^-1 w,    saving = (1/2) log det S^-1 - (1/2) log det of the prior's precision.
+
+    Far from zero the cost is only an order of magnitude.
 
     Parameters
     ----------
@@ -217,7 +220,7 @@ def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tup
     Returns
     -------
     tuple of ndarray, both of shape (p,)
-        Nats. Where the fit has no Fisher matrix: nothing is known, and parents cost nothing.
+        Nats. Without a Fisher matrix nothing is known: the saving is infinite, the cost zero.
     """
     p, m = len(x), fit.hidden_units
     parts = response.layers(p, m)
@@ -240,7 +243,7 @@ def _inverse_root(factor):
 
 
 def _constant_in_place_of_fit(response, n_parents, hidden_units):
-    """Return the constant model, for parents whose Fisher matrix rounding left indefinite: they are worth nothing."""
+    """Return the constant model, for parents whose Fisher matrix is indefinite by rounding: they gain nothing."""
     constant = _fit_without_parents(response, hidden_units)
     theta = np.zeros(response.n_weights(n_parents, hidden_units))
     theta[response.intercepts(n_parents, hidden_units)] = constant.theta[response.intercepts(0, hidden_units)]
@@ -255,7 +258,7 @@ def _penalties(parts, precision, size):
 
 
 def _prior_cost(parts, precision, prior_precision):
-    """Return what the prior adds to the evidence: its normalisation, and the hyperprior of the precisions."""
+    """Return the prior's part of the evidence: its normalisation, and the hyperprior of the precisions."""
     cost = 0.0
     for layer, value in zip(parts, precision.tolist(), strict=True):
         ratio = value / prior_precision

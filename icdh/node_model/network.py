@@ -1,4 +1,4 @@
-"""The node model: one variable given its parents, under heteroscedastic noise, fitted by Fisher scoring.
+"""The node model: one variable given its parents, under heteroscedastic noise.
 
 The node model of a variable y with p parents x, every column standardised, shares m hidden units
 between mean and log-variance, so that both have the same parents (Definition 1 of the paper, with
@@ -13,7 +13,7 @@ Its weights are one flat vector ``theta`` = [w1 (p, m), b1 (m), b2, w2 (m), b3, 
     F(theta) = sum over rows of [log v / 2 + (y - mu)^2 / (2 v)] + (1/2) sum_k penalty_k theta_k^2,
 
 where the penalty of the weights of each layer, {w1, b1}, {w2} and {w3}, is the precision of their Gaussian prior;
-the intercepts b2 and b3 have a flat prior. What a fit is worth is in `icdh.node_model.evidence`.
+the intercepts b2 and b3 have a flat prior. The score of a fit is in `icdh.node_model.evidence`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ import numpy as np
 
 from icdh.node_model._kernels import fill_hidden, node_forward
 
-SPLIT = 0.3  # how far apart the two halves of a unit start
+SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 
 
 def n_weights(n_parents: int, hidden_units: int) -> int:
@@ -76,8 +76,8 @@ def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int |
 def with_twice_the_units(theta: np.ndarray, n_parents: int, hidden_units: int, random_state: int) -> np.ndarray:
     """Return weights of twice the units that compute nearly what theta computes.
 
-    Every unit becomes two of half the output weights, moved apart: their input weights differ from its own by a random
-    step, forth and back, so that the outputs change in second order only, and what the two share can come apart.
+    Every unit becomes two with half its output weights. Their input weights are its own plus and minus a random step,
+    so the outputs change in second order only, and the two units can diverge.
     """
     b2, b3 = intercepts(n_parents, hidden_units)
     first = theta[:b2].reshape(n_parents + 1, hidden_units)
@@ -126,7 +126,7 @@ def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, s
 
 @dataclass(frozen=True)
 class GivenParents:
-    """What fitted node models share: how they see their parents.
+    """Base of fitted node models: their parents as network inputs.
 
     Attributes
     ----------

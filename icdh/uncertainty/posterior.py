@@ -35,7 +35,7 @@ class GraphPosterior(GraphEnsemble):
     log_odds : float
         By how many nats (over the temperature) ``best`` is better than the graph of the search; NaN without it.
     effective_samples : float
-        How many independent draws the weights of the graphs are worth; NaN of a walk, whose draws are not independent.
+        The number of independent draws with the same precision; NaN for a walk, whose draws are not independent.
     """
 
     best: np.ndarray | None
@@ -54,28 +54,26 @@ def posterior(
     max_seconds: float | None = None,
     callback: Callable | None = None,
 ) -> GraphPosterior:
-    """Return the probability of graphs given the data, from the evidence of their families: nothing is learned anew.
+    """Return the probability of graphs given the data, from the evidence of their families, without another search.
 
-    Where gaps were imputed it is the mean over the imputations.
-
-    Every family of at most ``max_parents`` causes among the most promising candidates of each variable is weighed. Up
-    to 22 variables orders are drawn independently, from sums over all of them, and graphs given their order. That
-    counts a graph once for every order it agrees with; the weights take this back, so that all graphs, not all
-    orders, are equally probable beforehand. For more variables a Metropolis walk draws the orders, and the prior that
-    is uniform over orders stays: it favours graphs that agree with many orders.
+    Every family of at most ``max_parents`` causes among the best candidates of each variable is weighed. Up to 22
+    variables, orders are drawn independently from sums over all orders, and graphs given their order. A graph is drawn
+    once for every order it agrees with; the weights correct this, so that the prior is uniform over graphs. For more
+    variables a Metropolis walk draws the orders. The prior is then uniform over orders, and favours graphs that agree
+    with many of them. If gaps were imputed, the result is the mean over the imputations.
 
     Parameters
     ----------
     model : HNMSearch
         Fitted.
     n_candidates : int
-        How many candidates a variable has, by default 8; time doubles with every further one.
+        Number of candidates of a variable, by default 8. Time doubles with every further one.
     max_parents : int
-        The most causes of a family, by default 3; the learned families and their neighbours are weighed in any case.
+        The most causes of a family, by default 3. The learned families and their neighbours are weighed in any case.
     temperature : float
-        What the evidence is divided by, by default 1: above one where it is overconfident, because the model is wrong.
+        The divisor of the evidence, by default 1. Above one it tempers a model that is wrong, and so overconfident.
     n_samples : int
-        How many graphs to draw, by default 5000.
+        Number of graphs to draw, by default 5000.
     random_state : int
         The only source of randomness, by default 0.
     max_seconds : float, optional

@@ -55,6 +55,7 @@ TESTS = {
     "node_model/noise.py": ("test_noise", "test_evidence"),
     "node_model/scoring.py": ("test_scoring", "test_ordinal", "test_categorical"),
     "model/conditionals.py": ("test_categorical",),
+    "estimators/canonical.py": ("test_canonical",),
     "estimators/transform_choice.py": ("test_transforms",),
     "node_model/families.py": (
         "test_gain_estimates",
@@ -522,6 +523,11 @@ MUTANTS = {
         ("_log_logistic(-low)", "_log_logistic(low)"),
         ("sums[2, r] - cross * cross", "sums[2, r]"),
     ],
+    "estimators/canonical.py": [
+        ("np.lexsort((np.abs(third), fourth))", "np.lexsort((third, fourth))"),
+        ("np.where(third[order] < 0, -1.0, 1.0)", "np.where(third[order] < 0, 1.0, 1.0)"),
+        ("self.values[own] * self.signs[own, np.newaxis]", "self.values[own]"),
+    ],
     "estimators/transform_choice.py": [
         ("np.clip(own - none, -most, most).sum()", "np.sum(own - none)"),
         ("np.clip(own - none, -most", "np.clip(own, -most"),
@@ -723,6 +729,7 @@ MUTANTS = {
     ],
     "node_model/columns.py": [
         ("np.mean(self.causes**4, axis=1) > HEAVY", "False"),
+        ("- 0.5 * np.log(values.size)", ""),
         ("self.widths)[heavy]] = False", "self.widths)[heavy]] = True"),
         ("np.outer(~(binary | categorical), binary)", "np.outer(~binary, binary)"),
         ("np.outer(~(binary | categorical), binary)", "np.outer(binary, ~(binary | categorical))"),
@@ -818,6 +825,7 @@ MUTANTS = {
     ],
     "search/candidates.py": [
         ("] = -score / temperature", "] = -score"),
+        ("neighbour = tuple(sorted({*parents} ^ {i}))", "neighbour = tuple(sorted({*parents} | {i}))"),
         ("base[0] - first, base[1] - second", "first - base[0], second - base[1]"),
         ("np.inf if i in parents else", ""),
         ("        if least[node].issubset(parents)\n", ""),
@@ -828,6 +836,7 @@ MUTANTS = {
         ("weights = counts / np.array([n_orders_of(graph, memory) for graph in graphs])", "weights = counts * 1.0"),
         ("1.0 / float(np.square(weights) @ (1.0 / counts))", "float(n_samples)"),
         ("odds = best - sum", "odds = sum"),
+        ("counts / counts.sum(), None", "np.full(len(counts), 1 / len(counts)), None"),
         (" / len(posteriors)", ""),
         ("full[:, order[own, np.newaxis], order[own]]", "full[:, own[:, np.newaxis], own]"),
     ],
