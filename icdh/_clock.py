@@ -55,7 +55,7 @@ class Clock:
     def __init__(self, max_seconds: float | None = None):
         self.max_seconds = max_seconds
         self._begin = time.monotonic()
-        self._begin -= compiling.until(self._begin)
+        self._compiled = compiling.until(self._begin)
         self.stage = ""
         self.begin("")
 
@@ -73,7 +73,7 @@ class Clock:
         if self.max_seconds is None:
             return math.inf
         now = time.monotonic()
-        return self._begin + self.max_seconds - now + compiling.until(now)
+        return self._begin + self.max_seconds - now + compiling.until(now) - self._compiled
 
     @property
     def is_over(self) -> bool:
@@ -98,8 +98,10 @@ class Clock:
 
     def __getstate__(self):
         now = time.monotonic()
-        return {**vars(self), "_begin": self._begin + compiling.until(now) - now + time.time()}
+        begin = self._begin + compiling.until(now) - self._compiled
+        return {**vars(self), "_begin": begin - now + time.time()}
 
     def __setstate__(self, state):
         now = time.monotonic()
-        self.__dict__ = {**state, "_begin": state["_begin"] - time.time() + now - compiling.until(now)}
+        begin = state["_begin"] - time.time() + now
+        self.__dict__ = {**state, "_begin": begin, "_compiled": compiling.until(now)}

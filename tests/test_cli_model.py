@@ -195,7 +195,7 @@ def test_a_graph_without_edges_has_no_effects(tmp_path, capsys):
 
 def test_bad_requests_are_explained_in_a_line(folder, tmp_path, capsys):
     model, data = folder / "m.icdh", folder / "data.csv"
-    assert "is not a model" in complaint(capsys, "sample", data)
+    assert "is not a fitted model" in complaint(capsys, "sample", data)
     assert "there is no file" in complaint(capsys, "sample", tmp_path / "absent.icdh").lower()
     assert "'z', which is not one of" in complaint(capsys, "sample", model, "--do", "z=1")
     assert "--do needs NAME=NUMBER" in complaint(capsys, "sample", model, "--do", "a")

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import pickle
 import sys
 import warnings
 from pathlib import Path
@@ -250,7 +251,9 @@ def _out_of_time(model, **options):
 def test_compiling_does_not_count(monkeypatch):
     clock = Clock(10.0)
     monkeypatch.setattr(compiling, "seconds", compiling.seconds + 100.0)
+    copy = pickle.loads(pickle.dumps(clock))
     assert 109.0 < clock.left <= 110.0
+    assert 109.0 < copy.left <= 110.0
     assert Clock(10.0).left <= 10.0
 
 

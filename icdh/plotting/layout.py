@@ -75,7 +75,7 @@ def layered_layout(A: np.ndarray, sizes: Sequence[tuple[float, float]] | None = 
     graphs.causal_order(A)
     N = len(edges)
     sizes = np.array([BOX] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
-    joined = np.flatnonzero(edges.any(axis=0) | edges.any(axis=1))
+    joined = np.flatnonzero(edges.any(axis=0) | edges.any(axis=1)).tolist()
     pairs = np.argwhere(edges[np.ix_(joined, joined)]).tolist()
     positions, routes = _of_joined(pairs, sizes[joined])
     everywhere = np.zeros((N, 2))
