@@ -333,6 +333,15 @@ def test_a_search_ends_whatever_the_scores_are(size):
     assert len(result.moves) <= len(seen) < 10_000
 
 
+def test_estimates_that_equal_a_scored_gain_end_the_choice():
+    class Tied(Table):
+        def gain_estimates(self, family):
+            return np.full(N, 1.0)
+
+    scores = {family: -float(len(family[1])) for family in all_families()}
+    assert total(scores, greedy_search(Tied(scores), np.eye(N, dtype=bool)).graph) == -6.0
+
+
 def test_a_score_that_is_no_number_hides_no_other():
     scores = dict.fromkeys(all_families(), 0.0)
     scores[1, (0,)], scores[2, (0,)] = np.nan, -5.0

@@ -95,6 +95,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("bias", action=argparse.BooleanOptionalAction, help="whether hidden units and means get intercepts")
     add("scaling", choices=SCALINGS, help="what is done to the columns first")
     add("threshold", type=float, metavar="X", help="edges of smaller weight are left out")
+    add("edge_cost", type=_price, metavar="X", help="nats that an edge costs in ICDH's last stage; none leaves it out")
     add("max_rounds", type=int, metavar="N", help="the most rounds of the two phases")
     add("tol", type=float, metavar="X", help="stop when a round lowers the negative log-likelihood by less, in nats")
     add("schedule", choices=SCHEDULES, help="how closely the paper's algorithms are followed")
@@ -131,6 +132,11 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
 
 def _units(text):
     return text if text == "auto" else int(text)
+
+
+def _price(text):
+    """Return a price in nats, "auto" or None."""
+    return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else float(text)
 
 
 def _kind(text):
@@ -283,7 +289,7 @@ def estimator_of(args: argparse.Namespace, names: list):
 
 def learned(args: argparse.Namespace, estimator: Any, table: Any, interventions: Any):
     """Return the estimator after its fit, which a bar or lines accompany."""
-    what, total = ("moves", None) if isinstance(estimator, HNMSearch) else ("rounds", estimator.max_rounds)
-    with watched(args, what, total and total * estimator.n_restarts) as callback:
+    what = "moves" if isinstance(estimator, HNMSearch) else "steps"
+    with watched(args, what) as callback:
         estimator.set_params(callback=callback).fit(table, interventions=interventions)
     return estimator.set_params(callback=None)

@@ -143,8 +143,11 @@ class Climber:
             if not estimates.max(initial=-np.inf) > MIN_GAIN:
                 return None
             certain = scored[causes, effects] & (scored[effects, causes] | ~turns)
-            best = int(estimates.argmax())
-            if certain[best]:
+            ends = np.flatnonzero(
+                certain & (estimates >= estimates.max())
+            )  # no estimate above: ties are no reason to go on
+            if ends.size > 0:
+                best = int(ends[0])
                 break
             least = max(MIN_GAIN, estimates[certain].max(initial=-np.inf))
             chosen = _first_largest(np.where(certain, -np.inf, estimates), BATCH)

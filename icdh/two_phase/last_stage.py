@@ -115,7 +115,7 @@ def refine_edges(
         few_rows = None if rows is None else np.ascontiguousarray(rows[:, ::every])
     share = PENALTY_SHARE * USUAL_OBSERVATIONS
     fitter = FamilyFitter(few, share * l1, share * l2, noise, bias, few_rows, clock)
-    costs = FamilyCosts(fitter, edge_cost / every, random_state)
+    costs = FamilyCosts(fitter, edge_cost, random_state)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     graph = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in dag.T)
     found = SearchResult(graph, [], False)
@@ -137,15 +137,17 @@ def refine_edges(
                 return result._replace(converged=False, interrupted=True)
             found, strength = found._replace(interrupted=True), None
         fits = [costs.fits[family] for family in enumerate(found.graph)]
-        if every > 1 and not found.ended_early:
-            fits = _fitted_to_all(FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows), found.graph, fits)
+        if every > 1:
+            whole = FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows)
+            fits = _on_all_observations(whole, found.graph, fits, refit=not found.ended_early)
+    edges = sum(map(len, found.graph))
     return result._replace(
         weights=_network(found.graph, fits, result.weights),
         converged=not found.ended_early,
         interrupted=found.interrupted,
         timed_out=found.timed_out,
         moves=found.moves,
-        cost=every * costs.total(found.graph),
+        cost=sum(fit.nats for fit in fits) + edge_cost * edges,
         strength=None if strength is None else every * strength,
     )
 
@@ -191,10 +193,6 @@ class FamilyCosts:
     def knows(self, graph: tuple) -> bool:
         """Whether all families of a graph are fitted."""
         return all(family in self.fits for family in enumerate(graph))
-
-    def total(self, graph: tuple) -> float:
-        """Return the cost of a graph whose families are fitted."""
-        return float(sum(self._cost(family) for family in enumerate(graph)))
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the cost of each family, in nats."""
@@ -313,13 +311,16 @@ def _smooth_functions(values):
     return functions.reshape(-1, values.shape[1])
 
 
-def _fitted_to_all(fitter, graph, fits):
-    """Return the families of a graph, which some of the observations decided, fitted to all of them."""
-    everything = []
+def _on_all_observations(fitter, graph, fits, refit):
+    """Return the families of a graph, which some of the observations decided, on all of them, fitted again or not."""
+    whole = []
     for (child, causes), fit in zip(enumerate(graph), fits, strict=True):
-        scale = fitter.outputs(child, causes, fit)[1]
-        everything.append(fitter.fit(child, causes, fit.hidden, fit.w3, fit.w3_bias, scale))
-    return everything
+        mean, scale = fitter.outputs(child, causes, fit)
+        if refit:
+            whole.append(fitter.fit(child, causes, fit.hidden, fit.w3, fit.w3_bias, scale))
+        else:
+            whole.append(fit._replace(nats=fitter.nats(child, mean, scale)))
+    return whole
 
 
 def _network(graph, fits, template):
