@@ -166,7 +166,7 @@ def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(procedure, "fit_two_phase", _fixed_result)
     truth = tmp_path / "truth.csv"
     truth.write_text("cause,effect\nb,a\nb,c\n")
-    assert fit(table, "--method", "icdh", "--truth", truth) == 0
+    assert fit(table, "--method", "icdh", "--edge-cost", "none", "--truth", truth) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert line == (
         "against the true graph of 2 edges: 1 of 3 learned right, 1 reversed, 1 extra; 0 missing; structural Hamming "
@@ -198,6 +198,7 @@ def test_every_parameter_of_the_estimator_is_an_option(table, tmp_path, monkeypa
         "bias": True,
         "scaling": "center",
         "threshold": 0.7,
+        "edge_cost": 12.5,
         "max_rounds": 4,
         "tol": 0.125,
         "h_tol": 1e-5,
@@ -285,7 +286,7 @@ def test_verbose_reports_rounds_and_quiet_nothing(table, capsys):
 
 
 def test_warnings_are_single_lines(table, capsys):
-    assert fit(table, "--method", "icdh", "--scaling", "standardize", "--max-rounds", 1) == 0
+    assert fit(table, "--method", "icdh", "--scaling", "standardize", "--edge-cost", "none", "--max-rounds", 1) == 0
     err = capsys.readouterr().err
     assert err == "icdh: warning: the fit still improved after 1 round; raise --max-rounds or --tol\n"
 

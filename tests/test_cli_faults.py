@@ -192,7 +192,7 @@ def test_a_full_standard_output_is_one_line(table, unbuffered):
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_warnings_that_cannot_be_written_cost_nothing(table, unbuffered):
     environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
-    command = f"{sys.executable} -m icdh fit data.csv --method icdh --max-rounds 1 --output graph.csv"
+    command = f"{sys.executable} -m icdh fit data.csv --method icdh --edge-cost none --max-rounds 1 --output graph.csv"
     heard = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
     assert b"warning" in heard.stderr
     result = subprocess.run(f"{command} 2> /dev/full", shell=True, capture_output=True, env=environment, check=False)

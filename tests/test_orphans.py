@@ -102,7 +102,7 @@ def test_what_ended_before_a_process_was_killed_is_kept(tmp_path):
         seen.append(record.nll)
         ended.touch()
 
-    with pytest.warns(ConvergenceWarning, match=r"lower n_jobs and try again; the best of 1 restart\(s\) is kept"):
+    with pytest.warns(ConvergenceWarning, match=r"lower n_jobs and try again; the best of 1 restart is kept"):
         result = best_of_restarts(partial(fit_or_die, 2, after=ended), [3, 2, 1], 2, see)
     assert result.best.nll == 3.0
     assert seen == [3.0]

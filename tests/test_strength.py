@@ -14,7 +14,7 @@ from icdh.model.strength import density_warning, strong_edges
 from icdh.network import forward
 
 ESTIMATORS = {
-    "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, threshold=0.0),
+    "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, threshold=0.0, edge_cost=None),
     "search": HNMSearch(hidden_units=3, n_restarts=1, noise_distribution="gaussian", edge_penalty=0.0),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
@@ -147,7 +147,7 @@ def test_strength_is_in_nats(method):
 def test_strength_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mean(bias):
     """By the network's own forward pass, one edge after the other; intercepts are no inputs."""
     X = hetero_chain(np.random.default_rng(3), 150)
-    model = ICDH(random_state=0, bias=bias).fit(X)
+    model = ICDH(random_state=0, bias=bias, edge_cost=None).fit(X)
     mean, scale = (part.T for part in forward(X, model.network_))
     for i, n in np.argwhere(model.weights_ > 0.0):
         held = X.copy()

@@ -56,11 +56,10 @@ def test_a_dense_first_round_of_higher_likelihood_is_not_kept(table, monkeypatch
     monkeypatch.setattr(procedure, "fit_means", step)
     monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
     monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(values))
-    for schedule, kept in (("fast", 2), ("paper", 1)):
-        steps, values = iter([dense, sparse, sparse, sparse]), iter([1.0, 1.1, 1.1, 1.1])
-        result = fit_two_phase(table, random_state=0, schedule=schedule)
-        assert result.best.round == kept
-        assert result.weights is (dense if kept == 1 else sparse)
+    steps, values = iter([dense, sparse, sparse, sparse]), iter([1.0, 1.1, 1.1, 1.1])
+    result = fit_two_phase(table, random_state=0)
+    assert result.best.round == 2
+    assert result.weights is sparse
 
 
 def test_the_chain_is_found(result):
@@ -168,7 +167,7 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
     required, calls, values = np.zeros((3, 3), dtype=bool), [], iter(10.0 - np.cumsum([0.0, *gains]))
     required[1, 2] = True
 
-    def step(features, scale, start, forbidden, l1, l2, h_tol, rho_max, plan, *_):
+    def step(features, scale, start, forbidden, l1, l2, rho_max, plan, *_):
         calls.append((forbidden, plan.finish.reaches))
         return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
 
@@ -185,28 +184,27 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
 
 @pytest.mark.parametrize(("observations", "rounds"), [(100, 3), (1000, 4)])
 def test_of_a_wide_table_a_round_within_the_noise_is_the_last(monkeypatch, observations, rounds):
-    """Noise alone gains a nat for each of 30 edges; nothing is made of it if that decides no graph, nor as printed."""
+    """Noise alone gains a nat for each of 30 edges; nothing is made of it if that decides no graph."""
     table = np.random.default_rng(0).normal(size=(observations, 6))
     weights = random_weights(np.random.default_rng(0), 6, 4, bias=False)
     monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
-    for schedule, expected in (("fast", rounds), ("paper", 4)):
-        tolerances, nlls = [], iter(10.0 - np.cumsum([0.0, 31.0 / observations, 29.0 / observations, 0.1]))
+    tolerances, nlls = [], iter(10.0 - np.cumsum([0.0, 31.0 / observations, 29.0 / observations, 0.1]))
 
-        def step(*arguments, seen=tolerances):
-            seen.append(next(own.tolerance for own in arguments if isinstance(own, Schedule)))
-            return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
+    def step(*arguments):
+        tolerances.append(next(own.tolerance for own in arguments if isinstance(own, Schedule)))
+        return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
 
-        monkeypatch.setattr(procedure, "fit_means", step)
-        monkeypatch.setattr(procedure, "gaussian_nll", lambda *_, nlls=nlls: next(nlls))
-        result = fit_two_phase(table, random_state=0, max_rounds=4, schedule=schedule)
-        assert len(result.history) == expected
-        assert (len(set(tolerances)) == 2) == (schedule == "fast" and rounds == 3)  # and only then is the first coarse
-        assert tolerances[0] == max(tolerances)
+    monkeypatch.setattr(procedure, "fit_means", step)
+    monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(nlls))
+    result = fit_two_phase(table, random_state=0, max_rounds=4)
+    assert len(result.history) == rounds
+    assert (len(set(tolerances)) == 2) == (rounds == 3)  # and only then is the first coarse
+    assert tolerances[0] == max(tolerances)
 
 
 def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
     """The network and its record are those of all rows; no edge comes in once the few rows are left."""
-    monkeypatch.setattr(procedure, "FEW_ROWS", 100)
+    monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
     start = procedure.draw_initial_weights(table.T, 4, False, np.random.default_rng(1))
     long = fit_two_phase(table, initial=start)
     few = fit_two_phase(np.ascontiguousarray(table[::4]), initial=start)
@@ -222,7 +220,7 @@ def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
 
 
 def test_an_interrupt_after_few_rows_returns_what_they_say(table, monkeypatch):
-    monkeypatch.setattr(procedure, "FEW_ROWS", 100)
+    monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
     few = fit_two_phase(np.ascontiguousarray(table[::4]), random_state=1)
 
     def interrupt(record):

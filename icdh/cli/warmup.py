@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 def call_every_kernel() -> None:
     """Learn from a small table by every method."""
+    from icdh.diagnostics.check import check
     from icdh.estimators.hnm_search import HNMSearch
     from icdh.estimators.icdh import ICDH
     from icdh.pairs.comparison import causal_direction
@@ -56,7 +57,8 @@ def call_every_kernel() -> None:
     counted = np.column_stack([cause, np.digitize(effect, (-0.5, 0.5)), np.digitize(cause + noise, (-0.4, 0.6))])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is learned does not matter
-        ICDH(max_rounds=1).fit(table)
+        check(ICDH().fit(table), table)
+        ICDH(schedule="paper", max_rounds=1, h_tol=1e6).fit(table)
         posterior(HNMSearch(search="exact").fit(table), n_samples=10)
         HNMSearch(kinds={1: "ordinal", 2: "categorical"}).fit(counted)
         causal_direction(cause, effect)

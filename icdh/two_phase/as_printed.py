@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import Bounds
+from scipy.optimize import Bounds, OptimizeResult
 
 from icdh._clock import Clock, OutOfTime
 from icdh.acyclicity import acyclicity
@@ -184,7 +184,17 @@ class Objective:
         As of `algorithm_3`.
     """
 
-    def __init__(self, X, scale, weights, rules, l1, l2, rows, clock):
+    def __init__(
+        self,
+        X: np.ndarray,
+        scale: np.ndarray,
+        weights: Weights,
+        rules: EdgeRules,
+        l1: float,
+        l2: float,
+        rows: np.ndarray | None,
+        clock: Clock,
+    ):
         self.X, self.scale, self.rows, self.clock = X, scale, rows, clock
         self.template, self.rules, self.l2 = weights, rules, l2
         self.allowed = np.repeat(~rules.forbidden.T[:, np.newaxis], weights.hidden_units, axis=1)
@@ -233,7 +243,7 @@ class Objective:
         by_theta[size : 2 * size] = self.cost - by_w1[self.allowed]
         return value, by_theta
 
-    def minimise(self, rho: float, alpha: float):
+    def minimise(self, rho: float, alpha: float) -> OptimizeResult:
         """Minimise the augmented Lagrangian from where the last minimisation ended; return SciPy's result."""
 
         def keep(theta):

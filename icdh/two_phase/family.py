@@ -70,6 +70,8 @@ class FamilyFitter:
         Whether there are intercepts.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
+    required : ndarray of bool, shape (N, N), optional
+        Edges that are not under the lasso, so that they never vanish.
     clock : Clock, optional
         Says when fits must end, by raising OutOfTime.
     """
@@ -82,9 +84,11 @@ class FamilyFitter:
         noise: str,
         bias: bool,
         rows: np.ndarray | None = None,
+        required: np.ndarray | None = None,
         clock: Clock | None = None,
     ):
         self.values, self.l1, self.l2 = values, l1, l2
+        self.required = np.zeros((len(values), len(values)), dtype=bool) if required is None else required
         self.noise, self.bias, self.rows = noise, bias, rows
         self.clock = clock or Clock()
 
@@ -118,11 +122,11 @@ class FamilyFitter:
         best = None
         for k in range(MOST_ROUNDS):
             self.clock.check()
-            hidden, w2, s, mean = self._means(features, scale, hidden, counts)
+            hidden, w2, s, mean = self._means(features, scale, hidden, counts, self.required[list(causes), child])
             w3, w3_bias = fit_scale(s, features[0] - mean, w3, w3_bias, self.noise, counts)
             scale = _scale(s, w3, w3_bias)
             nats = self.nats(child, mean, scale)
-            penalised = nats + self._penalties(hidden, w2)
+            penalised = nats + self._penalties(hidden, w2, ~self.required[list(causes), child])
             gain = np.inf if best is None else best.penalised - penalised
             finished = self.noise == "equal" or gain < LEAST_GAIN
             if gain > 0.0:
@@ -146,7 +150,7 @@ class FamilyFitter:
         own = self.values[child : child + 1]
         return mean.size * gaussian_nll(own, mean[np.newaxis], scale[np.newaxis], counts)
 
-    def _means(self, features, scale, hidden, counts):
+    def _means(self, features, scale, hidden, counts, required_causes):
         """Return Phase II of a family: hidden weights, w2, hidden activations and the mean."""
         units, observations = hidden.shape[1], features.shape[1]
         variables = len(features) - self.bias
@@ -161,22 +165,24 @@ class FamilyFitter:
         )
         forbidden = np.ones((variables, variables), dtype=bool)
         forbidden[1:, 0] = False
+        required = np.zeros((variables, variables), dtype=bool)
+        required[1:, 0] = required_causes
         rows = None
         if counts is not None:
             rows = np.ones((variables, observations), dtype=bool)
             rows[0] = counts
         penalties = self.l1 / observations, self.l2 / observations
-        problem = MeanProblem(features, scales, template, forbidden, *penalties, rows, clock=self.clock)
+        problem = MeanProblem(features, scales, template, forbidden, *penalties, rows, required, self.clock)
         inputs = np.flatnonzero(problem.effects == 0)
         hidden, _ = minimise_by_newton(problem, 0, hidden, inputs, TOLERANCE)
         problem.loss(inputs, np.array([0]))(hidden)  # leaves w2 and the activations of these weights
         w2 = problem.w2[0].copy()
         return hidden, w2, problem.hidden[:units].copy(), w2 @ problem.hidden
 
-    def _penalties(self, hidden, w2):
+    def _penalties(self, hidden, w2, free):
         edges, units = hidden[: len(hidden) - self.bias], hidden.shape[1]
         squares = np.vdot(edges, edges) + np.vdot(w2[:units], w2[:units])
-        return float(self.l1 * np.abs(edges).sum() + 0.5 * self.l2 * squares)
+        return float(self.l1 * np.abs(edges[free]).sum() + 0.5 * self.l2 * squares)
 
 
 def _scale(s, w3, w3_bias):

@@ -1,8 +1,8 @@
 """The last stage of the fast procedure: single edges, each judged by the likelihood that it brings.
 
 At lambda1 = 0.01 and M = 1000 a unit of |W1| costs 10 nats in the objective of Phase II: that objective itself often
-prefers a wrong graph to the true one. Here every family, a child given its causes, is fitted again by both phases under
-penalties of a tenth of that (`icdh.two_phase.family`), and a graph costs
+prefers a wrong graph to the true one. Here every family, a child given its causes, is fitted again by both phases
+(`icdh.two_phase.family`), under penalties of a tenth of that and in units of root mean squares, and a graph costs
 
     its negative log-likelihood + edge_cost for every edge, in nats over all observations.
 
@@ -10,6 +10,7 @@ From the DAG of the two phases edges are deleted while that pays; then single ed
 (`icdh.search`) until no change of one edge pays.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -22,11 +23,12 @@ from icdh.search.climb import Family
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Move, toggled
 from icdh.transforms import normal_scores
-from icdh.two_phase.family import FamilyFit, FamilyFitter
+from icdh.two_phase.family import LEAST_GAIN, FamilyFit, FamilyFitter
 from icdh.two_phase.rounds import TwoPhaseResult
 
 PENALTY_SHARE = 0.1  # of lambda1 and lambda2
 USUAL_OBSERVATIONS = 1000  # penalties are those of tables of so many rows, in nats: priors do not grow with M
+MOST_PASSES = 10
 START = 0.3  # largest initial weight of a further cause, in 1 / (root mean square of the cause)
 FEW_OBSERVATIONS = 50_000  # of longer tables, so many decide the graph
 ESTIMATE_OBSERVATIONS = 10_000  # of longer tables, so many serve for gain estimates
@@ -34,7 +36,7 @@ LARGEST_SCORE = 2.5  # of normal scores in the smooth functions of a cause
 DEGREES = 4  # smooth functions of a cause: powers of its normal score and a step
 
 
-def price_of_edge(n_variables: int, n_observations: int) -> float:
+def price_of_edge(n_variables: int) -> float:
     """Return the default ``edge_cost`` in nats: 25 for tables of ten variables, and log N more for wide ones.
 
     Among N variables a child has N - 1 possible further causes, so the best of them gains about log N nats by chance.
@@ -108,13 +110,16 @@ def refine_edges(
         The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. If the time was over before all
         families of the first graph were fitted, the result as it came.
     """
+    unit = root_mean_square(values)
+    unit[unit == 0.0] = 1.0
+    values, start = values / unit[:, np.newaxis], _in_units(result.weights, unit)
     every = -(-values.shape[1] // FEW_OBSERVATIONS)
     few, few_rows = values, rows
     if every > 1:
         few = np.ascontiguousarray(values[:, ::every])
         few_rows = None if rows is None else np.ascontiguousarray(rows[:, ::every])
     share = PENALTY_SHARE * USUAL_OBSERVATIONS
-    fitter = FamilyFitter(few, share * l1, share * l2, noise, bias, few_rows, clock)
+    fitter = FamilyFitter(few, share * l1, share * l2, noise, bias, few_rows, rules.required, clock)
     costs = FamilyCosts(fitter, edge_cost, random_state)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     graph = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in dag.T)
@@ -123,11 +128,17 @@ def refine_edges(
     nothing = np.ones_like(rules.forbidden)
     with single_blas_thread():
         try:
-            costs.begin(graph, result.weights)
+            costs.begin(graph, start)
             found = greedy_search(costs, nothing, **options, start=found)
-            if not found.ended_early:
+            strength = None
+            for _ in range(MOST_PASSES):
+                if found.ended_early:
+                    break
+                before = found.graph
                 found = greedy_search(costs, rules.forbidden, **options, start=found)
-            strength = costs.strength(found.graph)
+                strength = costs.strength(found.graph)  # finishes the families with a cause less, which may pay now
+                if found.graph == before:
+                    break
         except OutOfTime:
             if not costs.knows(graph):
                 return result._replace(converged=False, timed_out=True)
@@ -138,16 +149,17 @@ def refine_edges(
             found, strength = found._replace(interrupted=True), None
         fits = [costs.fits[family] for family in enumerate(found.graph)]
         if every > 1:
-            whole = FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows)
+            whole = FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows, rules.required)
             fits = _on_all_observations(whole, found.graph, fits, refit=not found.ended_early)
-    edges = sum(map(len, found.graph))
+    counts = np.full(len(values), values.shape[1]) if rows is None else np.count_nonzero(rows, axis=1)
+    nats = sum(fit.nats for fit in fits) + float(counts @ np.log(unit))
     return result._replace(
-        weights=_network(found.graph, fits, result.weights),
+        weights=_in_units(_network(found.graph, fits, start), 1.0 / unit),
         converged=not found.ended_early,
         interrupted=found.interrupted,
         timed_out=found.timed_out,
         moves=found.moves,
-        cost=sum(fit.nats for fit in fits) + edge_cost * edges,
+        cost=nats + edge_cost * sum(map(len, found.graph)),
         strength=None if strength is None else every * strength,
     )
 
@@ -266,7 +278,7 @@ class FamilyCosts:
     def _keep(self, family, fit: FamilyFit):
         if family not in self.fits:
             self._fitted[family[0]].append(family[1])
-        elif fit.penalised >= self.fits[family].penalised:
+        elif fit.penalised > self.fits[family].penalised - LEAST_GAIN:  # so that each is replaced a few times at most
             fit = self.fits[family]._replace(finished=self.fits[family].finished or fit.finished)
         self.fits[family] = fit
         self._estimates.pop(family, None)
@@ -303,11 +315,12 @@ def _stride(n_observations):
 def _smooth_functions(values):
     """Return orthonormal smooth functions of every variable, shape (N * DEGREES, observations)."""
     values = values[:, :: _stride(values.shape[1])]
-    functions = np.empty((len(values), DEGREES, values.shape[1]))
+    functions = np.zeros((len(values), DEGREES, values.shape[1]))  # of very few observations some stay zero
     for i, row in enumerate(values):
         z = np.clip(normal_scores(row), -LARGEST_SCORE, LARGEST_SCORE)
         powers = np.stack([np.ones_like(z), z, z**2, z**3, np.tanh(2.0 * z)], axis=1)
-        functions[i] = np.linalg.qr(powers)[0].T[1:]
+        orthonormal = np.linalg.qr(powers)[0].T[1:]
+        functions[i, : len(orthonormal)] = orthonormal
     return functions.reshape(-1, values.shape[1])
 
 
@@ -321,6 +334,19 @@ def _on_all_observations(fitter, graph, fits, refit):
         else:
             whole.append(fit._replace(nats=fitter.nats(child, mean, scale)))
     return whole
+
+
+def _in_units(weights, unit):
+    """Return the network of the variables measured in these units."""
+    bias = weights.output_bias
+    return dataclasses.replace(
+        weights,
+        w1=weights.w1 * unit,
+        w2=weights.w2 / unit[:, np.newaxis],
+        w3=weights.w3 / unit[:, np.newaxis],
+        w3_bias=weights.w3_bias - np.log(unit),
+        output_bias=None if bias is None else bias / unit,
+    )
 
 
 def _network(graph, fits, template):

@@ -109,7 +109,7 @@ class Rounds:
     max_rounds : int
         The most rounds, those of ``before`` aside.
     tol : float
-        The gain of the criterion, in nats, below which a round is the last.
+        The gain of the criterion, in nats, up to which a round is the last; infinity makes the first one the last.
     clock : Clock
         Says when to end.
     callback : callable, optional
@@ -162,7 +162,7 @@ class Rounds:
         )
         gain = np.inf if len(self.history) == self._before else self.best.criterion - criterion
         self.history.append(record)
-        self.converged = gain < self.tol and not self.clock.is_over
+        self.converged = not gain > self.tol and not self.clock.is_over
         if gain > 0.0:
             self.best, self.weights = record, weights
         if self.callback is not None:
