@@ -75,8 +75,8 @@ def test_scores_of_new_units_differ_by_the_logarithm_of_the_unit(chain, fitted):
 
 def test_a_shift_of_the_data_shifts_the_predictions_and_leaves_the_score(chain):
     shift = np.array([0.0, 5.0, -1e3])
-    here = standardized(noise="equal").fit(chain)
-    there = standardized(noise="equal").fit(chain.values + shift)
+    here = two_phases(noise="equal").fit(chain)
+    there = two_phases(noise="equal").fit(chain.values + shift)
     assert there.score(chain.values + shift) == pytest.approx(here.score(chain), abs=1e-3)
     np.testing.assert_allclose(there.predict(chain.values + shift) - shift, here.predict(chain), atol=1e-2)
     np.testing.assert_array_equal(there.adjacency_matrix_ > 0, here.adjacency_matrix_ > 0)
