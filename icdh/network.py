@@ -10,24 +10,24 @@ so that X_n = f_n + sigma_n E_n with E_n ~ N(0, 1): sigma is a standard deviatio
 
 The notation of the article (M observations, N variables, m1 hidden units a node):
 
-====================  ========================  ============  ======================  ======================================
-article               here                      shape         unit                    computed in
-====================  ========================  ============  ======================  ======================================
-X                     ``X``                     (M, N)        that of each column     given
-W1_n                  ``Weights.w1[n]``         (m1, N)       1 / unit of the cause   Phase II
-W2_n                  ``Weights.w2[n]``         (m1,)         unit of n               Phase II
-W3_n                  ``Weights.w3[n]``         (m1,)         unit of n               Phase I
-W3_n0                 ``Weights.w3_bias[n]``    scalar        log of the unit of n    Phase I
-f_n (Eq. 10)          ``forward(X, w)[0]``      (M, N)        unit of n               `icdh.network`
-sigma_n (Eq. 10)      ``forward(X, w)[1]``      (M, N)        unit of n               `icdh.network`
-L (Eq. 11)            ``nll(X, w)``             scalar        nats an observation     `icdh.likelihood`
-dL/dW                 ``nll_and_gradient``      as `Weights`  nats / unit of W        `icdh.likelihood` (derivation there)
-A                     ``Weights.adjacency()``   (N, N)        1 / unit of the cause   `icdh.network`
-h, dh/dA              ``acyclicity(A)``         scalar, A's   none                    `icdh.acyclicity` (derivation there)
-lambda1, lambda2      ``l1``, ``l2``            scalar        nats / |W|              given
-rho, alpha            ``rho``, ``alpha``        scalar        nats / h^2, nats / h    `icdh.two_phase.as_printed`
-c, s, epsilon         ``C``, ``S``, ``h_tol``   scalar        none                    `icdh.two_phase.as_printed`
-====================  ========================  ============  ======================  ======================================
+================  =======================  ===========  =====================  ================================
+article           here                     shape        unit                   computed in
+================  =======================  ===========  =====================  ================================
+X                 ``X``                    (M, N)       of each column         given
+W1_n              ``Weights.w1[n]``        (m1, N)      1 / that of the cause  Phase II
+W2_n              ``Weights.w2[n]``        (m1,)        that of n              Phase II
+W3_n              ``Weights.w3[n]``        (m1,)        that of n              Phase I
+W3_n0             ``Weights.w3_bias[n]``   scalar       log of that of n       Phase I
+f_n (Eq. 10)      ``forward(X, w)[0]``     (M, N)       that of n              `icdh.network`
+sigma_n (Eq. 10)  ``forward(X, w)[1]``     (M, N)       that of n              `icdh.network`
+L (Eq. 11)        ``nll(X, w)``            scalar       nats                   `icdh.likelihood`
+dL/dW             ``nll_and_gradient``     as W         nats / that of W       `icdh.likelihood`, derived there
+A                 ``Weights.adjacency()``  (N, N)       1 / that of the cause  `icdh.network`
+h, dh/dA          ``acyclicity(A)``        scalar, A's  none                   `icdh.acyclicity`, derived there
+lambda1, lambda2  ``l1``, ``l2``           scalar       nats / that of |W|     given
+rho, alpha        ``rho``, ``alpha``       scalar       nats                   `icdh.two_phase.as_printed`
+c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `icdh.two_phase.as_printed`
+================  =======================  ===========  =====================  ================================
 """
 
 from collections.abc import Iterator
