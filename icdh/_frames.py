@@ -1,6 +1,6 @@
 """Tables of other libraries: which library one is of, and a table of the same library for what is given back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def frame_of(
             for label, own in columns.items()
         ]
         frame = pandas.DataFrame(dict(enumerate(parts)), index=index)
-        frame.columns = list(columns)
+        frame.columns = _stored(pandas.Index, list(columns))
         return frame
     try:
         module = __import__(library)
@@ -94,5 +94,16 @@ def frame_of(
 def records_as_frame(library: str, records: Sequence[tuple], fields: Sequence[str]) -> Any:
     """Return records, all of the same fields, as a table of a library."""
     if library == "pandas":
-        return import_extra("pandas", "dataframe").DataFrame(records, columns=list(fields))
+        pandas = import_extra("pandas", "dataframe")
+        return pandas.DataFrame(
+            {own: _stored(pandas.Series, [record[k] for record in records]) for k, own in enumerate(fields)}
+        )
     return frame_of(library, {field: np.array([own[k] for own in records]) for k, field in enumerate(fields)})
+
+
+def _stored(kind: Callable[..., Any], values: list) -> Any:
+    """Return a pandas Index or Series; of Python objects where pyarrow, which stores text, refuses a lone surrogate."""
+    try:
+        return kind(values)
+    except UnicodeEncodeError:
+        return kind(values, dtype=object)

@@ -15,7 +15,9 @@ from icdh import ICDH, HNMSearch, NotFittedError
 from icdh.model.structural import StructuralModel
 
 X = hetero_chain(np.random.default_rng(0), 120)
-TABLE = pd.DataFrame(np.column_stack([X, np.full(120, 7.0)]), columns=["a", "Größe", "c\ud800", "constant"])
+# Names are Python objects: pandas would store text in pyarrow, which refuses half of a surrogate pair.
+NAMES = pd.Index(["a", "Größe", "c\ud800", "constant"], dtype=object)
+TABLE = pd.DataFrame(np.column_stack([X, np.full(120, 7.0)]), columns=NAMES)
 
 
 def fits():
