@@ -2,7 +2,7 @@
 
 At lambda1 = 0.01 and M = 1000 a unit of |W1| costs 10 nats in the objective of Phase II: that objective itself often
 prefers a wrong graph to the true one. Here every family, a child given its causes, is fitted again by both phases
-(`icdh.two_phase.family`), under penalties of a tenth of that and in units of root mean squares, and a graph costs
+(`icdh.two_phase.family`), under penalties of a tenth of that, and a graph costs
 
     its negative log-likelihood + edge_cost for every edge, in nats over all observations.
 
@@ -10,7 +10,6 @@ From the DAG of the two phases edges are deleted while that pays; then single ed
 (`icdh.search`) until no change of one edge pays.
 """
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -110,9 +109,6 @@ def refine_edges(
         The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. If the time was over before all
         families of the first graph were fitted, the result as it came.
     """
-    unit = root_mean_square(values)
-    unit[unit == 0.0] = 1.0
-    values, start = values / unit[:, np.newaxis], _in_units(result.weights, unit)
     every = -(-values.shape[1] // FEW_OBSERVATIONS)
     few, few_rows = values, rows
     if every > 1:
@@ -128,7 +124,7 @@ def refine_edges(
     nothing = np.ones_like(rules.forbidden)
     with single_blas_thread():
         try:
-            costs.begin(graph, start)
+            costs.begin(graph, result.weights)
             found = greedy_search(costs, nothing, **options, start=found)
             strength = None
             for _ in range(MOST_PASSES):
@@ -151,15 +147,13 @@ def refine_edges(
         if every > 1:
             whole = FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows, rules.required)
             fits = _on_all_observations(whole, found.graph, fits, refit=not found.ended_early)
-    counts = np.full(len(values), values.shape[1]) if rows is None else np.count_nonzero(rows, axis=1)
-    nats = sum(fit.nats for fit in fits) + float(counts @ np.log(unit))
     return result._replace(
-        weights=_in_units(_network(found.graph, fits, start), 1.0 / unit),
+        weights=_network(found.graph, fits, result.weights),
         converged=not found.ended_early,
         interrupted=found.interrupted,
         timed_out=found.timed_out,
         moves=found.moves,
-        cost=nats + edge_cost * sum(map(len, found.graph)),
+        cost=sum(fit.nats for fit in fits) + edge_cost * sum(map(len, found.graph)),
         strength=None if strength is None else every * strength,
     )
 
@@ -334,19 +328,6 @@ def _on_all_observations(fitter, graph, fits, refit):
         else:
             whole.append(fit._replace(nats=fitter.nats(child, mean, scale)))
     return whole
-
-
-def _in_units(weights, unit):
-    """Return the network of the variables measured in these units."""
-    bias = weights.output_bias
-    return dataclasses.replace(
-        weights,
-        w1=weights.w1 * unit,
-        w2=weights.w2 / unit[:, np.newaxis],
-        w3=weights.w3 / unit[:, np.newaxis],
-        w3_bias=weights.w3_bias - np.log(unit),
-        output_bias=None if bias is None else bias / unit,
-    )
 
 
 def _network(graph, fits, template):
