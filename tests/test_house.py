@@ -37,6 +37,7 @@ ROOMS = {
         "lagrangian",
         "scales",
         "family procedure",
+        "refit",
         "last_stage",
         "restarts",
     ),

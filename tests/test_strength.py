@@ -71,6 +71,10 @@ PRUNED = {
     "search": HNMSearch(noise_distribution="gaussian"),
     "search, other noise": HNMSearch(noise_distribution="student", hidden_units=3),
     "search, long": HNMSearch(column_transform="none"),
+    "icdh": ICDH(),
+    "icdh, intercepts": ICDH(scaling="standardize", bias=True),
+    "icdh, two phases": ICDH(scaling="standardize", edge_cost=None),
+    "icdh, constant noise": ICDH(noise="unequal"),
 }
 
 
@@ -86,7 +90,7 @@ def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkey
     marginal = np.square(X - X.mean(axis=0)).mean(axis=0)
     nll = 0.5 * np.log(2 * np.pi * marginal).sum() + 1.5
     assert pruned.score(X) == pytest.approx(-nll, abs=0.01)
-    assert pruned.nll_ == pytest.approx(nll - 0.5 * np.log(marginal).sum(), abs=0.01)
+    assert pruned.nll_ == pytest.approx(nll - np.log(pruned.scale_).sum(), abs=0.01)
     np.testing.assert_allclose(pruned.predict(X), np.tile(X.mean(axis=0), (len(X), 1)), atol=0.01)
     np.testing.assert_allclose(pruned.predict_scale(X), np.tile(np.sqrt(marginal), (len(X), 1)), rtol=0.01)
     drawn = pruned.sample(20_000, random_state=0)
@@ -105,6 +109,26 @@ def test_what_is_left_out_and_taken_back_leaves_no_trace():
     model.rethreshold(max_edges=6)
     assert (model.nll_, model.evidence_) == before[:2]
     assert_array_equal(model.predict(X), before[2])
+
+
+@pytest.mark.parametrize("noise", ["heteroscedastic", "unequal", "equal"])
+@pytest.mark.parametrize("edge_cost", ["auto", None])
+def test_a_network_is_refitted_to_the_graph_that_stays(noise, edge_cost):
+    X = skewed_chain(np.random.default_rng(0), 400)
+    model = ICDH(noise=noise, edge_cost=edge_cost).fit(X)
+    before = model.nll_, model.predict(X), model.weights_
+    model.rethreshold(max_edges=1)
+    assert np.count_nonzero(model.adjacency_matrix_) == 1
+    assert model.nll_ > before[0] + 0.01
+    assert model.nll_ == pytest.approx(-model.score(X), abs=1e-12)
+    kept = model.adjacency_matrix_ != 0.0
+    assert [list(own.inputs) for own in model.model_.conditionals] == [
+        list(np.flatnonzero(causes)) for causes in kept.T
+    ]
+    model.rethreshold(max_edges=6)
+    assert model.nll_ == before[0]
+    assert_array_equal(model.predict(X), before[1])
+    assert_array_equal(model.weights_, before[2])
 
 
 def test_labels_and_conditions_that_stay_are_refitted_with_the_others():
@@ -193,3 +217,15 @@ def test_required_edges_count_as_the_first():
     kept = strong_edges(A, worth, 0.0, 2, required)
     assert_array_equal(np.argwhere(kept), [[0, 1], [0, 2]])
     assert_array_equal(np.argwhere(strong_edges(A, worth, 2.5, None, required)), [[0, 1], [0, 2]])
+
+
+def test_unknown_interventions_stay_causes_of_a_pruned_network():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    X[:, 1] += X[:, 0]
+    conditions = np.where(np.arange(600) < 300, "none", "drug")
+    X[conditions == "drug", 2] += 3.0
+    model = ICDH(max_edges=0, bias=True).fit(X, interventions=Interventions(conditions, {"none": [], "drug": None}))
+    assert not model.adjacency_matrix_.any()
+    assert model.targets_["drug"][2] > 0.3
+    assert model.sample(5000, random_state=0)[:, 2].mean() == pytest.approx(0.0, abs=0.1)  # 1.5 with both conditions

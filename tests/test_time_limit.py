@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,13 @@ from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, _clock, cli, gr
 from icdh._clock import Clock, OutOfTime
 from icdh.cli._progress import SignsOfLife
 from icdh.files import read_graph, write_table
+from icdh.likelihood import nll
 from icdh.model.strength import strength_of_inputs
+from icdh.network import NetworkConditional
 from icdh.node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.two_phase import fit_two_phase
+from icdh.two_phase.family import FamilyFitter
+from icdh.two_phase.refit import refit_to_graph
 from icdh.two_phase.restarts import best_of_restarts
 
 NO_TIME = 1e-9
@@ -110,7 +115,8 @@ def test_when_time_is_over_only_edges_of_the_graph_are_weighed(X):
     late = stopped(ICDH(threshold=0.6, random_state=0, max_seconds=60), X)
     edges = late.adjacency_matrix_ != 0.0
     assert 0 < edges.sum() < np.count_nonzero(late.weights_)
-    whole = strength_of_inputs(late.model_, X.T)
+    network = [NetworkConditional.of(late.network_, n) for n in range(len(edges))]  # the model's are of the graph
+    whole = strength_of_inputs(replace(late.model_, conditionals=network), X.T)
     assert np.count_nonzero(whole) == np.count_nonzero(late.weights_)
     np.testing.assert_allclose(late.edge_strength_, np.where(edges, whole, 0.0), rtol=1e-12)
 
@@ -340,3 +346,18 @@ def test_callbacks_may_follow_the_clock(X):
             make(callback=follower).fit(X)
         assert len(follower.clocks) == 1
         assert follower.tasks - {""}
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_network_is_refitted_to_its_graph_even_when_time_is_over(X, bias):
+    network = fit_two_phase(X.T, random_state=0, max_rounds=1, bias=bias).weights
+    graph = network.adjacency() == network.adjacency().max()
+    clock = Clock(NO_TIME)
+    late, whole = (
+        refit_to_graph(network, graph, FamilyFitter(X.T, 1.0, 1.0, "heteroscedastic", bias, clock=own))
+        for own in (clock, None)
+    )
+    np.testing.assert_array_equal(late.adjacency() != 0.0, graph)
+    np.testing.assert_array_equal(whole.adjacency() != 0.0, graph)
+    empty = 0.5 * np.log(2.0 * np.pi * np.e * np.square(X).mean(axis=0)).sum()
+    assert nll(X, whole) < nll(X, late) < empty

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._checks import check_callback, check_choice, check_flag, check_number, n_workers, random_generator
+from icdh._clock import Clock
 from icdh._labels import counted
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import order_of_columns, order_of_observations
@@ -119,7 +120,7 @@ class ICDH(CausalGraphEstimator):
         What the graph costs: its negative log-likelihood over all observations and ``edge_cost`` for each edge; None
         without the last stage.
     nll_ : float
-        Negative log-likelihood of ``network_`` on the scaled data: mean over observations, in nats. Of interventions,
+        Negative log-likelihood of the DAG on the scaled data: mean over observations, in nats. Of interventions,
         values that were set do not count, nor rows of conditions whose targets were not known.
     n_rounds_ : int
         The round of the lowest ``criterion``, counted from 1; without the last stage, network, graph and likelihood
@@ -152,9 +153,9 @@ class ICDH(CausalGraphEstimator):
 
     Notes
     -----
-    ``predict``, ``predict_scale``, ``residuals`` and ``score`` use ``network_`` as it was fitted, so that
-    ``score`` on the data of ``fit`` is ``-nll_`` (but for the units); weights below the threshold still count in
-    them. ``sample`` draws from the DAG: inputs that are no causes in ``adjacency_matrix_`` are held at their mean.
+    ``predict``, ``sample``, ``score`` and all else that the model tells are of the DAG. Where a threshold, a cycle,
+    ``min_strength`` or ``max_edges`` left inputs of ``network_`` out, the variable is fitted again given its causes
+    alone, by both phases in turn. ``score`` on the data of ``fit`` is ``-nll_`` (but for the units).
 
     A constant column is no cause and no effect. It enters with its value as mean and, by convention, scale one.
 
@@ -310,9 +311,10 @@ class ICDH(CausalGraphEstimator):
             self._price(usual, np.count_nonzero(table.varying)),
             clock,
         )
-        network = _with_constant_variables(result.weights, varying)
-        targets = design.targets(network.adjacency())
-        network = _without_contexts(network, N)
+        whole = _with_constant_variables(result.weights, varying)
+        targets = design.targets(whole.adjacency())
+        families = self._family_fitter(design.with_contexts(values), rules, design.rows, clock, result.cost is not None)
+        network = _without_contexts(whole, N)
         rules = rules.among(np.arange(N))
         dag = rules.dag(network.adjacency(), self.threshold if result.cost is None else 0.0)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
@@ -322,6 +324,8 @@ class ICDH(CausalGraphEstimator):
         else:
             strength = _among_all(result.strength, varying)[:N, :N]
         model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules, stacklevel=5))
+        model, nll = _with_conditionals(model, whole, families, design.baseline)
+        families.clock = Clock()  # `rethreshold` has no limit
         self._learn(
             model,
             network_=network,
@@ -331,11 +335,12 @@ class ICDH(CausalGraphEstimator):
             history_=result.history,
             moves_=[_in_users_columns(move, np.flatnonzero(varying)) for move in result.moves],
             cost_=result.cost,
-            nll_=model.nll(values, design.baseline),
+            nll_=nll,
             n_rounds_=result.best.round,
             converged_=result.converged,
             interrupted_=result.interrupted,
             timed_out_=result.timed_out,
+            _found=(whole, families, design.baseline),
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag, stacklevel=5)
@@ -354,7 +359,7 @@ class ICDH(CausalGraphEstimator):
         Returns
         -------
         ICDH
-            self, with new ``adjacency_matrix_`` and ``causal_order_``.
+            self: the model, and what is reported of it, is that of the new graph.
 
         Raises
         ------
@@ -373,7 +378,8 @@ class ICDH(CausalGraphEstimator):
         rules = self._rules(model.names)
         dag = rules.dag(self.weights_, changed.threshold if self.cost_ is None else threshold or 0.0)
         kept = changed._strong(dag.adjacency, self.edge_strength_, rules, stacklevel=3)
-        changed._learn(replace(model, adjacency=kept))
+        model, nll = _with_conditionals(replace(model, adjacency=kept), *self._found)
+        changed._learn(model, nll_=nll)
         self.__dict__ = changed.__dict__
         _warn_about_cycles(dag, stacklevel=3)
         return self
@@ -469,6 +475,14 @@ class ICDH(CausalGraphEstimator):
         )
         return partial(fit_with_last_stage, two_phases, stage)
 
+    def _family_fitter(self, values, rules, rows, clock, after_last_stage):
+        """Return what fits a child given its causes, under the penalties that the network was fitted under."""
+        from icdh.two_phase.family import FamilyFitter
+        from icdh.two_phase.last_stage import NATS_PER_PENALTY
+
+        nats = NATS_PER_PENALTY if after_last_stage else values.shape[1]
+        return FamilyFitter(values, nats * self.l1, nats * self.l2, self.noise, self.bias, rows, rules.required, clock)
+
     def _report_round(self, record):
         line = (
             f"round {record.round}: nll {record.nll:.4f}, h {record.h:.1e}, rho {record.rho:.0e}, "
@@ -501,6 +515,21 @@ class ICDH(CausalGraphEstimator):
             done = counted(len(result.history), "round")
             reason = f"the fit still improved after {done}; raise max_rounds or tol"
         warnings.warn(reason, ConvergenceWarning, stacklevel=5)
+
+
+def _with_conditionals(model, network, families, baseline):
+    """Return a model with conditionals of its graph, refitted where the network has other inputs, and its nll.
+
+    The contexts of unknown interventions, variables after those of the model, stay causes of what they reach.
+    """
+    from icdh.two_phase.refit import refit_to_graph
+
+    N = len(model.names)
+    graph = network.w1.any(axis=1).T
+    graph[:N, :N] = model.adjacency != 0.0
+    refitted = _without_contexts(refit_to_graph(network, graph, families), N)
+    model = replace(model, conditionals=[NetworkConditional.of(refitted, n) for n in range(N)])
+    return model, model.nll(families.values[:N], baseline)
 
 
 def _warn_about_cycles(dag, stacklevel):

@@ -136,6 +136,20 @@ class FamilyFitter:
                 break
         return best._replace(finished=finished or limit == np.inf)
 
+    def adapt(self, child: int, causes: tuple, hidden: np.ndarray) -> FamilyFit:
+        """Fit w2 and a constant scale alone, in closed form, whatever the clock says."""
+        features = features_of(self.values[[child, *causes]], self.bias)
+        counts = None if self.rows is None else self.rows[child]
+        scale = np.ones(self.values.shape[1])
+        hidden, w2, s, mean = self._means(
+            features, scale, hidden, counts, self.required[list(causes), child], descend=False
+        )
+        noise = "equal" if self.noise == "equal" else "unequal"
+        w3, w3_bias = fit_scale(s, features[0] - mean, np.zeros(len(s)), 0.0, noise, counts)
+        nats = self.nats(child, mean, _scale(s, w3, w3_bias))
+        penalised = nats + self._penalties(hidden, w2, ~self.required[list(causes), child])
+        return FamilyFit(hidden, w2, w3, w3_bias, nats, penalised, False)
+
     def outputs(self, child: int, causes: tuple, fit: FamilyFit) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale of a fitted family, each of shape (M,)."""
         features = features_of(self.values[list(causes)], self.bias)
@@ -150,7 +164,7 @@ class FamilyFitter:
         own = self.values[child : child + 1]
         return mean.size * gaussian_nll(own, mean[np.newaxis], scale[np.newaxis], counts)
 
-    def _means(self, features, scale, hidden, counts, required_causes):
+    def _means(self, features, scale, hidden, counts, required_causes, descend=True):
         """Return Phase II of a family: hidden weights, w2, hidden activations and the mean."""
         units, observations = hidden.shape[1], features.shape[1]
         variables = len(features) - self.bias
@@ -172,9 +186,11 @@ class FamilyFitter:
             rows = np.ones((variables, observations), dtype=bool)
             rows[0] = counts
         penalties = self.l1 / observations, self.l2 / observations
-        problem = MeanProblem(features, scales, template, forbidden, *penalties, rows, required, self.clock)
+        clock = self.clock if descend else Clock()
+        problem = MeanProblem(features, scales, template, forbidden, *penalties, rows, required, clock)
         inputs = np.flatnonzero(problem.effects == 0)
-        hidden, _ = minimise_by_newton(problem, 0, hidden, inputs, TOLERANCE)
+        if descend:
+            hidden, _ = minimise_by_newton(problem, 0, hidden, inputs, TOLERANCE)
         problem.loss(inputs, np.array([0]))(hidden)  # leaves w2 and the activations of these weights
         w2 = problem.w2[0].copy()
         return hidden, w2, problem.hidden[:units].copy(), w2 @ problem.hidden

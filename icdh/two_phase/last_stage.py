@@ -17,16 +17,17 @@ import numpy as np
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
-from icdh.network import NetworkConditional, Weights, root_mean_square
+from icdh.network import Weights, root_mean_square
 from icdh.search.climb import Family
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Move, toggled
 from icdh.transforms import normal_scores
 from icdh.two_phase.family import LEAST_GAIN, FamilyFit, FamilyFitter
+from icdh.two_phase.refit import fit_from_network, with_families
 from icdh.two_phase.rounds import TwoPhaseResult
 
-PENALTY_SHARE = 0.1  # of lambda1 and lambda2
-USUAL_OBSERVATIONS = 1000  # penalties are those of tables of so many rows, in nats: priors do not grow with M
+# lambda1 and lambda2 in nats: a tenth of them on tables of 1000 rows. Priors do not grow with M.
+NATS_PER_PENALTY = 0.1 * 1000
 MOST_PASSES = 10
 START = 0.3  # largest initial weight of a further cause, in 1 / (root mean square of the cause)
 FEW_OBSERVATIONS = 50_000  # of longer tables, so many decide the graph
@@ -114,8 +115,8 @@ def refine_edges(
     if every > 1:
         few = np.ascontiguousarray(values[:, ::every])
         few_rows = None if rows is None else np.ascontiguousarray(rows[:, ::every])
-    share = PENALTY_SHARE * USUAL_OBSERVATIONS
-    fitter = FamilyFitter(few, share * l1, share * l2, noise, bias, few_rows, rules.required, clock)
+    penalties = NATS_PER_PENALTY * l1, NATS_PER_PENALTY * l2
+    fitter = FamilyFitter(few, *penalties, noise, bias, few_rows, rules.required, clock)
     costs = FamilyCosts(fitter, edge_cost, random_state)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     graph = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in dag.T)
@@ -148,7 +149,7 @@ def refine_edges(
             whole = FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows, rules.required)
             fits = _on_all_observations(whole, found.graph, fits, refit=not found.ended_early)
     return result._replace(
-        weights=_network(found.graph, fits, result.weights),
+        weights=with_families(result.weights, dict(zip(enumerate(found.graph), fits, strict=True))),
         converged=not found.ended_early,
         interrupted=found.interrupted,
         timed_out=found.timed_out,
@@ -182,18 +183,14 @@ class FamilyCosts:
 
     def begin(self, graph: tuple, weights: Weights) -> None:
         """Fit the families of a graph from the weights of a network."""
-        units, values = weights.hidden_units, self.fitter.values
-        draws = np.random.default_rng(self._random_state).uniform(-START, START, size=(len(values), units))
+        values = self.fitter.values
+        size = len(values), weights.hidden_units
+        draws = np.random.default_rng(self._random_state).uniform(-START, START, size)
         rms = root_mean_square(values)
         self._starts = draws / np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         self.fitter.clock.begin("families of the graph", len(values))
         for child, causes in enumerate(graph):
-            hidden = weights.w1[child][:, list(causes)].T
-            if weights.hidden_bias is not None:
-                hidden = np.vstack([hidden, weights.hidden_bias[child]])
-            start = np.ascontiguousarray(hidden), weights.w3[child], weights.w3_bias[child]
-            scale = NetworkConditional.of(weights, child).mean_and_scale(values)[1]
-            self._keep((child, causes), self.fitter.fit(child, causes, *start, scale))
+            self._keep((child, causes), fit_from_network(self.fitter, weights, child, causes))
             self.fitter.clock.part_done()
 
     def knows(self, graph: tuple) -> bool:
@@ -328,17 +325,3 @@ def _on_all_observations(fitter, graph, fits, refit):
         else:
             whole.append(fit._replace(nats=fitter.nats(child, mean, scale)))
     return whole
-
-
-def _network(graph, fits, template):
-    """Return the network of fitted families."""
-    N, units = template.w2.shape
-    w1, w2, w3 = np.zeros((N, units, N)), np.zeros((N, units)), np.zeros((N, units))
-    w3_bias, bias = np.zeros(N), template.hidden_bias is not None
-    hidden_bias, output_bias = (np.zeros((N, units)), np.zeros(N)) if bias else (None, None)
-    for n, (causes, fit) in enumerate(zip(graph, fits, strict=True)):
-        w1[n][:, list(causes)] = fit.hidden[: len(causes)].T
-        w2[n], w3[n], w3_bias[n] = fit.w2[:units], fit.w3, fit.w3_bias
-        if bias:
-            hidden_bias[n], output_bias[n] = fit.hidden[-1], fit.w2[-1]
-    return Weights(w1, w2, w3, w3_bias, hidden_bias, output_bias)
