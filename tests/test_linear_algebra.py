@@ -18,7 +18,7 @@ def apply_exp(value):
 
 def test_the_exponential_is_that_of_numpy_and_clipped_where_that_overflows():
     x = np.concatenate([np.linspace(-700.0, 700.0, 4001), np.linspace(-1.0, 1.0, 101)])
-    np.testing.assert_allclose(shared_exp(x), np.exp(x), rtol=4e-16)
+    np.testing.assert_allclose(shared_exp(x), np.exp(x), rtol=2 * np.finfo(float).eps)  # both may be an ulp off
     np.testing.assert_array_equal(shared_exp([-1e9, 1e9]), shared_exp([-708.0, 708.0]))
     assert np.isfinite(shared_exp([-1e300, 1e300])).all()
 
