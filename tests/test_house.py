@@ -54,7 +54,7 @@ ROOMS = {
         "family_evidence",
         "subsample",
     ),
-    "search": ("_kernels moves", "climb orders", "escapes candidates"),
+    "search": ("_kernels moves prior", "climb orders", "escapes candidates"),
     "model": (
         "conditionals noise overview strength",
         "intervene gaps",

@@ -14,7 +14,7 @@ from icdh._clock import Clock
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import CanonicalTable
 from icdh.estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
-from icdh.estimators.graph_search import FoundGraph, GraphSearch
+from icdh.estimators.graph_search import FoundGraph, GraphSearch, price_of_edge
 from icdh.estimators.refit import refit, strengths
 from icdh.exceptions import ConvergenceWarning
 from icdh.experiments import Design, Interventions
@@ -45,8 +45,10 @@ class HNMSearch(CausalGraphEstimator):
         fitted with up to twenty.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
-    edge_penalty : float, default 2.0
-        Nats that an edge must gain beyond its evidence.
+    edge_penalty : float or "auto", default "auto"
+        Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
+        and 2 + log(N / 10) for N: among many columns one that is no cause looks like one by chance
+        (`icdh.search.prior`). Columns that do not vary do not count, contexts of unknown targets do.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
         a group (a sex, a treatment) more often than an outcome, and the evidence hardly tells the two apart. Of the
@@ -119,6 +121,8 @@ class HNMSearch(CausalGraphEstimator):
     history_ : list of icdh.search.Move
         The moves from the graph of required edges, by default the empty one, to the one found, with the gain of each
         in nats at the time of the move. Conditions of unknown targets are numbered from N on.
+    edge_penalty_ : float
+        The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
     evidence_ : float
         The log evidence of the graph in nats, without a constant that all graphs share, minus penalties.
     noise_distribution_ : str
@@ -173,6 +177,7 @@ class HNMSearch(CausalGraphEstimator):
     """
 
     history_: list[Any]
+    edge_penalty_: float
     evidence_: float
     noise_distribution_: str
     column_transform_: str
@@ -182,7 +187,7 @@ class HNMSearch(CausalGraphEstimator):
         self,
         hidden_units: int | str = "auto",
         prior_precision: float = 3.0,
-        edge_penalty: float = 2.0,
+        edge_penalty: float | str = "auto",
         binary_effect_penalty: float = 5.0,
         max_parents: int = 8,
         noise_distribution: str = "auto",
@@ -251,6 +256,7 @@ class HNMSearch(CausalGraphEstimator):
             **learned,
             history_=[canonical.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
+            edge_penalty_=price_of_edge(self, len(found.graph)),
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
@@ -369,7 +375,10 @@ class HNMSearch(CausalGraphEstimator):
         check_number("min_strength", self.min_strength, low=0)
         self._check_limits()
         n_workers(self.n_jobs)
-        for name in ("edge_penalty", "binary_effect_penalty"):
-            check_number(name, getattr(self, name), low=0)
+        if isinstance(self.edge_penalty, str):
+            check_choice("edge_penalty, if not a number,", self.edge_penalty, ("auto",))
+        else:
+            check_number("edge_penalty", self.edge_penalty, low=0)
+        check_number("binary_effect_penalty", self.binary_effect_penalty, low=0)
         check_number("prior_precision", self.prior_precision, low=0, low_open=True)
         check_callback(self.callback)
