@@ -70,7 +70,7 @@ ROOMS = {
         "base canonical data_warnings",
         "transform_choice",
         "graph_search",
-        "refit",
+        "majority refit",
         "icdh hnm_search",
     ),
     "diagnostics": (

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._checks import n_workers, random_generator
+from icdh._checks import n_workers
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.canonical import CanonicalTable
@@ -146,11 +146,13 @@ class GraphSearch:
         Ends the search.
     report : callable
         Called with every `Move`, in the user's columns.
+    seed : int
+        Of the fits.
     """
 
-    def __init__(self, parameters: Any, table: CanonicalTable, clock: Clock, report: Callable[[Move], None]):
+    def __init__(self, parameters: Any, table: CanonicalTable, clock: Clock, report: Callable[[Move], None], seed: int):
         self.parameters, self.table, self.clock, self.report = parameters, table, clock, report
-        self.seed = int(random_generator(parameters.random_state).integers(2**31))
+        self.seed = seed
         if parameters.search == "exact" and table.order.size > MOST_VARIABLES:
             raise ValueError(
                 f"search='exact' is for at most {MOST_VARIABLES} variables, X has {table.order.size}; use 'greedy'"
@@ -159,7 +161,7 @@ class GraphSearch:
     def run(self) -> FoundGraph:
         """Return the best graph found."""
         with single_blas_thread():
-            transform = self._transform()
+            transform = self.transform()
             columns = self.table.columns(transform, self.seed).with_normal_scores()
             scores, found = self._greedy(columns)
             if self.parameters.search == "exact" and not found.ended_early:
@@ -170,7 +172,7 @@ class GraphSearch:
     def _evidence(self, columns, rows, n_restarts):
         return family_evidence(self.parameters, columns, rows, n_restarts, self.seed, self.clock)
 
-    def _transform(self):
+    def transform(self) -> str:
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
         from icdh.estimators.transform_choice import choose_transform
 
