@@ -775,7 +775,11 @@ MUTANTS = {
     "search/climb.py": [
         ("and not self.grow(graph)", ""),
         ("best = int(estimates.argmax())", "best = int(estimates.argmin())"),
-        ("            self.scores.polish(self._contenders(graph))\n", ""),
+        ("            self.polish(self._contenders(graph))\n", ""),
+        ("                self._up_to_date.pop(node, None)\n", "                pass\n"),
+        ("        self._up_to_date.clear()\n", ""),
+        ("            self._certain[:, node] = False\n", ""),
+        ("if self._up_to_date.get(family[0]) != family[1]]", "]"),
         ("gain = before - after", "gain = before + after"),
         ("            moves += further\n", ""),
         ("(scored[effects, causes] | ~turns)", "~turns"),
