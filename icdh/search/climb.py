@@ -74,7 +74,8 @@ class Climber:
             forbidden.shape
         )  # of toggling i -> j, scored or estimated: the columns that are up to date
         self._certain = np.zeros(forbidden.shape, dtype=bool)  # which of them are scored
-        self._up_to_date = {}  # the parents, for each node, that its columns are about
+        self._own = np.zeros(len(forbidden))  # scores of the families of the graph
+        self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
@@ -104,18 +105,22 @@ class Climber:
 
     def grow(self, graph: Graph) -> bool:
         """Let the models of a graph's families grow; return whether scores changed."""
-        return self._changed(self.scores.grow, graph)
+        changed = self.scores.grow(list(enumerate(graph)))
+        if changed:
+            self._forget()
+        return changed
 
     def choose_noise(self, graph: Graph) -> bool:
         """Choose the noise distribution by the families of a graph; return whether scores changed."""
-        return self._changed(self.scores.choose_noise, graph)
-
-    def _changed(self, adapt, graph):
-        changed = adapt(list(enumerate(graph)))
-        self._up_to_date.clear()
+        changed = self.scores.choose_noise(list(enumerate(graph)))
+        self._up_to_date.clear()  # families may have better fits, even where the noise stays
         if changed:
-            self._scored.clear()  # moves that were worth scoring need not be so any more
+            self._forget()
         return changed
+
+    def _forget(self):
+        self._up_to_date.clear()
+        self._scored.clear()  # moves that were worth scoring need not be so any more
 
     def climb_once(
         self, graph: Graph, forbidden: np.ndarray, report: Callable[[Move, Graph], None] | None = None
@@ -170,11 +175,13 @@ class Climber:
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
         move = KINDS[kind], int(cause), int(effect)
-        changed = dict(changed_families(graph, *move))
-        better = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
-        if not self.total(better) < self.total(graph):  # rounding hides a smaller gain
+        changed = changed_families(graph, *move)
+        own = self._own.copy()
+        own[[node for node, _ in changed]] = self.scores(changed)
+        if not math.fsum(own) < math.fsum(self._own):  # rounding hides a smaller gain
             return None
-        return Move(*move, gain), better
+        families = dict(changed)
+        return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))
 
     def _update(self, graph):
         """Bring the gains of the nodes up to date whose parents, or scores, have changed: a move changes one or two."""
@@ -182,6 +189,7 @@ class Climber:
         for node, parents in changed:
             self._up_to_date.pop(node, None)  # until the whole of its column is there
             self._gains[:, node] = self.scores.gain_estimates((node, parents))
+            self._own[node] = self.scores([(node, parents)])[0]
             self._certain[:, node] = False
         self._fill(graph, [(i, family[0]) for family in changed for i in self._scored.get(family, ())])
         self._up_to_date.update(changed)
