@@ -46,7 +46,7 @@ def counted(number: int, noun: str) -> str:
 
 def plural(things: Sized, noun: str) -> str:
     """Return the noun for so many things: "edge" of one, else "edges"."""
-    return noun if len(things) == 1 else noun + "s"
+    return noun if len(things) == 1 else noun + ("es" if noun.endswith("ch") else "s")
 
 
 def did_you_mean(word: Any, known: Iterable[Any]) -> str:

@@ -243,6 +243,7 @@ def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeyp
         "missing": "drop",
         "n_imputations": 3,
         "n_restarts": 1,
+        "n_searches": 4,
         "n_jobs": 2,
         "max_seconds": 60.0,
     }
@@ -250,6 +251,8 @@ def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeyp
     forbidden = ["--forbidden-edges", tmp_path / "forbidden.csv"]
     options += ["--kinds", "a=continuous", "c=gridded"]
     assert fit(table, "--method", "search", *options, *forbidden, "--seed", 5, "--verbose") == 2
+    assert fit(table, "--edge-penalty", "auto") == 2
+    assert seen.pop()["edge_penalty"] == "auto"
     assert seen[0].pop("kinds") == {"a": "continuous", "c": "gridded"}
     assert np.argwhere(seen[0].pop("forbidden_edges")).tolist() == [[0, 2]]
     assert seen[0] == {**values, "knowledge": None, "random_state": 5, "verbose": True, "callback": ANY}

@@ -150,6 +150,21 @@ def test_edges_must_be_worth_their_penalty(table):
     assert not edges(dear)
 
 
+def test_edges_of_wide_tables_have_to_be_worth_more(table, model):
+    """The same price for search, exact search and posterior, which all ask the scores that the search leaves behind."""
+    assert model.edge_penalty_ == 2.0
+    wide = np.column_stack([table, np.random.default_rng(0).normal(size=(500, 15))])
+    found = HNMSearch(hidden_units=2, n_restarts=1, column_transform="none", noise_distribution="gaussian").fit(wide)
+    assert found.edge_penalty_ == pytest.approx(2.0 + np.log(2.0))
+    assert (found.found_graph().scores.families.edge_penalty == found.edge_penalty_).all()
+    assert clone(found).set_params(edge_penalty=3).fit(table).edge_penalty_ == 3.0
+
+
+def test_constant_columns_are_no_possible_causes(table):
+    settings = {"hidden_units": 2, "n_restarts": 1, "column_transform": "none", "noise_distribution": "gaussian"}
+    assert quiet(np.column_stack([table, np.ones((500, 20))]), **settings).edge_penalty_ == 2.0
+
+
 def test_independent_columns_give_no_edges():
     X = np.random.default_rng(0).normal(size=(300, 5))
     assert len(edges(HNMSearch().fit(X))) <= 1
@@ -254,6 +269,8 @@ def test_cells_that_are_not_finite_are_named(table, value):
         ({"hidden_units": 2.5}, TypeError, "hidden_units must be an integer"),
         ({"prior_precision": 0.0}, ValueError, "prior_precision must be above 0"),
         ({"edge_penalty": -1.0}, ValueError, "edge_penalty must be at least 0"),
+        ({"edge_penalty": "dear"}, ValueError, "edge_penalty, if not a number, must be one of 'auto'"),
+        ({"binary_effect_penalty": -1.0}, ValueError, "binary_effect_penalty must be at least 0"),
         ({"max_parents": 0}, ValueError, "max_parents must be at least 1"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
         ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),

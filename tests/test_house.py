@@ -55,7 +55,7 @@ ROOMS = {
         "family_evidence",
         "subsample",
     ),
-    "search": ("_kernels moves", "climb orders", "escapes candidates"),
+    "search": ("_kernels moves prior", "climb orders", "escapes candidates"),
     "model": (
         "conditionals noise overview strength",
         "intervene gaps",
@@ -71,7 +71,7 @@ ROOMS = {
         "base canonical data_warnings",
         "transform_choice",
         "graph_search",
-        "refit",
+        "majority refit",
         "icdh hnm_search",
     ),
     "diagnostics": (

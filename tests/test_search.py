@@ -180,6 +180,16 @@ def test_escape_leaves_an_optimum_that_no_single_move_leaves():
     assert sum(move.gain for move in moves) == pytest.approx(10.0)
 
 
+def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():
+    """Of many variables the estimates of all nodes after every move would cost more than the fits."""
+    asked, scores = [], Table(gaussian_scores(3))
+    scores.gain_estimates = lambda family: asked.append(family) or np.full(N, np.inf)
+    _, moves = Climber(scores, np.eye(N, dtype=bool), N).climb_once(((),) * N, np.eye(N, dtype=bool))
+    changed = [2 if move.kind == "reverse" else 1 for move in moves]
+    assert len(moves) > 2
+    assert len(asked) == N + sum(changed)
+
+
 def test_refined_scores_count():
     scores = {family: 5.0 * len(family[1]) for family in all_families()}
     scores[0, (1, 2)] = -20.0

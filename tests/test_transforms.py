@@ -4,6 +4,7 @@ from scipy.stats import yeojohnson, yeojohnson_llf
 
 from icdh import HNMSearch, Knowledge, simulate
 from icdh.estimators import transform_choice
+from icdh.estimators.canonical import CanonicalTable
 from icdh.estimators.transform_choice import most_asked_for
 from icdh.node_model.family_evidence import FamilyEvidence
 from icdh.search.climb import Climber
@@ -87,6 +88,22 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
     assert starts == [((),) * 6]
     assert len(asked) == 3
     assert asked[0] == asked[1] == asked[2] != list(enumerate(((),) * 6))
+
+
+def test_the_part_of_a_table_that_chooses_the_transform_does_not_depend_on_the_seed(monkeypatch):
+    parts = []
+    monkeypatch.setattr(transform_choice, "PILOT_ROWS", 30)
+    monkeypatch.setattr(CanonicalTable, "columns", lambda part, *_: parts.append(part.values) or _stop())
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    for seed in (0, 1):
+        with pytest.raises(ValueError, match="stopped"):
+            HNMSearch(random_state=seed).fit(X)
+    assert parts[0].shape == (3, 30)
+    np.testing.assert_array_equal(*parts)
+
+
+def _stop():
+    raise ValueError("stopped")
 
 
 def test_one_variable_does_not_choose_the_transform_of_all():

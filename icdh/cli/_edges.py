@@ -62,18 +62,25 @@ def edge_lines(model: Any, doubts: Doubts | None = None) -> list[str]:
     if loss is not None:
         told = ["if turned", *("-" if np.isnan(loss[edge]) else f"{loss[edge]:.1f}" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
+    agreement = model.model_.search_agreement
+    if agreement is not None:
+        shares = ["searches", *(f"{agreement[edge]:.0%}" for edge in edges)]
+        rows = [(*row, own) for row, own in zip(rows, shares, strict=True)]
     marks = ["", *(MARK if doubts is not None and doubts.marked[edge] else "" for edge in edges)]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for (cause, effect, *numbers), mark in zip(rows, marks, strict=True):
         cells = [f"{cell:>{width}}" for cell, width in zip(numbers, wide[2:], strict=True)]
         lines.append("  ".join([f"{cause:>{wide[0]}} -> {effect:<{wide[1]}}", *cells, mark]).rstrip())
-    return [*lines, *_legend(searched, loss, doubts, any(marks))]
+    several = ["searches: how many of them found the edge"] if agreement is not None else []
+    return [*lines, *_legend(searched, loss, doubts, any(marks)), *several]
 
 
 def _head(model, n_edges):
-    course = counted(len(model.history_), "move" if isinstance(model, HNMSearch) else "round")
-    if not isinstance(model, HNMSearch):
-        course += ", converged" if model.converged_ else ", not converged"
+    if isinstance(model, HNMSearch):
+        several = model.search_agreement_ is not None
+        course = counted(model.n_searches, "search") if several else counted(len(model.history_), "move")
+    else:
+        course = counted(len(model.history_), "round") + (", converged" if model.converged_ else ", not converged")
     return (
         f"{counted(model.model_.about['n_observations'], 'observation')} of "
         f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "

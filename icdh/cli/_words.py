@@ -21,6 +21,7 @@ PARAMETERS = (
     "schedule",
     "h_tol",
     "n_restarts",
+    "n_searches",
     "rho_max",
     "edge_penalty",
     "binary_effect_penalty",

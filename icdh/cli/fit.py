@@ -101,8 +101,9 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("schedule", choices=SCHEDULES, help="how closely the paper's algorithms are followed")
     add("h_tol", type=float, metavar="X", help="the acyclicity at which the constraint counts as met")
     add("n_restarts", type=int, metavar="N", help="from how many initial weights to fit; the best fit is kept")
+    add("n_searches", type=int, metavar="N", help="independent searches; the graph that most of them agree on is kept")
     add("rho_max", type=float, metavar="X", help="the penalty weight at which the augmented Lagrangian gives up")
-    add("edge_penalty", type=float, metavar="X", help="nats that an edge must be worth beyond its evidence")
+    add("edge_penalty", type=_penalty, metavar="X", help="nats that an edge must be worth beyond its evidence, or auto")
     add(
         "binary_effect_penalty",
         type=float,
@@ -134,9 +135,13 @@ def _units(text):
     return text if text == "auto" else int(text)
 
 
+def _penalty(text):
+    return text if text == "auto" else float(text)
+
+
 def _price(text):
     """Return a price in nats, "auto" or None."""
-    return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else float(text)
+    return None if text == "none" else _penalty(text)
 
 
 def _kind(text):

@@ -101,6 +101,18 @@ class CanonicalTable(NamedTuple):
         values[self.order[own]] = self.values[own] * self.signs[own, np.newaxis]
         return values
 
+    def in_users_order(self, edges: np.ndarray) -> np.ndarray:
+        """Return what is known of edges among the table's columns, shape (n, n), among the user's columns and contexts.
+
+        Parameters
+        ----------
+        edges : ndarray, shape (n, n)
+            Zero where there is no edge, as in the result for columns that do not vary.
+        """
+        every = np.zeros((len(self.names),) * 2)
+        every[np.ix_(self.order, self.order)] = edges
+        return every
+
     def move_in_users_columns(self, move: Move) -> Move:
         """Return a move of the search in the user's columns."""
         return move._replace(cause=int(self.order[move.cause]), effect=int(self.order[move.effect]))

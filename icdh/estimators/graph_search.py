@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._checks import n_workers, random_generator
+from icdh._checks import n_workers
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.canonical import CanonicalTable
@@ -13,10 +13,12 @@ from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import Graph, Move
+from icdh.search.prior import price_of_width
 
 SUBSAMPLE = 10_000  # observations that a table of more than twice as many is searched on first
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
+USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 
 
@@ -72,6 +74,20 @@ class FoundGraph(NamedTuple):
         )
 
 
+def price_of_edge(parameters: Any, n_variables: int) -> float:
+    """Return the nats that an edge must gain in a graph of so many variables.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its ``edge_penalty``.
+    n_variables : int
+        Columns that vary, and contexts.
+    """
+    price = parameters.edge_penalty
+    return USUAL_PRICE + price_of_width(n_variables) if isinstance(price, str) else float(price)
+
+
 def family_evidence(
     parameters: Any, columns: Any, rows: np.ndarray | None, n_restarts: int, seed: int, clock: Clock
 ) -> Any:
@@ -95,14 +111,14 @@ def family_evidence(
     from icdh.node_model.families import Families
     from icdh.node_model.family_evidence import FamilyEvidence
 
-    n = columns.causes.shape[1]
+    n, price = columns.causes.shape[1], price_of_edge(parameters, len(columns.widths))
     families = Families(
         columns.causes,
         columns.responses,
         widths=columns.widths,
         rows=rows,
         prior_precision=parameters.prior_precision,
-        edge_penalty=parameters.edge_penalty + parameters.binary_effect_penalty * columns.from_number_to_binary,
+        edge_penalty=price + parameters.binary_effect_penalty * columns.from_number_to_binary,
         random_state=seed,
     )
     grows, most_units = parameters.hidden_units == "auto", SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
@@ -130,11 +146,13 @@ class GraphSearch:
         Ends the search.
     report : callable
         Called with every `Move`, in the user's columns.
+    seed : int
+        Of the fits.
     """
 
-    def __init__(self, parameters: Any, table: CanonicalTable, clock: Clock, report: Callable[[Move], None]):
+    def __init__(self, parameters: Any, table: CanonicalTable, clock: Clock, report: Callable[[Move], None], seed: int):
         self.parameters, self.table, self.clock, self.report = parameters, table, clock, report
-        self.seed = int(random_generator(parameters.random_state).integers(2**31))
+        self.seed = seed
         if parameters.search == "exact" and table.order.size > MOST_VARIABLES:
             raise ValueError(
                 f"search='exact' is for at most {MOST_VARIABLES} variables, X has {table.order.size}; use 'greedy'"
@@ -143,7 +161,7 @@ class GraphSearch:
     def run(self) -> FoundGraph:
         """Return the best graph found."""
         with single_blas_thread():
-            transform = self._transform()
+            transform = self.transform()
             columns = self.table.columns(transform, self.seed).with_normal_scores()
             scores, found = self._greedy(columns)
             if self.parameters.search == "exact" and not found.ended_early:
@@ -154,7 +172,7 @@ class GraphSearch:
     def _evidence(self, columns, rows, n_restarts):
         return family_evidence(self.parameters, columns, rows, n_restarts, self.seed, self.clock)
 
-    def _transform(self):
+    def transform(self) -> str:
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
         from icdh.estimators.transform_choice import choose_transform
 

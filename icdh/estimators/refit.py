@@ -46,12 +46,12 @@ def strengths(found: FoundGraph) -> np.ndarray:
         Among the user's columns and the contexts; zero where there is no edge.
     """
     scores, table = _without_limit(found, found.graph), found.table
-    strength = np.zeros((len(table.names),) * 2)
+    strength = np.zeros((len(table.order),) * 2)
     for node, parents in enumerate(found.graph):
         fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
-        strength[table.order[list(parents)], table.order[node]] = np.maximum(rise, np.finfo(float).tiny)
-    return strength
+        strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
+    return table.in_users_order(strength)
 
 
 def refit(parameters: Any, found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:

@@ -67,6 +67,7 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "adjacency": _encoded(model.adjacency, arrays),
         "centre": _encoded(model.centre, arrays),
         "edge_probability": _encoded(model.edge_probability, arrays),
+        "search_agreement": _encoded(model.search_agreement, arrays),
         "conditionals": [_encoded_part(part, arrays) for part in model.conditionals],
         "noise": [_encoded_part(part, arrays) for part in model.noise],
         "categories": [{"variable": n, **own._asdict()} for n, own in model.categories.items()],
@@ -276,7 +277,8 @@ def _model(content):
         "noise": _parts(content, "noise", N, {"gaussian": _gaussian, "empirical": _empirical, "uniform": _uniform}),
         "frame": _frame(content.json["frame"]),
         "about": _about(content.json["about"]),
-        "edge_probability": _edge_probability(content, N),
+        "edge_probability": _shares(content, N, "edge_probability"),
+        "search_agreement": _shares(content, N, "search_agreement"),
         "categories": categories,
         "levels": levels,
         **_seen(content.json, N),
@@ -306,13 +308,13 @@ def _seen(json, n_variables):
     return {"kinds": kinds, "column_transform": transform}
 
 
-def _edge_probability(content, n_variables):
-    found = content.json.get("edge_probability")  # files of older versions say nothing of it
+def _shares(content, n_variables, name):
+    found = content.json.get(name)  # files of older versions say nothing of it
     if found is None:
         return None
-    probability = content.floats(found, (n_variables, n_variables), "edge_probability")
-    _demand(((probability >= 0.0) & (probability <= 1.0)).all(), "edge_probability does not hold probabilities")
-    return probability
+    shares = content.floats(found, (n_variables, n_variables), name)
+    _demand(((shares >= 0.0) & (shares <= 1.0)).all(), f"{name} does not hold probabilities")
+    return shares
 
 
 def _categories(found, n_variables):

@@ -71,6 +71,8 @@ class StructuralModel:
         numbers. Empty where nobody said.
     edge_probability : ndarray, shape (N, N), or None
         How probable every edge is, where somebody said: see `with_edge_probability`.
+    search_agreement : ndarray, shape (N, N), or None
+        The share of several searches that found each edge; None where there was one.
     kinds : list of str, or None
         The kinds of columns that a search saw; None where nothing looked at kinds.
     column_transform : str
@@ -100,6 +102,7 @@ class StructuralModel:
     frame: str = ""
     about: dict = field(default_factory=dict)
     edge_probability: np.ndarray | None = None
+    search_agreement: np.ndarray | None = None
     categories: dict = field(default_factory=dict)
     levels: dict = field(default_factory=dict)
     kinds: list | None = None

@@ -70,6 +70,12 @@ class Climber:
         self.max_parents = max_parents
         self.required = np.zeros_like(forbidden) if required is None else required
         self._scored = {}  # for each family, the variables whose change was scored
+        self._gains = np.zeros(
+            forbidden.shape
+        )  # of toggling i -> j, scored or estimated: the columns that are up to date
+        self._certain = np.zeros(forbidden.shape, dtype=bool)  # which of them are scored
+        self._own = np.zeros(len(forbidden))  # scores of the families of the graph
+        self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
@@ -83,25 +89,38 @@ class Climber:
         """Climb to a local optimum that stays one when its families are polished and have grown."""
         graph, moves = self.climb_once(graph, self.forbidden, report)
         while True:
-            self.scores.polish(self._contenders(graph))
+            self.polish(self._contenders(graph))
             graph, further = self.climb_once(graph, self.forbidden, report)
             moves += further
             if not further and not self.grow(graph):
                 return graph, moves
 
+    def polish(self, families: Sequence[Family]) -> None:
+        """Spend more effort on families."""
+        before = self.scores(families)
+        self.scores.polish(families)
+        for (node, _), old, new in zip(families, before, self.scores(families), strict=True):
+            if new != old:
+                self._up_to_date.pop(node, None)
+
     def grow(self, graph: Graph) -> bool:
         """Let the models of a graph's families grow; return whether scores changed."""
-        return self._changed(self.scores.grow, graph)
+        changed = self.scores.grow(list(enumerate(graph)))
+        if changed:
+            self._forget()
+        return changed
 
     def choose_noise(self, graph: Graph) -> bool:
         """Choose the noise distribution by the families of a graph; return whether scores changed."""
-        return self._changed(self.scores.choose_noise, graph)
-
-    def _changed(self, adapt, graph):
-        changed = adapt(list(enumerate(graph)))
+        changed = self.scores.choose_noise(list(enumerate(graph)))
+        self._up_to_date.clear()  # families may have better fits, even where the noise stays
         if changed:
-            self._scored.clear()  # moves that were worth scoring need not be so any more
+            self._forget()
         return changed
+
+    def _forget(self):
+        self._up_to_date.clear()
+        self._scored.clear()  # moves that were worth scoring need not be so any more
 
     def climb_once(
         self, graph: Graph, forbidden: np.ndarray, report: Callable[[Move, Graph], None] | None = None
@@ -133,7 +152,8 @@ class Climber:
         return sorted({*own, *close})
 
     def _best_move(self, graph, forbidden):
-        gains, scored = self._gains(graph)
+        self._update(graph)
+        gains, scored = self._gains, self._certain
         legal = legal_moves(graph, forbidden, self.max_parents, self.required)
         legal[KINDS.index("insert")] &= gains > MIN_GAIN  # few of the N^2: sorting all would take longer than the fits
         kinds, causes, effects = np.nonzero(legal)
@@ -152,39 +172,43 @@ class Climber:
             least = max(MIN_GAIN, estimates[certain].max(initial=-np.inf))
             chosen = _first_largest(np.where(certain, -np.inf, estimates), BATCH)
             chosen = chosen[~certain[chosen] & (estimates[chosen] > least)]
-            self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)), gains, scored)
+            self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
         move = KINDS[kind], int(cause), int(effect)
-        changed = dict(changed_families(graph, *move))
-        better = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
-        if not self.total(better) < self.total(graph):  # rounding hides a smaller gain
+        changed = changed_families(graph, *move)
+        own = self._own.copy()
+        own[[node for node, _ in changed]] = self.scores(changed)
+        if not math.fsum(own) < math.fsum(self._own):  # rounding hides a smaller gain
             return None
-        return Move(*move, gain), better
+        families = dict(changed)
+        return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))
 
-    def _gains(self, graph):
-        """Return the gain of toggling each edge i -> j, [i, j], scored or estimated, and which gains are scored."""
-        gains = np.transpose([self.scores.gain_estimates(family) for family in enumerate(graph)])
-        gains = np.array(gains, dtype=float).reshape(self.forbidden.shape)
-        scored = np.zeros(self.forbidden.shape, dtype=bool)
-        edges = [(i, node) for node, parents in enumerate(graph) for i in self._scored.get((node, parents), ())]
-        self._fill(graph, edges, gains, scored)
-        return gains, scored
+    def _update(self, graph):
+        """Bring the gains of the nodes up to date whose parents, or scores, have changed: a move changes one or two."""
+        changed = [family for family in enumerate(graph) if self._up_to_date.get(family[0]) != family[1]]
+        for node, parents in changed:
+            self._up_to_date.pop(node, None)  # until the whole of its column is there
+            self._gains[:, node] = self.scores.gain_estimates((node, parents))
+            self._own[node] = self.scores([(node, parents)])[0]
+            self._certain[:, node] = False
+        self._fill(graph, [(i, family[0]) for family in changed for i in self._scored.get(family, ())])
+        self._up_to_date.update(changed)
 
-    def _score(self, graph, moves, gains, scored):
+    def _score(self, graph, moves):
         """Score the families that these moves (whether it is a reversal, cause, effect) change."""
         edges = [(i, j) for _, i, j in moves] + [(j, i) for turns, i, j in moves if turns]
-        edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not scored[i, j]]
+        edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not self._certain[i, j]]
         for i, j in edges:
             self._scored.setdefault((j, graph[j]), []).append(i)
-        self._fill(graph, edges, gains, scored)
+        self._fill(graph, edges)
 
-    def _fill(self, graph, edges, gains, scored):
+    def _fill(self, graph, edges):
         new = self.scores([(j, toggled(graph[j], i)) for i, j in edges])
         old = self.scores([(j, graph[j]) for _, j in edges])
         for (i, j), before, after in zip(edges, old, new, strict=True):
             gain = before - after
-            gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
-            scored[i, j] = True
+            self._gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
+            self._certain[i, j] = True
 
 
 def _first_largest(values, count):

@@ -175,7 +175,7 @@ class _Search:
         if self._is_within(FAR, graph):
             climber.grow(graph)  # the graph at hand has grown: only then do the two compare
         if self._is_within(POLISH_MARGIN, graph) and not self._is_within(0.0, graph):
-            climber.scores.polish([*enumerate(graph), *enumerate(self.graph)])
+            climber.polish([*enumerate(graph), *enumerate(self.graph)])
             graph, third = climber.climb_once(graph, climber.forbidden, self._try)
         return graph, moves + first + second + third
 

@@ -21,6 +21,7 @@ from icdh.network import Weights, root_mean_square
 from icdh.search.climb import Family
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Move, toggled
+from icdh.search.prior import price_of_width
 from icdh.transforms import normal_scores
 from icdh.two_phase.family import LEAST_GAIN, FamilyFit, FamilyFitter
 from icdh.two_phase.refit import fit_from_network, with_families
@@ -37,11 +38,8 @@ DEGREES = 4  # smooth functions of a cause: powers of its normal score and a ste
 
 
 def price_of_edge(n_variables: int) -> float:
-    """Return the default ``edge_cost`` in nats: 25 for tables of ten variables, and log N more for wide ones.
-
-    Among N variables a child has N - 1 possible further causes, so the best of them gains about log N nats by chance.
-    """
-    return 25.0 + float(np.log(max(n_variables, 10) / 10.0))
+    """Return the default ``edge_cost`` in nats: 25 for tables of ten variables, and more for wide ones."""
+    return 25.0 + price_of_width(n_variables)
 
 
 def fit_with_last_stage(

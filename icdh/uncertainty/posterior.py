@@ -58,9 +58,9 @@ def posterior(
 
     Every family of at most ``max_parents`` causes among the best candidates of each variable is weighed. Up to 22
     variables, orders are drawn independently from sums over all orders, and graphs given their order. A graph is drawn
-    once for every order it agrees with; the weights correct this, so that the prior is uniform over graphs. For more
-    variables a Metropolis walk draws the orders. The prior is then uniform over orders, and favours graphs that agree
-    with many of them. If gaps were imputed, the result is the mean over the imputations.
+    once for every order it agrees with; the weights correct this, so that the prior over graphs is that of the search:
+    exp(-``edge_penalty_``) for every edge. For more variables a Metropolis walk draws the orders; the prior then
+    favours graphs that agree with many of them. If gaps were imputed, the result is the mean over the imputations.
 
     Parameters
     ----------

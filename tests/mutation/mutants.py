@@ -86,6 +86,7 @@ TESTS = {
     "search/orders.py": ("test_uncertainty",),
     "search/_kernels.py": ("test_uncertainty",),
     "search/candidates.py": ("test_uncertainty",),
+    "search/prior.py": ("test_search_prior",),
     "pairs/": ("test_direction",),
     "transforms.py": ("test_transforms", "test_columns"),
     "uncertainty/": ("test_uncertainty", "test_missing"),
@@ -774,7 +775,11 @@ MUTANTS = {
     "search/climb.py": [
         ("and not self.grow(graph)", ""),
         ("best = int(estimates.argmax())", "best = int(estimates.argmin())"),
-        ("            self.scores.polish(self._contenders(graph))\n", ""),
+        ("            self.polish(self._contenders(graph))\n", ""),
+        ("                self._up_to_date.pop(node, None)\n", "                pass\n"),
+        ("        self._up_to_date.clear()\n", ""),
+        ("            self._certain[:, node] = False\n", ""),
+        ("if self._up_to_date.get(family[0]) != family[1]]", "]"),
         ("gain = before - after", "gain = before + after"),
         ("            moves += further\n", ""),
         ("(scored[effects, causes] | ~turns)", "~turns"),
@@ -822,6 +827,11 @@ MUTANTS = {
         ("cumulated[:-1]", "cumulated[1:]"),
         ("(graph.T @ (1", "(graph @ (1", "a graph has as many orders as its reverse"),
         ("near, 0] + 1, order.size - 1)", "near, 0], order.size - 1)"),
+    ],
+    "search/prior.py": [
+        ("/ FEW_VARIABLES)", ")"),
+        ("max(n_variables, FEW_VARIABLES)", "n_variables"),
+        ("return math.log(", "return 0.5 * math.log("),
     ],
     "search/candidates.py": [
         ("] = -score / temperature", "] = -score"),
