@@ -45,7 +45,7 @@ ROOMS = {
         "_kernels _gain_kernels _noise_kernels",
         "_outputs_kernels",
         "_descent_kernels network scoring",
-        "gaussian ordinal categorical noise gain_estimates",
+        "gaussian ordinal categorical noise gain_estimates label_gains",
         "responses",
         "evidence columns",
         "families",

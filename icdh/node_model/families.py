@@ -11,6 +11,7 @@ from icdh.node_model.categorical import CategoricalResponse
 from icdh.node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh.node_model.gain_estimates import gain_estimates
 from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.label_gains import label_gain_estimates
 from icdh.node_model.network import node_outputs, with_twice_the_units
 from icdh.node_model.noise import noise_gain
 from icdh.node_model.ordinal import OrdinalResponse
@@ -221,10 +222,11 @@ class Families:
         ndarray, shape (N,)
             Nats: for a variable that is no parent, if it becomes one; for a parent, if it is removed. The estimates
             are no strict bounds; they exceed a score test and the second order at the fit by a safety factor. Infinite
-            where a cause or the effect is categorical.
+            where a number and a category meet, and for a parent of a family with a category.
         """
         node, parents = family
         estimates = np.full(len(self), np.inf)
+        self._estimate_labels(family, fit, estimates)
         if self.is_categorical(node):
             return estimates
         others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
@@ -239,3 +241,26 @@ class Families:
             saving, cost = odds_without_parents(x, response, fit)
             estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
         return estimates
+
+    def _estimate_labels(self, family, fit, estimates):
+        """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
+        node, parents = family
+        if self.is_gaussian(node):
+            return
+        labelled = [i for i in range(len(self)) if not self.is_gaussian(i)]
+        candidates = [i for i in labelled if i != node and i not in parents]
+        candidates = [i for i in candidates if self.is_categorical(i) or self.is_categorical(node)]
+        if not candidates:
+            return
+        x, response = self.data(family)
+        plain = np.ones(len(x), dtype=np.int64)
+        probabilities = response.conditional(np.arange(len(x)), plain, fit.theta, fit.hidden_units).log_probabilities(x)
+        codes = {i: self._codes(i, node) for i in labelled}
+        of_parents = [codes[i] for i in parents if i in codes]
+        gains = label_gain_estimates(codes[node], np.exp(probabilities), [codes[i] for i in candidates], of_parents)
+        estimates[candidates] = gains - self.edge_penalty[candidates, node]
+
+    def _codes(self, variable, node):
+        """Return the categories or levels of a variable at the observations that count for a node."""
+        codes = self.responses[variable].codes
+        return codes if self.rows is None else codes[self.rows[node]]

@@ -59,6 +59,11 @@ class OrdinalResponse(FittedByScoring, MeanAndVariance):
         self.thresholds = thresholds(self.levels)
 
     @property
+    def codes(self) -> np.ndarray:
+        """The levels, as those of a categorical response, shape (n,)."""
+        return self.levels
+
+    @property
     def is_binary(self) -> bool:
         """Whether there are two levels."""
         return len(self.thresholds) == 1

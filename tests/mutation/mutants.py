@@ -80,6 +80,7 @@ TESTS = {
     "_threads.py": ("test_interrupts",),
     "experiments.py": ("test_experiments", "test_missing"),
     "node_model/gain_estimates.py": ("test_gain_estimates",),
+    "node_model/label_gains.py": ("test_label_gains",),
     "node_model/_gain_kernels.py": ("test_gain_estimates",),
     "node_model/_noise_kernels.py": ("test_noise", "test_evidence"),
     "search/": ("test_search", "test_interrupts", "test_knowledge"),
@@ -749,6 +750,13 @@ MUTANTS = {
         ("scale[:, np.newaxis, :]\n    correlations +=", "1.0\n    correlations +="),
         ("rest = scores - (scores", "rest = scores + (scores"),
         ("growth = -n * np.log(", "growth = n * np.log("),
+    ],
+    "node_model/label_gains.py": [
+        ("np.max([alone, *(", "np.min([alone, *("),
+        ("for own in parents)]", "for own in parents[:0])]"),
+        ("np.maximum(expected, FEWEST_EXPECTED)", "expected"),
+        ("- (cells - 1.0) *", "- 0.0 *"),
+        ("among = members[:, rows]", "among = members[:, ::-1][:, rows]"),
     ],
     "node_model/_gain_kernels.py": [
         ("squared[r] = bounded[r] * bounded[r]", "squared[r] = bounded[r]"),
