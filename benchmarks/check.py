@@ -1,6 +1,6 @@
 """What `icdh.check` rejects: its level on tables that the model is right about, its power on others, what answers buy.
 
-    python benchmarks/check.py results.json [--parts level power questions peers] [--seeds FIRST END] [--kinds KIND ...]
+    python benchmarks/check.py results.json [--parts level power questions icdh peers] [--seeds FIRST END] [--kinds ...]
 
 Tables of 8 variables (8 edges, 1000 rows) are drawn cause after cause as in `simulated_tables.py`: mean and spread of
 an effect are random functions of its causes. Each row of the JSON file is a table; what is there is not computed again.
@@ -14,8 +14,9 @@ an effect are random functions of its causes. Each row of the JSON file is a tab
 - questions: SHD of plain and recorded tables of 300 rows and 16 edges after the five arrows most in doubt are answered
   and the table is fitted again, and after five others, drawn at random. An answer says which of the two directions
   cannot be, as there is no directed path in the truth.
+- icdh: `icdh.ICDH` on tables of Gaussian noise, standardised, and on tables of its own models, raw.
 - peers: DoWhy's `falsify_graph` on the true and the wrong graph, and lingam's independence of errors after
-  DirectLiNGAM, on the first tables of some kinds; where these packages can be imported. DoWhy gets 300 rows, for time.
+  DirectLiNGAM, where these packages can be imported. DoWhy gets 300 rows, for time.
 """
 
 import argparse
@@ -47,6 +48,7 @@ DISTORTIONS = {
 }
 LEVEL_KINDS = (*NOISE, *COLUMNS)
 POWER_KINDS = (*DISTORTIONS, "measurement noise", "hidden causes", "recorded")
+OWN_KINDS = ("homo-nv", "softplus-shared")
 WRONG_GRAPHS = ("missing edge", "turned edge", "turned order")
 QUESTION_KINDS = ("gaussian", "recorded", "mixed", "cubed", "tanh")
 N_QUESTIONS = 5
@@ -175,15 +177,34 @@ def answered(kind, seed):
     yield row
 
 
+def of_icdh(kind, seed):
+    """Return the row of a table that ICDH learns from: on the graph that it finds, and on the true one."""
+    if kind == "gaussian":
+        (X, truth, _), scaling = draw(kind, seed), "standardize"
+    else:
+        drawn = simulate.simulate_sem(simulate.erdos_renyi(8, 1, seed), 1000, noise=kind, random_state=seed)
+        X, truth, scaling = drawn.X, drawn.adjacency, "none"
+    model, seconds = timed(icdh.ICDH(scaling=scaling).fit, X)
+    for graph in ("ICDH's", "ICDH's, true"):
+        adjacency = model.model_.adjacency if graph == "ICDH's" else (truth != 0).astype(float)
+        found, of_check = timed(icdh.check, replace(model.model_, adjacency=adjacency), X)
+        shd = int(metrics.shd(adjacency, truth))
+        row = {"kind": kind, "seed": seed, "graph": graph, "shd": shd, "fit": seconds, "check": of_check}
+        yield row | verdict(found)
+
+
 def of_peers(kind, seed):
     """Return what DoWhy and lingam say of a table."""
+    from joblib import parallel_config
+
     X, truth, _ = draw(kind, seed)
     rows = []
-    for graph in ("true", "turned edge", "turned order"):
-        adjacency = truth if graph == "true" else wrong_graph(graph, X, truth)
-        if adjacency is not None:
-            rows.append({"kind": kind, "seed": seed, "graph": graph} | _dowhy(X, adjacency))
-    rows.append({"kind": kind, "seed": seed, "graph": "lingam's own"} | _lingam(X))
+    with parallel_config("sequential"):  # workers take longer to start than the tests, and their time is not seen
+        for graph in ("true", "turned edge", "turned order"):
+            adjacency = truth if graph == "true" else wrong_graph(graph, X, truth)
+            if adjacency is not None:
+                rows.append({"kind": kind, "seed": seed, "graph": graph} | _dowhy(X, adjacency))
+        rows.append({"kind": kind, "seed": seed, "graph": "lingam's own"} | _lingam(X))
     return rows
 
 
@@ -215,6 +236,7 @@ PARTS = {  # what a part computes, of which kinds, under which names rows are ke
     "level": (of_table, LEVEL_KINDS, "found"),
     "power": (of_table, POWER_KINDS, "found"),
     "questions": (answered, QUESTION_KINDS, "questions"),
+    "icdh": (of_icdh, ("gaussian", *OWN_KINDS), "ICDH's, true"),
     "peers": (of_peers, ("gaussian", "student", "cubed"), "lingam's own"),
 }
 
@@ -222,7 +244,7 @@ PARTS = {  # what a part computes, of which kinds, under which names rows are ke
 def show(rows):
     """Print the share of tables that were rejected, by kind and graph, and what the check costs beside the fit."""
     for kind in dict.fromkeys(row["kind"] for row in rows):
-        for graph in ("found", "true", *WRONG_GRAPHS):
+        for graph in ("found", "true", *WRONG_GRAPHS, "ICDH's", "ICDH's, true"):
             own = [row for row in rows if (row["kind"], row["graph"]) == (kind, graph) and "p" in row]
             if own:
                 rejected = np.mean([row["p"] < LEVEL for row in own])

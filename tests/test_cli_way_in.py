@@ -13,9 +13,10 @@ from helpers import hetero_chain
 
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, posterior
 from icdh._clock import Clock, compiling
-from icdh.cli._edges import Doubts, edge_lines
+from icdh.cli._edges import Doubts, edge_lines, picture_of_records
 from icdh.cli._progress import busy
 from icdh.cli._words import as_options
+from icdh.diagnostics.track_record import BOTH, NEITHER, TAILS, Marginals
 from icdh.files import read_table, write_table
 from icdh.uncertainty import turning, turning_loss
 
@@ -189,13 +190,60 @@ def test_arrows_that_lose_little_are_marked_and_explained(searched):
     loss = np.where(searched.adjacency_matrix_ != 0, 50.0, np.nan)
     weak = tuple(np.argwhere(searched.adjacency_matrix_ != 0)[0])
     loss[weak] = 1.5
-    _, names, *edges, strength, turned, mark = edge_lines(searched, Doubts(loss, turning.doubtful(loss), "who knows"))
+    _, names, *edges, strength, turned, mark = edge_lines(
+        searched, Doubts(loss, turning.doubtful(loss), "who knows", {})
+    )
     assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
     (marked,) = [line.split() for line in edges if line.endswith("?")]
     assert (marked[0], marked[2], marked[-2]) == (f"x{weak[0]}", f"x{weak[1]}", "1.5")
     assert strength.startswith("strength: nats (units of log-likelihood)")
     assert turned.startswith("if turned: nats lost when this arrow alone is turned round")
     assert mark == "? who knows"
+
+
+def test_arrows_have_their_track_record_in_the_list(searched):
+    (first, other), *_ = edges = list(map(tuple, np.argwhere(searched.adjacency_matrix_).tolist()))
+    nothing = np.zeros(searched.adjacency_matrix_.shape, dtype=bool)
+    lines = edge_lines(searched, Doubts(None, nothing, "", {(first, other): NEITHER}))
+    assert lines[1].split()[-1] == "forward"
+    told = {tuple(line.split()[:3:2]): line.split()[4:] for line in lines[2 : 2 + len(edges)]}
+    assert told.pop((f"x{first}", f"x{other}")) == ["47", "%"]
+    assert all(rest == ["-"] for rest in told.values())
+    assert lines[-1].startswith(
+        "forward: how many arrows of its kind (tails, explained variance) point forward in recorded tables"
+    )
+    assert "forward" not in "".join(edge_lines(searched, Doubts(None, nothing, "", {})))
+
+
+def test_colours_of_arrows_tell_their_track_record():
+    words = picture_of_records({(0, 1): BOTH, (1, 2): NEITHER, (0, 2): TAILS})
+    assert words["note"] == "green: 81 %, orange: 47 % of such arrows point forward in recorded tables"
+    assert words["styles"].keys() == {(0, 1), (1, 2)}
+    assert words["styles"][0, 1] != words["styles"][1, 2]
+    assert picture_of_records({(0, 2): TAILS}) == {"styles": {}, "note": ""}
+
+
+def test_track_records_reach_list_picture_and_report(table, monkeypatch, capsys):
+    monkeypatch.setattr(Marginals, "record", lambda self, cause, effect: NEITHER)
+    assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
+    assert "47 %" in capsys.readouterr().out
+    text = Path("graph.svg").read_text(encoding="utf-8")
+    assert "orange: 47 % of such arrows point forward" in text
+    assert "#c8641e" in text
+    assert cli.main(["report", table, "-o", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert 'class="edge coin"' in page
+    assert '<td class="n warn">47 %</td>' in page
+    assert cli.main(["fit", table, "--method", "icdh"]) == 0  # nobody counted its arrows
+    assert "forward" not in capsys.readouterr().out
+
+
+def test_a_table_without_two_whole_rows_has_no_track_record(table, capsys):
+    values = read_table(table).values.copy()
+    values[np.arange(len(values)), np.arange(len(values)) % 3] = np.nan
+    write_table("gaps.csv", values[:60], ["a", "b", "c"])
+    assert cli.main(["fit", "gaps.csv", "--missing", "impute"]) == 0
+    assert "forward" not in capsys.readouterr().out
 
 
 def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
@@ -207,7 +255,7 @@ def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
     assert "stroke-dasharray" in text
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    assert 'class="edge doubtful"' in page
+    assert 'class="edge doubtful' in page
     assert "Dashed, and marked by ? below: turning this arrow costs less than" in page
 
 

@@ -123,6 +123,15 @@ def test_a_picture_says_what_widths_numbers_and_dashes_mean():
     assert [patch.get_gid() for patch in dashed] == ["cause -> effect"]
 
 
+def test_doubtful_arrows_of_a_colour_are_dashed_in_it_and_the_legend_says_what_it_is():
+    doubtful, red = CHAIN == 0.5, plotting.EdgeStyle("#ff0000")
+    edge = tuple(np.argwhere(doubtful)[0].tolist())
+    axes = plotting.plot_graph(CHAIN, NAMES, doubtful=doubtful, styles={edge: red}, note="red: so and so").axes[0]
+    (dashed,) = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
+    assert dashed.get_edgecolor()[:3] == (1.0, 0.0, 0.0)
+    assert axes.texts[-1].get_text() == "red: so and so"
+
+
 def test_all_names_and_edges_are_drawn_stronger_ones_wider():
     figure = plotting.plot_graph(CHAIN, NAMES)
     axes = figure.axes[0]

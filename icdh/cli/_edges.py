@@ -7,10 +7,13 @@ import numpy as np
 from icdh._clock import Clock
 from icdh._labels import counted, printable
 from icdh.cli._progress import watched
+from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import told_by_graphs
+from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord
 from icdh.estimators.hnm_search import HNMSearch
 
 MARK = "?"  # beside an arrow that may as well point the other way
+COLOURS = {BOTH: ("green", "#00785a"), NEITHER: ("orange", "#c8641e")}  # of arrows in pictures, by track record
 
 
 class Doubts(NamedTuple):
@@ -24,14 +27,17 @@ class Doubts(NamedTuple):
         The edges that deserve a mark.
     meaning : str
         What the mark says.
+    records : dict
+        By edge its track record, where it has one. Only arrows of the search were counted.
     """
 
     loss: np.ndarray | None
     marked: np.ndarray
     meaning: str
+    records: dict[tuple[int, int], TrackRecord]
 
 
-def doubts_of(args: Any, model: Any, ensemble: Any, clock: Clock) -> Doubts:
+def doubts_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Doubts:
     """Return how sure the directions of a fit are, by an ensemble of graphs if there is one, else by turning edges."""
     from icdh.uncertainty.turning import DOUBTFUL, doubtful, turning_loss
 
@@ -42,10 +48,30 @@ def doubts_of(args: Any, model: Any, ensemble: Any, clock: Clock) -> Doubts:
                 callback.follow(clock)
             clock.stage = "how sure the arrows are"
             loss = turning_loss(model, clock=clock)
+    records = _records(model, table)
     if ensemble is not None:
-        return Doubts(loss, ensemble.undecided(dag), told_by_graphs())
+        return Doubts(loss, ensemble.undecided(dag), told_by_graphs(), records)
     meaning = f"turning this arrow costs less than {DOUBTFUL:g} nats: the data hardly tell its direction"
-    return Doubts(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning)
+    return Doubts(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
+
+
+def _records(model, table):
+    """Return the track records of a search's arrows; none without two rows that have no gap."""
+    rows = complete_rows(table)
+    if not isinstance(model, HNMSearch) or len(rows.values) < 2:
+        return {}
+    return Marginals.of(model.model_.as_table(rows)).records(model.adjacency_matrix_)
+
+
+def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str, Any]:
+    """Return colours of edges by their track record, and what these mean, as `icdh.plotting.plot_graph` takes them."""
+    from icdh.plotting.graph import EdgeStyle
+
+    seen = [record for record in COLOURS if record in records.values()]
+    shares = [f"{COLOURS[record][0]}: {100 * record.share:.0f} %" for record in seen]
+    note = f"{', '.join(shares)} of such arrows point forward in recorded tables" if seen else ""
+    styles = {edge: EdgeStyle(COLOURS[record][1]) for edge, record in records.items() if record in COLOURS}
+    return {"styles": styles, "note": note}
 
 
 def edge_lines(model: Any, doubts: Doubts | None = None) -> list[str]:
@@ -66,6 +92,10 @@ def edge_lines(model: Any, doubts: Doubts | None = None) -> list[str]:
     if agreement is not None:
         shares = ["searches", *(f"{agreement[edge]:.0%}" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, shares, strict=True)]
+    records = {} if doubts is None else doubts.records
+    if records:
+        told = ["forward", *(f"{100 * records[edge].share:.0f} %" if edge in records else "-" for edge in edges)]
+        rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
     marks = ["", *(MARK if doubts is not None and doubts.marked[edge] else "" for edge in edges)]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for (cause, effect, *numbers), mark in zip(rows, marks, strict=True):
@@ -96,6 +126,8 @@ def _legend(searched, loss, doubts, marked):
         lines = ["strength: nats (units of log-likelihood) of evidence that are lost without the edge"]
     if loss is not None:
         lines.append("if turned: nats lost when this arrow alone is turned round; - where it cannot be")
+    if doubts is not None and doubts.records:
+        lines.append(LEGEND)
     if marked:
         lines.append(f"{MARK} {doubts.meaning}")
     return lines

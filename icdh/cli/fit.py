@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._clock import Clock
 from icdh._labels import counted
-from icdh.cli._edges import comparison_line, doubts_of, edge_lines
+from icdh.cli._edges import comparison_line, doubts_of, edge_lines, picture_of_records
 from icdh.cli._experiments import (
     add_experiment_options,
     check_experiment_options,
@@ -192,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
     clock = Clock(estimator.max_seconds)
     model = learned(args, estimator, table, interventions)
     ensemble, failure = ensemble_of(args, model, table, interventions, clock)
-    doubts = doubts_of(args, model, ensemble, clock)
+    doubts = doubts_of(args, model, table, ensemble, clock)
     complete = _write(args, model, ensemble, doubts)
     if args.save:
         probability = None if ensemble is None else ensemble.edge_probability
@@ -271,6 +271,7 @@ def _words_of_picture(model, args, ensemble, doubts):
         "title": f"{table}: {counted(model.model_.about['n_observations'], 'row')}, {type(model).__name__}",
         "unit": unit,
         "doubt": doubts.meaning,
+        **picture_of_records(doubts.records),
     }
 
 

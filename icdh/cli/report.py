@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         clock = Clock(getattr(args, "max_seconds", None))
         model, notes = _learned(args, table, interventions)
         ensemble, failure = ensemble_of(args, model, table, interventions, clock)
-        doubts = doubts_of(args, model, ensemble, clock)
+        doubts = doubts_of(args, model, table, ensemble, clock)
     rows, interventions = complete(table, interventions)
     write = partial(
         model.report,

@@ -6,7 +6,8 @@ hand, and of simulated tables it says nothing. So it enters no score; it says wh
 
 The shares are those of the arrows of `icdh.HNMSearch` between columns of a natural order in 60 public tables, 254
 arrows, whose order and analysis were fixed before anything was run; intervals of 95 % over tables. Tables on which the
-groups had been noticed showed 85, 55 and 34 %.
+groups had been noticed showed 85, 55 and 34 %. Arrows of `icdh.ICDH` deserve less: 79, 48 and 33 % in 71 tables
+(``benchmarks/track_record.py``).
 
 References
 ----------
@@ -38,11 +39,21 @@ class TrackRecord(NamedTuple):
     high: float
     because: str
 
+    @property
+    def verdict(self) -> str:
+        """How far to trust such an arrow: "likely", "coin", or nothing in between."""
+        return {BOTH: "likely", NEITHER: "coin"}.get(self, "")
+
 
 BOTH = TrackRecord(0.81, 0.67, 0.92, "the effect has heavier tails and is better explained than its cause")
 TAILS = TrackRecord(0.65, 0.54, 0.75, "the effect has heavier tails than its cause, but is not better explained")
 EXPLAINED = TrackRecord(0.65, 0.54, 0.75, "the effect is better explained than its cause, but has no heavier tails")
 NEITHER = TrackRecord(0.47, 0.25, 0.68, "the effect has neither heavier tails nor is better explained: a coin")
+
+LEGEND = (
+    "forward: how many arrows of its kind (tails, explained variance) point forward in recorded tables; of simulated "
+    "tables it says nothing"
+)
 
 
 class Marginals(NamedTuple):
@@ -70,6 +81,11 @@ class Marginals(NamedTuple):
             z = (values - values.mean(axis=0)) / values.std(axis=0)
             found[:, numbers] = np.mean(z**4, axis=0), explained_variance(values)
         return cls(*found)
+
+    def records(self, adjacency: np.ndarray) -> dict[tuple[int, int], TrackRecord]:
+        """Return the track records of the arrows of a graph, shape (N, N), that have one."""
+        found = {(int(i), int(j)): self.record(i, j) for i, j in np.argwhere(adjacency)}
+        return {edge: record for edge, record in found.items() if record is not None}
 
     def record(self, cause: int, effect: int) -> TrackRecord | None:
         """Return the track record of an arrow, None where labels are cause or effect: nobody counted these."""

@@ -45,7 +45,7 @@ def findings(
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if scaled is None else scaled
     residuals = None if scaled is None else model.standardised_residuals(scaled)
     checks = None if residuals is None else _checks(model, scaled, residuals)
-    edges = _edges(model, names, rows, doubtful)
+    edges = _edges(model, names, rows, doubtful, _records(model, check))
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -55,6 +55,7 @@ def findings(
         "unit": weight_unit(model),
         "graph": _graph(model, names),
         "edges": edges,
+        "has_record": any(edge["record"] for edge in edges),
         "doubt": doubt if any(edge["doubtful"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
         "has_probability": model.edge_probability is not None,
@@ -97,7 +98,14 @@ def _graph(model, names):
     return found
 
 
-def _edges(model, names, rows, doubtful):
+def _records(model, check):
+    """Return the track records of arrows, which were counted of arrows of the search alone."""
+    if check is None or weight_unit(model) != "nats":
+        return {}
+    return {(edge.cause, edge.effect): edge.track_record for edge in check.edges}
+
+
+def _edges(model, names, rows, doubtful, records):
     probability, agreement = model.edge_probability, model.search_agreement
     labels = {n for n, own in enumerate(model.conditionals) if is_of_labels(own)}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST_ROWS)).astype(int)]
@@ -109,6 +117,7 @@ def _edges(model, names, rows, doubtful):
             "probability": None if probability is None else float(probability[i, j]),
             "agreement": None if agreement is None else float(agreement[i, j]),
             "doubtful": doubtful is not None and bool(doubtful[i, j]),
+            "record": records.get((model.names[i], model.names[j])),
             "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
         }
         for k, (i, j) in enumerate(_strongest_first(model))

@@ -41,6 +41,7 @@ def plot_graph(
     unit: str = "",
     doubtful: np.ndarray | None = None,
     doubt: str = "",
+    note: str = "",
     layout: Layout | None = None,
 ):
     """Draw a DAG in rows, causes above their effects, stronger edges wider.
@@ -54,7 +55,7 @@ def plot_graph(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure, which no global state of matplotlib refers to.
     styles : mapping, optional
-        The style of edges (i, j) that are not to be drawn as all others.
+        The style of edges (i, j) that are not to be drawn as all others; doubtful ones are dashed all the same.
     title : str
         What stands above the graph.
     unit : str
@@ -64,6 +65,8 @@ def plot_graph(
         The edges that are dashed.
     doubt : str
         What the dashes mean.
+    note : str
+        What colours mean: one more line of the legend.
     layout : Layout, optional
         Where to draw variables and edges; by default `layered_layout`.
 
@@ -92,7 +95,7 @@ def plot_graph(
         raise ValueError(f"names must hold {len(A)} labels, one a variable; got {len(names)}")
     layout = layout or layered_layout(A, box_sizes(names))
     doubtful = np.zeros(A.shape, dtype=bool) if doubtful is None else np.asarray(doubtful) & (A != 0)
-    legend = _legend(A, unit, doubtful, doubt)
+    legend = [*_legend(A, unit, doubtful, doubt), *([note] if note else [])]
     low, high = bounds(layout)
     if ax is None:
         low, high = low.copy(), high.copy()
@@ -105,8 +108,10 @@ def plot_graph(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal")
     scale = _scale(ax, high - low)
-    dashes = {edge: EdgeStyle(DOUBTFUL_COLOR, DASHES) for edge in _pairs(doubtful)}
-    _draw_edges(ax, A, names, layout.routes, dashes | dict(styles or {}), scale)
+    styles = dict(styles or {})
+    dashed = EdgeStyle(DOUBTFUL_COLOR)
+    dashes = {edge: styles.get(edge, dashed)._replace(line=DASHES) for edge in _pairs(doubtful)}
+    _draw_edges(ax, A, names, layout.routes, styles | dashes, scale)
     _draw_nodes(ax, layout, names, scale)
     if unit:
         _draw_strengths(ax, A, layout, doubtful, scale)
