@@ -41,6 +41,7 @@ class FamilyCache:
         self.families, self.units, self.noise = families, units, noise
         self.n_jobs, self.clock = n_jobs, clock or Clock()
         self._fits, self._scores, self._estimates = {}, {}, {}
+        self._known_parents = [{} for _ in range(len(families))]  # as keys, in the order of their fits
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats."""
@@ -57,7 +58,8 @@ class FamilyCache:
         return family, self.units[family[0]]
 
     def _start_of(self, family):
-        return warm_start(self.families, family, self.units[family[0]], self.known_fit)
+        known = self._known_parents[family[0]]
+        return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
 
     def _fit_from(self, family, start):
         return self.fit(family, **start)
@@ -92,6 +94,7 @@ class FamilyCache:
         score = self.score_by(family, fit) if score is None else score
         if family not in self or score < self.score_of(family):
             self._fits[self._key(family)] = fit
+            self._known_parents[family[0]][family[1]] = None
             self._scores[self._key(family), self.noise] = score
 
     def gain_estimates(self, family: Family) -> np.ndarray:

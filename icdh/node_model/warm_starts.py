@@ -1,6 +1,6 @@
 """Where the fit of a family begins: at known fits of families with one parent fewer, or one more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,11 @@ from icdh.node_model.families import Families, Family
 
 
 def warm_start(
-    families: Families, family: Family, hidden_units: int, known_fit: Callable[[Family], NodeFit | None]
+    families: Families,
+    family: Family,
+    hidden_units: int,
+    known_fit: Callable[[Family], NodeFit | None],
+    known_parents: Iterable[tuple[int, ...]],
 ) -> dict[str, Any]:
     """Return the arguments of a fit that starts from the best known fit of a neighbouring family.
 
@@ -28,6 +32,8 @@ def warm_start(
         m.
     known_fit : callable
         Returns the fit of a family, None if it has none.
+    known_parents : iterable of tuple
+        The parents that the node was fitted with: few, where there are many variables.
 
     Returns
     -------
@@ -43,9 +49,8 @@ def warm_start(
         weights = families.weights_of(new, parents, hidden_units)
         theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
         return {"start": theta, "precision": fit.precision}
-    others = [new for new in range(len(families)) if new != node and new not in parents]
-    more = [((node, tuple(sorted((*parents, new)))), new) for new in others]
-    if best := _best_known(more, known_fit):
+    more = [own for own in known_parents if len(own) == len(parents) + 1 and {*parents} < {*own}]
+    if best := _best_known([((node, own), *({*own} - {*parents})) for own in more], known_fit):
         fit, new = best
         theta = np.delete(fit.theta, families.weights_of(new, parents, hidden_units))
         return {"start": theta, "precision": fit.precision}
