@@ -133,7 +133,8 @@ class HNMSearch(CausalGraphEstimator):
         The log evidence of the graph in nats, without a constant that all graphs share, minus penalties. Fits end in
         local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from other
         initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference between
-        two fits does not say which of their graphs is better.
+        two fits does not say which of their graphs is better. With more than one search it depends on the graph and
+        ``random_state`` alone.
     noise_distribution_ : str
         "gaussian", "student" or "free" if all continuous variables have that noise, else "mixed".
     column_transform_ : str

@@ -57,6 +57,7 @@ TESTS = {
     "model/conditionals.py": ("test_categorical",),
     "estimators/canonical.py": ("test_canonical",),
     "estimators/transform_choice.py": ("test_transforms",),
+    "estimators/majority.py": ("test_majority",),
     "node_model/families.py": (
         "test_gain_estimates",
         "test_evidence",
@@ -530,6 +531,13 @@ MUTANTS = {
         ("np.where(third[order] < 0, -1.0, 1.0)", "np.where(third[order] < 0, 1.0, 1.0)"),
         ("self.values[own] * self.signs[own, np.newaxis]", "self.values[own]"),
     ],
+    "estimators/majority.py": [
+        ("agreement > HALF", "agreement >= HALF"),
+        ("return graphs.break_cycles(kept, required).adjacency != 0.0", "return kept > 0.0"),
+        ("(kept + required)[:, node]", "kept[:, node]"),
+        ("if own.is_whole] or", "] or"),
+        ("EdgeRules(~graph, graph)", "table.rules"),
+    ],
     "estimators/transform_choice.py": [
         ("np.clip(own - none, -most, most).sum()", "np.sum(own - none)"),
         ("np.clip(own - none, -most", "np.clip(own, -most"),
@@ -674,13 +682,13 @@ MUTANTS = {
         ("return min((own for own in known", "return max((own for own in known"),
         ("is not None and own[0].succeeded)", "is not None)"),
         (
-            'return {"start": theta, "precision": fit.precision}\n    others',
-            'return {"start": theta}\n    others',
+            'return {"start": theta, "precision": fit.precision}\n    more',
+            'return {"start": theta}\n    more',
         ),
     ],
     "node_model/cache.py": [
         ("return family, self.units[family[0]]", "return family, 0"),
-        ("return warm_start(self.families, family, self.units[family[0]], self.known_fit)", "return {}"),
+        ("return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)", "return {}"),
         ("key = self._key(family), self.noise", "key = self._key(family), 0"),
         ("score < self.score_of(family)", "score > self.score_of(family)"),
         ("        self.clock.check()\n        score =", "        score ="),
@@ -782,10 +790,10 @@ MUTANTS = {
     ],
     "search/climb.py": [
         ("and not self.grow(graph)", ""),
-        ("best = int(estimates.argmax())", "best = int(estimates.argmin())"),
+        ("best = int(ends[0])", "best = int(ends[0]) - 1"),
         ("            self.polish(self._contenders(graph))\n", ""),
         ("                self._up_to_date.pop(node, None)\n", "                pass\n"),
-        ("        self._up_to_date.clear()\n", ""),
+        ("        self._up_to_date.clear()\n        self._scored", "        self._scored"),
         ("            self._certain[:, node] = False\n", ""),
         ("if self._up_to_date.get(family[0]) != family[1]]", "]"),
         ("gain = before - after", "gain = before + after"),
@@ -796,9 +804,9 @@ MUTANTS = {
         ("values >= np.partition", "values > np.partition"),
         ("return sorted({*own, *close})", "return sorted(own)"),
         ("if after < old + CONTENDER_MARGIN", "if after < old - CONTENDER_MARGIN"),
-        ("            self._scored.clear()  #", "            #"),
+        ("        self._scored.clear()  #", "        #"),
         ("gain if gain > -np.inf else -np.inf", "gain"),
-        ("if not self.total(better) < self.total(graph):", "if False:"),
+        ("if not math.fsum(own) < math.fsum(self._own):", "if False:"),
     ],
     "search/escapes.py": [
         ("self.climber.choose_noise(self.graph)", "False"),
