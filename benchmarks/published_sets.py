@@ -9,7 +9,8 @@ downloaded by pooch (extra ``datasets``). Rivals are those of `paper_reproductio
 Every table is standardised and its columns are permuted, so that neither units nor order tell anything. A fit that
 needs more CPU seconds than the limit is kept as a failure. Fits in the file are not run again. Prints for each set a
 table: mean SHD with its standard error, SHD if edges without direction count favourably, edges too many, missing and
-reversed, SID, median CPU seconds, and Wilcoxon's p-value for SHD against that of HNMSearch on the same graphs.
+reversed, SID, median CPU seconds, and Wilcoxon's p-value for SHD against that of HNMSearch on the same graphs. Last it
+prints mean SHD of all sets, with the number of graphs. Published values are quoted at second hand.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from paper_reproduction.judging import THRESHOLD
 from paper_reproduction.methods import estimate
 
 SOURCE = "https://raw.githubusercontent.com/kurowasan/GraN-DAG/d86ab59325730d742d67b4a1c964bde5145a9b9c/"
+SIGNIFICANT = 0.05
 KEPT = ("n_edges", "n_true_edges", "shd", "shd_favourable", "extra", "missing", "reversed", "sid")
 COLOURS = {
     "HNMSearch": "#1f5fa8",
@@ -115,6 +117,7 @@ def main():
         run(results, arguments)
     for name in SETS:
         print_set(name, [row for row in results.rows if row["set"] == name])
+    print_summary(results.rows)
     if arguments.plot:
         plot(results.rows, arguments.plot)
 
@@ -205,6 +208,29 @@ def print_set(name, rows):
         print(f"| {method}, published | 10 | {distance}" + " |" * 8)
 
 
+def print_summary(rows):
+    """Print mean SHD, a row a set; an asterisk where Wilcoxon's p-value against HNMSearch is below 0.05."""
+    present = [method for method in COLOURS if any(row["method"] == method for row in rows)]
+    sources = list(dict.fromkeys(source for values in PUBLISHED.values() for source in values))
+    print("\n| | " + " | ".join([*present, *(f"{source}, published" for source in sources)]) + " |")
+    print("|---" * (1 + len(present) + len(sources)) + "|")
+    for name in SETS:
+        methods = by_method([row for row in rows if row["set"] == name])
+        if methods:
+            means = [mean_shd(methods, method) for method in present]
+            quoted = [str(PUBLISHED.get(name, {}).get(source, "")) for source in sources]
+            print(f"| {SETS[name].title} | " + " | ".join([*means, *quoted]) + " |")
+
+
+def mean_shd(methods, method):
+    """Return the mean in few letters, with the number of graphs."""
+    if method not in methods:
+        return ""
+    differences = paired(methods, method)
+    star = "*" if differences.any() and wilcoxon(differences).pvalue < SIGNIFICANT else ""
+    return f"{np.mean([row['shd'] for row in methods[method].values()]):.1f}{star} ({len(methods[method])})"
+
+
 def cells(rows):
     values = {column: np.array([row[column] for row in rows if row[column] is not None], float) for column in KEPT}
     shd, sid = (f"{mean:.2f} ± {error:.2f}" for mean, error in map(spread, (values["shd"], values["sid"])))
@@ -221,12 +247,17 @@ def spread(values):
 
 def p_value(methods, rival):
     """Return Wilcoxon's p-value against HNMSearch on the graphs of both, and which is better there."""
-    own, other = methods.get("HNMSearch", {}), methods[rival]
-    differences = np.array([other[graph]["shd"] - own[graph]["shd"] for graph in own.keys() & other.keys()])
+    differences = paired(methods, rival)
     if not differences.any():
         return ""
     p = wilcoxon(differences).pvalue
     return f"{'worse' if differences.mean() > 0 else 'better'} by {abs(differences.mean()):.1f}, {p:.1g}"
+
+
+def paired(methods, rival):
+    """Return the SHD of a rival less that of HNMSearch, on the graphs of both."""
+    own, other = methods.get("HNMSearch", {}), methods[rival]
+    return np.array([other[graph]["shd"] - own[graph]["shd"] for graph in own.keys() & other.keys()])
 
 
 def plot(rows, path):

@@ -1,7 +1,7 @@
 """Public tables whose columns have a natural order: which way do the learned edges between levels point.
 
     python benchmarks/real_tables.py results.json FOLDER [--tables look report fresh third fourth]
-        [--methods auto evidence gaussian free] [--resamples N]
+        [--methods auto evidence gaussian free GES DirectLiNGAM ...] [--resamples N]
 
 ``FOLDER`` holds one comma-separated file a table, NAME.csv, with the columns that `LEVELS` names (public teaching data:
 UCI repository, R packages, Wooldridge's textbook). No edge can point from a later level to an earlier one: ages,
@@ -11,6 +11,8 @@ those under "third" and "fourth", the levels were written down before anything w
 collection https://github.com/vincentarelbundock/Rdatasets, rows with gaps dropped, two labels as 0 and 1; for the
 fourth ``FOLDER`` is its folder csv. The fourth list is what has an order among 190 tables drawn at random of all with
 150 rows and three columns of numbers that are in no other list; responses of two values are in it.
+Rivals are those of `paper_reproduction`, at the threshold of its tables; they see standardised columns in an order of
+chance, for the order of the levels is what some of them find, and their edges without direction do not count.
 Every fit is kept in the JSON file and not repeated. Prints for each table and method the edges between levels that
 point forward and backward, those within a level, and the seconds of one core; with ``--resamples`` how many of them
 have a direction that graphs from so many halves of the rows agree on, and how many have not.
@@ -27,6 +29,9 @@ import numpy as np
 
 from icdh import HNMSearch, bootstrap
 from icdh.files import LabelledTable, replace_on_success
+from paper_reproduction.jobs import seed_of
+from paper_reproduction.judging import THRESHOLD
+from paper_reproduction.methods import estimate
 
 MOST_ROWS = 1000
 LEVELS = {
@@ -200,6 +205,7 @@ METHODS = {
     "gaussian": {"noise_distribution": "gaussian"},
     "free": {"noise_distribution": "free"},
 }
+RIVALS = ("ICDH (last stage)", "NOTEARS-MLP", "DirectLiNGAM", "LiNGAM", "GES", "CAM", "HOST")
 
 
 def read(path, names):
@@ -222,7 +228,7 @@ def as_numbers(cells):
         return codes.astype(float)
 
 
-def fit_one(path, levels, options, resamples):
+def fit_one(path, levels, method, resamples):
     """Return how many edges point forward, backward and nowhere, which point backward, the seconds, and the noise.
 
     With ``resamples`` also how many forward and backward ones are decided.
@@ -231,21 +237,38 @@ def fit_one(path, levels, options, resamples):
     level = np.repeat(np.arange(len(levels)), [len(level.split()) for level in levels])
     table = read(path, names)
     start = time.process_time()
+    if method in RIVALS:
+        edges = rival_edges(method, path.stem, table.values)
+        return outcome(edges, level, names, "-", time.process_time() - start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = HNMSearch(**options).fit(table)
+        model = HNMSearch(**METHODS[method]).fit(table)
         seconds = time.process_time() - start
         undecided = bootstrap(model, table, resamples).undecided(model.adjacency_matrix_) if resamples else None
     edges = np.argwhere(model.adjacency_matrix_)
+    return outcome(edges, level, names, model.noise_distribution_, seconds) | (
+        {"decided": counts(edges[~undecided[tuple(edges.T)]], level)[:2]} if resamples else {}
+    )
+
+
+def rival_edges(method, name, X):
+    """Return the directed edges of a method that sees standardised columns in an order of chance."""
+    order = np.random.default_rng(seed_of(f"order/{name}")).permutation(X.shape[1])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    graph = np.abs(estimate(method, X[:, order], 0)) > THRESHOLD
+    return order[np.argwhere(graph & ~graph.T)]
+
+
+def outcome(edges, level, names, noise, seconds):
     forward, backward, within = counts(edges, level)
     return {
         "forward": forward,
         "backward": backward,
         "within": within,
         "against": [f"{names[i]}->{names[j]}" for i, j in edges if level[i] > level[j]],
-        "noise": model.noise_distribution_,
+        "noise": noise,
         "seconds": seconds,
-    } | ({"decided": counts(edges[~undecided[tuple(edges.T)]], level)[:2]} if resamples else {})
+    }
 
 
 def counts(edges, level):
@@ -259,7 +282,7 @@ def main():
     parser.add_argument("results", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tables", nargs="+", choices=LEVELS, default=["look"])
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["auto"])
+    parser.add_argument("--methods", nargs="+", choices=[*METHODS, *RIVALS], default=["auto"])
     parser.add_argument("--resamples", type=int, default=0)
     args = parser.parse_args()
     kept = json.loads(args.results.read_text(encoding="utf-8")) if args.results.exists() else {}
@@ -270,7 +293,7 @@ def main():
             for name, levels in LEVELS[tables].items():
                 key = f"{name}/{method}" + (f"/{args.resamples} resamples" if args.resamples else "")
                 if key not in kept:
-                    kept[key] = fit_one(args.folder / f"{name}.csv", levels, METHODS[method], args.resamples)
+                    kept[key] = fit_one(args.folder / f"{name}.csv", levels, method, args.resamples)
                     with replace_on_success(args.results) as temporary:
                         temporary.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
                 found.append(kept[key])
