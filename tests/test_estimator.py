@@ -434,3 +434,10 @@ def test_what_is_no_sum_is_not_named(chain, recwarn):
     for X in (np.column_stack([x, x[:, 0] + 0.1 * x[:, 0].std() * noise]), x[:4, :3], np.column_stack([x, x[:, 0]])):
         ICDH(scaling="standardize", max_rounds=1, tol=1e9).fit(X)
     assert not [own for own in recwarn if "sums or multiples" in str(own.message)]
+
+
+def test_fewer_rows_than_columns_are_no_convergence():
+    """Every family of more inputs than rows can be interpolated: that nothing improves any more says nothing."""
+    X = np.random.default_rng(0).normal(size=(3, 14))
+    with pytest.warns(DataWarning, match="3 observations of 14 variables: expect an unreliable graph"):
+        assert not ICDH(scaling="standardize").fit(X).converged_

@@ -37,7 +37,7 @@ def add_format_options(parser, *, header: bool = True) -> None:
         metavar="C",
         help="what separates the cells: a character, tab or space (any white space); by default found out",
     )
-    parser.add_argument("--decimal", choices=(".", ","), default=".", help="the decimal mark")
+    parser.add_argument("--decimal", choices=(".", ","), help="the decimal mark; by default what the numbers show")
     parser.add_argument("--encoding", metavar="NAME", help="such as latin-1 or utf-16; by default UTF-8")
 
 

@@ -127,7 +127,7 @@ class ICDH(CausalGraphEstimator):
         belong to it.
     converged_ : bool
         Whether the last stage came to its end; without it, whether the criterion stood still and the constraint was
-        met.
+        met. False where there are no more observations than variables: these determine no graph.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before that.
     timed_out_ : bool
@@ -337,7 +337,7 @@ class ICDH(CausalGraphEstimator):
             cost_=result.cost,
             nll_=nll,
             n_rounds_=result.best.round,
-            converged_=result.converged,
+            converged_=result.converged and table.n_observations > table.n_variables,
             interrupted_=result.interrupted,
             timed_out_=result.timed_out,
             _found=(whole, families, design.baseline),
