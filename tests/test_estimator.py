@@ -7,7 +7,7 @@ import pytest
 from helpers import hetero_chain
 from scipy import stats
 
-from icdh import ICDH, ConvergenceWarning, DataWarning, NotFittedError, graphs
+from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, NotFittedError, graphs
 from icdh.likelihood import nll
 from icdh.network import forward
 from icdh.two_phase import procedure
@@ -441,3 +441,16 @@ def test_fewer_rows_than_columns_are_no_convergence():
     X = np.random.default_rng(0).normal(size=(3, 14))
     with pytest.warns(DataWarning, match="3 observations of 14 variables: expect an unreliable graph"):
         assert not ICDH(scaling="standardize").fit(X).converged_
+
+
+@pytest.mark.parametrize("estimator", [ICDH(max_rounds=1), HNMSearch(n_restarts=1)])
+@pytest.mark.parametrize("missing", ["error", "impute"])
+def test_warnings_name_the_line_that_called_fit(estimator, missing):
+    """However deep they come from: imputations fit behind three more calls."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[:, 2] = X[:, 0]
+    if missing == "impute":
+        X[4, 1] = np.nan
+    with pytest.warns(DataWarning) as caught:
+        estimator.set_params(missing=missing).fit(X)
+    assert {warning.filename for warning in caught} == {__file__}

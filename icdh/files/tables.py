@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import warnings
 from array import array
 from collections.abc import Collection, Sequence
 from itertools import chain, islice, zip_longest
@@ -13,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from icdh._labels import default_names, did_you_mean, listed
-from icdh.exceptions import DataWarning, import_extra
+from icdh.exceptions import DataWarning, import_extra, warn
 from icdh.files.atomic import replace_on_success
 from icdh.files.cells import MISSING, complaint, date_or_gap, is_number, looks_like_a_value, number, number_or_gap
 from icdh.files.readers import LabelReader, reader_of, with_labels
@@ -412,11 +411,10 @@ def _warn_about_numbers_that_may_be_names(name, top, values):
     evenly = len(top) > 2 and np.ptp(np.diff(values[0])) == 0.0
     fractions = len(values) > FEW_ROWS and (values[1:] != np.round(values[1:])).all(axis=0).any()
     if evenly or fractions:
-        warnings.warn(
+        warn(
             f"{name}: the first line ({', '.join(top[:5])}{', ...' if len(top) > 5 else ''}) is read as numbers; say "
             "header=True (--header) if it holds names, header=False (--no-header) if not",
             DataWarning,
-            stacklevel=3,
         )
 
 
