@@ -75,8 +75,8 @@ ROOMS = {
         "icdh hnm_search",
     ),
     "diagnostics": (
-        "_kernels track_record questions words",
-        "independence records residuals reversal",
+        "_kernels track_record questions",
+        "words independence records residuals reversal",
         "result",
         "nodes",
         "check",
