@@ -61,6 +61,7 @@ ROOMS = {
         "intervene gaps",
         "effects persist export",
         "findings",
+        "predicting intervening reporting",
         "structural",
     ),
     "graphs": ("checks", "edges", "cycles exports"),

@@ -9,8 +9,7 @@ from icdh.diagnostics.track_record import LEGEND as FORWARD
 MOST_EDGES = 30
 HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")
 LEGEND = (
-    "strength: what the edge is worth; lost if turned: nats; direction: its probability; "
-    f"{FORWARD} (interval of 95 %)"
+    f"strength: what the edge is worth; lost if turned: nats; direction: its probability; {FORWARD} (interval of 95 %)"
 )
 BLIND_SPOTS = (
     "What it sees: of simulated tables (8 variables, 1000 rows) it rejects 2 % if the model is right, all if scales "
