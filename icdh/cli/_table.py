@@ -119,7 +119,7 @@ def read(
     data : path or binary file, optional
         What to read, in place of what the options name.
     categorical : collection of str, optional
-        Columns of labels; text is refused unless it is given, were it empty.
+        Categorical columns. By default text is refused; an empty collection lets columns of text be categorical.
     """
     roles = (getattr(args, role, None) for role in ("id_column", "condition_column"))
     drop = [*getattr(args, "drop", ()), *filter(None, roles)]

@@ -168,7 +168,7 @@ def refits(
     n_jobs: int = 1,
     random_state: int = 0,
 ) -> list[StructuralModel]:
-    """Return the fitted models of the resamples of which `bootstrap` keeps the graphs.
+    """Return the fitted models of the resamples; `bootstrap` keeps their graphs alone.
 
     Parameters
     ----------
