@@ -1,6 +1,7 @@
 """The warnings and errors that are icdh's own."""
 
 import sys
+import warnings
 
 
 class ConvergenceWarning(UserWarning):
@@ -65,3 +66,22 @@ def import_extra(module: str, extra: str):
         raise MissingExtraError(
             f"this needs {module.partition('.')[0]}, which is not installed: pip install 'icdh[{extra}]'"
         ) from error
+
+
+def warn(message: str | Warning, category: type[Warning]) -> None:
+    """Warn at the line of the user's code that called the package, however deep inside it something was noticed.
+
+    Parameters
+    ----------
+    message : str or Warning
+        The text, or a warning that was caught.
+    category : type
+        The class of the warning.
+    """
+    frame, level, users = sys._getframe(1), 2, 2  # at level 2 is whoever called this function
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "icdh":
+            users = level
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=users)

@@ -11,7 +11,6 @@ Cooper, Yoo: "Causal discovery from a mixture of experimental and observational 
 Mooij, Magliacane, Claassen: "Joint causal inference from multiple contexts", JMLR 21(99), 2020.
 """
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._labels import listed, plural
-from icdh.exceptions import DataWarning
+from icdh.exceptions import DataWarning, warn
 from icdh.knowledge.declared import variables_meant
 from icdh.knowledge.rules import EdgeRules
 from icdh.table import Table
@@ -128,11 +127,10 @@ class Design:
     def _warn_about_set_variables(self, table):
         labels = [repr(table.names[i]) for i in np.flatnonzero(self.always_set)]
         if labels:
-            warnings.warn(
+            warn(
                 f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows: no "
                 "causes are looked for",
                 DataWarning,
-                stacklevel=6,
             )
 
     @property

@@ -5,7 +5,6 @@ is variable ``i`` at consecutive observations, so that inner loops run over cont
 (`Scaling`) and never transposed again; results alone are turned back.
 """
 
-import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from icdh._checks import check_choice
 from icdh._frames import library_of
 from icdh._intake import values_and_labels
 from icdh._labels import counted, default_names, plural, variable_index
-from icdh.exceptions import DataWarning
+from icdh.exceptions import DataWarning, warn
 
 SCALINGS = ("none", "center", "standardize")
 LARGEST_SCALED_VALUE = 1e60  # the square of a residual in units of the smallest scale stays finite
@@ -216,11 +215,11 @@ class Table:
         if not self.varying.any():
             raise ValueError("every column of X is constant; there is nothing to learn")
 
-    def warn(self, stacklevel: int) -> None:
-        """Warn about constant and duplicated columns, point masses and few rows; ``stacklevel`` as in `warnings`."""
+    def warn(self) -> None:
+        """Warn about constant and duplicated columns, point masses and few rows."""
         found = (self._about_constants(), self._about_duplicates(), self._about_point_masses(), self._about_shape())
         for message in filter(None, found):
-            warnings.warn(message, DataWarning, stacklevel=stacklevel + 1)
+            warn(message, DataWarning)
 
     def _about_constants(self):
         labels = [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]

@@ -336,6 +336,15 @@ def test_arrows_to_settle_by_knowledge_come_first():
     assert [own.cause for own in order] == ["unlikely", "close", "coin", "strong", "trusted", "settled"]
 
 
+def test_arrows_without_a_record_are_as_doubtful_as_the_share_of_all():
+    of_labels = edge("labels", track_record=None, known=False)
+    coin, trusted = (edge(name, track_record=own, known=False) for name, own in (("coin", NEITHER), ("trusted", BOTH)))
+    order = sorted([of_labels, trusted, coin], key=lambda own: own.doubt)
+    assert [own.cause for own in order] == ["coin", "labels", "trusted"]
+    nobody_knows = edge("unknown loss", lost_by_reversal=None, track_record=NEITHER, known=False)
+    assert coin.doubt < nobody_knows.doubt
+
+
 @pytest.mark.parametrize("names", [("a", "b"), ('say "so"\\', "line\nend\x7f"), (3, "Größe 😀 [*]"), ("#", "'")])
 def test_questions_are_knowledge_once_they_are_answered(names, tmp_path):
     path = tmp_path / "known.toml"

@@ -57,13 +57,21 @@ def test_what_is_said_without_the_options(messy, capsys):
     assert (code, "'id'" in err) == (2, True)
     assert err.endswith("; no numbers either in 'when', 'remark'\n")
     code, _, err = run(capsys, "fit", messy, "--decimal", ",", "--drop", "id", "remark")
-    assert (code, "--dates" in err) == (2, True)
+    assert (code, "say --dates 'when' if days" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, *MESSY)
     assert (code, "messy.csv has gaps in 10 of 120 rows: 6 in 'b', 4 in 'c'; say --missing drop or" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, *MESSY, "--drop", "remarks")
     assert (code, "no column 'remarks'" in err) == (2, True)
     code, _, err = run(capsys, "fit", messy, "--decimal", ",", "--columns", "a", "id", "--dates", "id")
     assert (code, "no date such as" in err) == (2, True)
+
+
+def test_a_spreadsheet_with_decimal_commas_needs_no_option_and_a_note_says_how_it_was_read(messy, capsys):
+    rest = [option for option in MESSY if option not in ("--decimal", ",")]
+    code, out, err = run(capsys, "fit", messy, *rest, "--missing", "drop")
+    assert code == 0
+    assert "are read with a decimal comma" in err
+    assert out == run(capsys, "fit", messy, *MESSY, "--missing", "drop")[1]
 
 
 def test_chosen_columns_in_their_order(messy, capsys):
@@ -194,7 +202,7 @@ def test_parquet(tmp_path):
         table.values, [[1.0, 1.0, 0.5, 1.0], [2.5, np.nan, 1.5, 0.0], [np.nan, 3.0, 2.5, 1.0]]
     )
     assert read_table(path, columns=["b"]).values.tolist() == [[0.5], [1.5], [2.5]]
-    with pytest.raises(ValueError, match="'when' holds dates"):
+    with pytest.raises(ValueError, match=r"'when' holds dates; say dates=\['when'\]"):
         read_table(path, drop=["text"])
     with pytest.raises(ValueError, match="'text' holds string, not numbers"):
         read_table(path, dates=["when"])

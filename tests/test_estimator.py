@@ -7,7 +7,7 @@ import pytest
 from helpers import hetero_chain
 from scipy import stats
 
-from icdh import ICDH, ConvergenceWarning, DataWarning, NotFittedError, graphs
+from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, NotFittedError, graphs
 from icdh.likelihood import nll
 from icdh.network import forward
 from icdh.two_phase import procedure
@@ -434,3 +434,23 @@ def test_what_is_no_sum_is_not_named(chain, recwarn):
     for X in (np.column_stack([x, x[:, 0] + 0.1 * x[:, 0].std() * noise]), x[:4, :3], np.column_stack([x, x[:, 0]])):
         ICDH(scaling="standardize", max_rounds=1, tol=1e9).fit(X)
     assert not [own for own in recwarn if "sums or multiples" in str(own.message)]
+
+
+def test_fewer_rows_than_columns_are_no_convergence():
+    """Every family of more inputs than rows can be interpolated: that nothing improves any more says nothing."""
+    X = np.random.default_rng(0).normal(size=(3, 14))
+    with pytest.warns(DataWarning, match="3 observations of 14 variables: expect an unreliable graph"):
+        assert not ICDH(scaling="standardize").fit(X).converged_
+
+
+@pytest.mark.parametrize("estimator", [ICDH(max_rounds=1), HNMSearch(n_restarts=1)])
+@pytest.mark.parametrize("missing", ["error", "impute"])
+def test_warnings_name_the_line_that_called_fit(estimator, missing):
+    """However deep they come from: imputations fit behind three more calls."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[:, 2] = X[:, 0]
+    if missing == "impute":
+        X[4, 1] = np.nan
+    with pytest.warns(DataWarning) as caught:
+        estimator.set_params(missing=missing).fit(X)
+    assert {warning.filename for warning in caught} == {__file__}

@@ -46,6 +46,35 @@ def test_header_and_delimiter_can_be_told(tmp_path):
     np.testing.assert_array_equal(read_table(path, delimiter=" ").values, [[1, 2], [3, 4]])
 
 
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("a;b\n0,5;2\n1;1,25\n", ","),
+        ("1,5;2,5\n3,5;4,5\n", ","),
+        ("a\tb\n-,5\t1\n1234,567\t2\n", ","),
+        ("a;b\n1,5e-3;1\n2;3\n", ","),
+        ("day;a\n31.03.2024;0,123\n", ","),  # points in a date are none of a number
+        ("a;b\n1,234;2\n12,500;3\n", "."),  # thousands, or decimals: nobody knows
+        ("a;b\n0,5;2.5\n", "."),
+        ("a,b\n1,5\n2,5\n", "."),
+        ("a;b\n1.5;2\n", "."),
+        ("a;b\n1;2\n", "."),
+    ],
+)
+def test_a_decimal_comma_is_seen_where_nothing_else_can_be_meant_and_said(tmp_path, text, mark, caplog):
+    caplog.set_level("INFO", "icdh.files")
+    path = written(tmp_path, text)
+    try:
+        found = read_table(path, drop=["day"] if "day" in text else [])
+    except ValueError:
+        assert mark == "."
+    else:
+        np.testing.assert_array_equal(
+            found.values, read_table(path, decimal=mark, drop=["day"] if "day" in text else []).values
+        )
+    assert ("are read with a decimal comma" in caplog.text) == (mark == ",")
+
+
 def test_the_decimal_mark_can_be_told(tmp_path):
     path = written(tmp_path, "a;b\n1,5;-,25\n2;1,5e3\n")
     np.testing.assert_array_equal(read_table(path, decimal=",").values, [[1.5, -0.25], [2, 1500]])
@@ -144,8 +173,8 @@ def test_a_table_stands_where_a_data_frame_does(tmp_path):
         (",2,3\n4,5,6\n", "line 1, column 1: an empty cell is not a number"),
         ("a,b\n1,1_000\n", "'1_000' is not a number; thousands are separated"),
         ("a,b\n1,１\n", "'１' is not a number"),
-        ("a;b\n1;2,5\n", r"'2,5' is not a number; .* say decimal=',' \(--decimal ','\)"),
-        ("1,5;2,5\n3,5;4,5\n", r"column 1: '1,5' is not a number; .* \(--decimal ','\)"),
+        ("a;b\n1;2,500\n", r"'2,500' is not a number; .* say decimal=',' \(--decimal ','\)"),
+        ("1,5;2.5\n3,5;4,5\n", r"column 1: '1,5' is not a number; .* \(--decimal ','\)"),
         ('a,b\n1,"1,234.5"\n', "'1,234.5' is not a number; thousands"),
         ("a;b\n1;1 234\n", "'1 234' is not a number; thousands"),
         ("a b\n1 2\n3 4\n", r"'1 2' is not a number; if spaces .* \(--sep space\)"),

@@ -61,6 +61,7 @@ ROOMS = {
         "intervene gaps",
         "effects persist export",
         "findings",
+        "predicting intervening reporting",
         "structural",
     ),
     "graphs": ("checks", "edges", "cycles exports"),
@@ -75,8 +76,8 @@ ROOMS = {
         "icdh hnm_search",
     ),
     "diagnostics": (
-        "_kernels track_record questions words",
-        "independence records residuals reversal",
+        "_kernels track_record questions",
+        "words independence records residuals reversal",
         "result",
         "nodes",
         "check",

@@ -37,7 +37,7 @@ def add_format_options(parser, *, header: bool = True) -> None:
         metavar="C",
         help="what separates the cells: a character, tab or space (any white space); by default found out",
     )
-    parser.add_argument("--decimal", choices=(".", ","), default=".", help="the decimal mark")
+    parser.add_argument("--decimal", choices=(".", ","), help="the decimal mark; by default what the numbers show")
     parser.add_argument("--encoding", metavar="NAME", help="such as latin-1 or utf-16; by default UTF-8")
 
 
@@ -119,7 +119,7 @@ def read(
     data : path or binary file, optional
         What to read, in place of what the options name.
     categorical : collection of str, optional
-        Columns of labels; text is refused unless it is given, were it empty.
+        Categorical columns. By default text is refused; an empty collection lets columns of text be categorical.
     """
     roles = (getattr(args, role, None) for role in ("id_column", "condition_column"))
     drop = [*getattr(args, "drop", ()), *filter(None, roles)]

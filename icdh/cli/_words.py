@@ -50,7 +50,7 @@ _NAME = rf"\b({'|'.join(sorted(PARAMETERS, key=len, reverse=True))})"
 _VALUE = r"(?:'([^']*)'|([-\w.]+))"
 # In this order: what names both says the option alone; pairs of a column and its kind; values; bare names.
 _RULES = (
-    (re.compile(rf"{_NAME}=(?:{_VALUE})? ?\((--[^()]*(?:'[^']*')?[^()]*)\)"), lambda found: found[4]),
+    (re.compile(rf"{_NAME}=(?:\[?{_VALUE}\]?)? ?\((--[^()]*(?:'[^']*')?[^()]*)\)"), lambda found: found[4]),
     (re.compile(r"\bkinds=\{'?(\w+)'?: '?(\w+)'?\}"), lambda found: f"--kinds {_shout(found[1])}={_shout(found[2])}"),
     (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
     (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),

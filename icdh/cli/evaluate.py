@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     how = format_of(args)
     sources = source(args.estimated), source(args.truth)
     files = [(label_of(file), read_text(file, how["encoding"])) for file in sources]
-    read = partial(graph_from_text, delimiter=how["delimiter"], decimal=how["decimal"])
+    read = partial(graph_from_text, delimiter=how["delimiter"], decimal=how["decimal"] or ".")
     names = _names(*(read(*file)[1] for file in files))
     estimated, truth = (read(*file, names)[0] for file in files)
     metrics = evaluate(estimated, truth, threshold=args.threshold, probabilities=args.probabilities)

@@ -4,13 +4,12 @@ from html import escape
 from typing import Any
 
 from icdh._labels import printable
-from icdh.diagnostics import track_record
+from icdh.diagnostics.track_record import LEGEND as FORWARD
 
 MOST_EDGES = 30
 HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")
 LEGEND = (
-    "strength: what the edge is worth; lost if turned: nats; direction: its probability; "
-    f"{track_record.LEGEND} (interval of 95 %)"
+    f"strength: what the edge is worth; lost if turned: nats; direction: its probability; {FORWARD} (interval of 95 %)"
 )
 BLIND_SPOTS = (
     "What it sees: of simulated tables (8 variables, 1000 rows) it rejects 2 % if the model is right, all if scales "

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from icdh._checks import check_number, random_generator
 from icdh._clock import Clock
 from icdh._version import __version__
-from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError
+from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, warn
 from icdh.experiments import Interventions, interventions_of_rows
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
@@ -219,10 +219,9 @@ class CausalGraphEstimator(Parameters):
             return self._fit_imputed(table, interventions, clock)
         rows = complete_rows(table)
         if 2 * np.count_nonzero(rows) < rows.size:
-            warnings.warn(
+            warn(
                 f"missing='drop' keeps {np.count_nonzero(rows)} of {rows.size} rows; missing='impute' keeps all",
                 DataWarning,
-                stacklevel=3,
             )
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
@@ -259,12 +258,12 @@ class CausalGraphEstimator(Parameters):
         }
         for warning in caught:
             if not (cut and warning.category is ConvergenceWarning):
-                warnings.warn(warning.message, warning.category, stacklevel=4)
+                warn(warning.message, warning.category)
         if cut:
             reason = (
                 f"max_seconds={self.max_seconds} ended the fit after {len(fits)} of {self.n_imputations} imputations"
             )
-            warnings.warn(f"{reason}; the best one is kept", ConvergenceWarning, stacklevel=4)
+            warn(f"{reason}; the best one is kept", ConvergenceWarning)
         return self
 
     def _check_limits(self):
@@ -283,12 +282,12 @@ class CausalGraphEstimator(Parameters):
         """
         return type(self)(**self.get_params())
 
-    def _strong(self, dag, strength, rules, stacklevel):
-        """Return the strong edges; warn if they are many, at the line that ``stacklevel`` names from here."""
+    def _strong(self, dag, strength, rules):
+        """Return the strong edges; warn if they are many."""
         kept = strong_edges(dag, strength, self.min_strength, self.max_edges, rules.required)
         message = density_warning(kept)
         if message:
-            warnings.warn(message, DataWarning, stacklevel=stacklevel)
+            warn(message, DataWarning)
         return kept
 
     def _with_thresholds(self, **thresholds):

@@ -1,11 +1,10 @@
 """What a search has to say of the columns it saw: kinds that were guessed, columns computed from others."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from icdh.exceptions import DataWarning
+from icdh.exceptions import DataWarning, warn
 from icdh.model.conditionals import is_of_labels
 from icdh.model.structural import StructuralModel
 from icdh.table import FEW_VALUES, Table
@@ -43,9 +42,7 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mappi
     if text:
         found.append(f"columns of text are taken for variables of labels without an order ({', '.join(text)})")
     if found:
-        warnings.warn(
-            f"{', and '.join(found)}; say kinds={{column: kind}} to confirm or change this", DataWarning, stacklevel=5
-        )
+        warn(f"{', and '.join(found)}; say kinds={{column: kind}} to confirm or change this", DataWarning)
 
 
 def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) -> None:
@@ -66,11 +63,10 @@ def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) ->
         _, deviation = conditional.mean_and_scale(values)
         if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
             labels = ", ".join(repr(model.names[k]) for k in conditional.inputs)
-            warnings.warn(
+            warn(
                 f"column {name!r} is determined by {labels} up to a hundredth of its spread or less: a "
                 "model of noise cannot tell the direction of these edges; drop columns computed from others",
                 DataWarning,
-                stacklevel=5,
             )
 
 
@@ -100,11 +96,10 @@ def warn_about_sums(table: Table) -> None:
             parts = [table.names[varying[k]] for k, w in zip(independent, weights, strict=True) if abs(w) > DETERMINED]
             found.append(f"{table.names[varying[n]]!r} (of {', '.join(map(repr, parts))})")
     if found:
-        warnings.warn(
+        warn(
             f"column(s) that are sums or multiples of others, up to a hundredth of their spread: {'; '.join(found)}: a "
             "model of noise cannot tell the direction of their edges; drop columns computed from others",
             DataWarning,
-            stacklevel=5,
         )
 
 

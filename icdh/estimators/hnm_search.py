@@ -1,6 +1,5 @@
 """HNMSearch: the estimator that learns a DAG by greedy search on the evidence of heteroscedastic noise models."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from icdh.estimators.data_warnings import warn_about_determined_columns, warn_ab
 from icdh.estimators.graph_search import FoundGraph, GraphSearch, price_of_edge
 from icdh.estimators.majority import search_several_times, seeds_of
 from icdh.estimators.refit import refit, strengths
-from icdh.exceptions import ConvergenceWarning
+from icdh.exceptions import ConvergenceWarning, warn
 from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
@@ -253,7 +252,7 @@ class HNMSearch(CausalGraphEstimator):
 
     def _fit_table(self, table, interventions, clock):
         """Fit to a table without gaps: prepare, search, refit, model."""
-        table.warn(stacklevel=4)
+        table.warn()
         table.check_learnable()
         design = Design.of(interventions, table)
         rules, N = design.rules(self._rules(table.names)), table.n_variables
@@ -268,7 +267,7 @@ class HNMSearch(CausalGraphEstimator):
             found, agreement = GraphSearch(*search, *seeds_of(self.random_state, 1)).run(), None
         dag = strengths(found)
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
-        kept = self._strong(rules.dag(strength).adjacency, strength, rules, stacklevel=5)
+        kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
         model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
         model, learned, in_time = self._with_conditionals(model, found, values, clock)
@@ -289,10 +288,9 @@ class HNMSearch(CausalGraphEstimator):
         if self.interrupted_ or self.timed_out_:
             reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
             moves = f" after {len(self.history_)} moves" if agreement is None else ""
-            warnings.warn(
+            warn(
                 f"{reason}{moves}; the best graph so far is kept",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         warn_about_determined_columns(model, values)
         return self
@@ -348,7 +346,7 @@ class HNMSearch(CausalGraphEstimator):
         model = self._fitted_model()
         changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
-        kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, stacklevel=3)
+        kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
         values = self._found.table.in_users_columns(len(kept))
         model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, values, Clock())
         changed._learn(model, **learned)

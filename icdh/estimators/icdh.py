@@ -1,6 +1,5 @@
 """ICDH: the estimator that learns a DAG by the two-phase procedure."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from icdh._labels import counted
 from icdh.estimators.base import CausalGraphEstimator
 from icdh.estimators.canonical import order_of_columns, order_of_observations
 from icdh.estimators.data_warnings import warn_about_sums
-from icdh.exceptions import ConvergenceWarning, DataWarning
+from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.experiments import Design
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
@@ -127,7 +126,7 @@ class ICDH(CausalGraphEstimator):
         belong to it.
     converged_ : bool
         Whether the last stage came to its end; without it, whether the criterion stood still and the constraint was
-        met.
+        met. False where there are no more observations than variables: these determine no graph.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before that.
     timed_out_ : bool
@@ -293,7 +292,7 @@ class ICDH(CausalGraphEstimator):
 
     def _fit_table(self, table, interventions, clock):
         """Fit to a table without gaps."""
-        table.warn(stacklevel=4)
+        table.warn()
         table.check_learnable()
         design = Design.of(interventions, table)
         rules = design.rules(self._rules(table.names))
@@ -323,7 +322,7 @@ class ICDH(CausalGraphEstimator):
             strength = strength_of_inputs(model, values, design.baseline, among)
         else:
             strength = _among_all(result.strength, varying)[:N, :N]
-        model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules, stacklevel=5))
+        model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules))
         model, nll = _with_conditionals(model, whole, families, design.baseline)
         families.clock = Clock()  # `rethreshold` has no limit
         self._learn(
@@ -337,13 +336,13 @@ class ICDH(CausalGraphEstimator):
             cost_=result.cost,
             nll_=nll,
             n_rounds_=result.best.round,
-            converged_=result.converged,
+            converged_=result.converged and table.n_observations > table.n_variables,
             interrupted_=result.interrupted,
             timed_out_=result.timed_out,
             _found=(whole, families, design.baseline),
         )
         self._warn_if_not_converged(result)
-        _warn_about_cycles(dag, stacklevel=5)
+        _warn_about_cycles(dag)
         return self
 
     def rethreshold(
@@ -377,11 +376,11 @@ class ICDH(CausalGraphEstimator):
         changed = self._with_thresholds(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
         dag = rules.dag(self.weights_, changed.threshold if self.cost_ is None else threshold or 0.0)
-        kept = changed._strong(dag.adjacency, self.edge_strength_, rules, stacklevel=3)
+        kept = changed._strong(dag.adjacency, self.edge_strength_, rules)
         model, nll = _with_conditionals(replace(model, adjacency=kept), *self._found)
         changed._learn(model, nll_=nll)
         self.__dict__ = changed.__dict__
-        _warn_about_cycles(dag, stacklevel=3)
+        _warn_about_cycles(dag)
         return self
 
     def _check_parameters(self):
@@ -514,7 +513,7 @@ class ICDH(CausalGraphEstimator):
         else:
             done = counted(len(result.history), "round")
             reason = f"the fit still improved after {done}; raise max_rounds or tol"
-        warnings.warn(reason, ConvergenceWarning, stacklevel=5)
+        warn(reason, ConvergenceWarning)
 
 
 def _with_conditionals(model, network, families, baseline):
@@ -532,13 +531,12 @@ def _with_conditionals(model, network, families, baseline):
     return model, model.nll(families.values[:N], baseline)
 
 
-def _warn_about_cycles(dag, stacklevel):
+def _warn_about_cycles(dag):
     if dag.removed:
-        warnings.warn(
+        warn(
             f"{counted(len(dag.removed), 'edge')} on cycles removed, the weakest of each cycle; "
             f"the smallest threshold that gives a DAG is {dag.smallest_threshold:.4g}",
             DataWarning,
-            stacklevel=stacklevel,
         )
 
 
@@ -548,11 +546,10 @@ def _units_are_usual(values, table):
     unusual = table.varying & ((spread < USUAL_SPREAD[0]) | (spread > USUAL_SPREAD[1]))
     if unusual.any():
         at = int(np.argmax(unusual))
-        warnings.warn(
+        warn(
             f"column {table.names[at]!r} has standard deviation {spread[at]:.1e}, far from the units near one that "
             "penalties and threshold are made for; use scaling='standardize'",
             DataWarning,
-            stacklevel=5,
         )
     return not unusual.any()
 

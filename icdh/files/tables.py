@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import warnings
 from array import array
 from collections.abc import Collection, Sequence
 from itertools import chain, islice, zip_longest
@@ -13,18 +12,22 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from icdh._labels import default_names, did_you_mean, listed
-from icdh.exceptions import DataWarning, import_extra
+from icdh.exceptions import DataWarning, import_extra, warn
 from icdh.files.atomic import replace_on_success
-from icdh.files.cells import MISSING, complaint, date_or_gap, looks_like_a_value, number, number_or_gap
+from icdh.files.cells import MISSING, complaint, date_or_gap, is_number, looks_like_a_value, number, number_or_gap
 from icdh.files.readers import LabelReader, reader_of, with_labels
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 MOST_NAMED = 20  # columns in a message
 FEW_ROWS = 3  # that say nothing about whether the first one is of their kind
 
+ROWS_OF_MARK = 1000  # that tell the decimal mark
+
 logger = logging.getLogger("icdh.files")
 
 _INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # of a number with a comma; or a decimal one
 _INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a column without a name
 
 
@@ -61,7 +64,7 @@ def read_table(
     *,
     header: bool | None = None,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
@@ -81,8 +84,9 @@ def read_table(
     delimiter : str, optional
         One character; a space stands for any white space. By default that of tab, semicolon, comma and bar which
         occurs equally often in each of the first lines.
-    decimal : {".", ","}
-        The decimal mark.
+    decimal : {".", ","}, optional
+        The decimal mark. By default a comma where another character separates the cells, a number among the first rows
+        can only be read so (0,5), and none has a point; else a point. The logger ``icdh.files`` says so at level INFO.
     encoding : str, optional
         By default what the byte order mark says, or UTF-8.
     columns : sequence of str, optional
@@ -120,13 +124,13 @@ def read_table(
     --------
     >>> import io
     >>> from icdh.files import read_table
-    >>> table = read_table(io.BytesIO(b"id;dose;answer\nr1;0,5;2\nr2;;3\n"), decimal=",", drop=["id"], gaps=True)
+    >>> table = read_table(io.BytesIO(b"id;dose;answer\nr1;0,5;2\nr2;;3\n"), drop=["id"], gaps=True)
     >>> table.columns, table.values.tolist()
     (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
     if _is_parquet(path):
         return read_parquet(path, columns=columns, drop=drop, dates=dates, categorical=categorical)
-    name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
+    name, top, labels, rows, decimal = _head_and_rows(path, header, delimiter, decimal, encoding)
     known = labels or default_names(len(top))
     left_out, of_dates = ({column_at(name, column, known) for column in group} for group in (drop, dates))
     if columns is None:
@@ -154,7 +158,7 @@ def read_labels(
     *,
     header: bool | None = None,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
 ) -> list[str]:
     r"""Read one column of a table as text, such as the condition of every row.
@@ -190,7 +194,7 @@ def read_labels(
         at = column_at(str(path), column, table.column_names)
         labels = enumerate(table.column(at).to_pylist(), start=1)
         return [_stated(path, f"row {row}", column, "" if cell is None else str(cell)) for row, cell in labels]
-    name, top, labels, rows = _head_and_rows(path, header, delimiter, decimal, encoding)
+    name, top, labels, rows, _ = _head_and_rows(path, header, delimiter, decimal or ".", encoding)
     known = labels or default_names(len(top))
     at = column_at(name, column, known)
     return [_stated(name, f"line {line}", column, row[at] if at < len(row) else "") for line, row in rows]
@@ -207,27 +211,41 @@ def _is_parquet(path):
 
 
 def _head_and_rows(path, header, delimiter, decimal, encoding):
-    """Return the name of a file, the cells of its first row, the labels in them or None, and the rows of values."""
-    name, rows = _rows(path, delimiter, decimal, encoding)
+    """Return name and first row of a file, the labels in that or None, the rows of values, and the decimal mark."""
+    name, rows, decimal = _rows(path, delimiter, decimal, encoding)
     head = list(islice(rows, 2))
     if not head:
         raise ValueError(f"{name} is empty; it must hold a table of numbers")
     top = head[0][1]
     named = _is_header(top, head[-1][1]) if header is None else header
-    return name, top, [name_of(cell) for cell in top] if named else None, chain(head[named:], rows)
+    return name, top, [name_of(cell) for cell in top] if named else None, chain(head[named:], rows), decimal
 
 
 def _rows(source, delimiter, decimal, encoding):
-    """Return the name of the file, and its rows as line numbers and cells."""
-    if decimal not in (".", ","):
+    """Return the name of the file, its rows as line numbers and cells, and the decimal mark."""
+    if decimal not in (".", ",", None):
         raise ValueError(f"decimal must be '.' or ','; got {decimal!r}")
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
         raise ValueError(f"delimiter must be one character; got {delimiter!r}")
     name, text = label_of(source), read_text(source, encoding)
     delimiter = delimiter or sniffed_delimiter(text, decimal)
+    if decimal is None:
+        decimal = _decimal_mark(name, text, delimiter)
     if delimiter == decimal:
         raise ValueError(f"{name}: {decimal!r} cannot be both delimiter and decimal mark; say delimiter= (--sep)")
-    return name, rows_of(name, text, delimiter)
+    return name, rows_of(name, text, delimiter), decimal
+
+
+def _decimal_mark(name, text, delimiter):
+    """Return the decimal mark of a text: a comma only if that is the one way to read its first rows."""
+    if delimiter == ",":
+        return "."
+    first = {cell for _, row in islice(rows_of(name, text, delimiter), ROWS_OF_MARK) for cell in row}
+    commas = [cell for cell in first if _DECIMAL_COMMA.fullmatch(cell)]
+    if any("." in cell and is_number(cell) for cell in first) or all(map(_THOUSANDS.fullmatch, commas)):
+        return "."
+    logger.info("numbers of %s such as %s are read with a decimal comma", name, min(commas))
+    return ","
 
 
 def _is_header(top, following):
@@ -321,7 +339,14 @@ def _complaint(name, line, row, wanted, readers, labels, decimal):
     more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
     either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
     what = reader.complaint(row[at]) if isinstance(reader, LabelReader) else complaint(row[at])
+    if labels:
+        what = what.replace("dates= (--dates)", _dates_of(labels[at]))
     return f"{place}: {what}{remedy}{either}"
+
+
+def _dates_of(column):
+    """Return how to say that a column holds dates."""
+    return f"dates=[{column!r}] (--dates {column!r})"
 
 
 def _reads(reader, cell, decimal):
@@ -370,7 +395,7 @@ def _arrow_numbers(path, table, column, dates):
     kind = str(table.schema.field(column).type)
     if kind.startswith(("timestamp", "date")):
         if column not in dates:
-            raise ValueError(f"{path}, column {column!r} holds dates; say dates= (--dates) or leave it out")
+            raise ValueError(f"{path}, column {column!r} holds dates; say {_dates_of(column)} or leave it out")
         moments = table[column].to_numpy().astype("datetime64[us]")
         days = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
         return np.where(np.isnat(moments), np.nan, days)
@@ -386,11 +411,10 @@ def _warn_about_numbers_that_may_be_names(name, top, values):
     evenly = len(top) > 2 and np.ptp(np.diff(values[0])) == 0.0
     fractions = len(values) > FEW_ROWS and (values[1:] != np.round(values[1:])).all(axis=0).any()
     if evenly or fractions:
-        warnings.warn(
+        warn(
             f"{name}: the first line ({', '.join(top[:5])}{', ...' if len(top) > 5 else ''}) is read as numbers; say "
             "header=True (--header) if it holds names, header=False (--no-header) if not",
             DataWarning,
-            stacklevel=3,
         )
 
 

@@ -124,7 +124,7 @@ def _decoded(name, data, encoding):
         ) from error
 
 
-def sniffed_delimiter(text: str, decimal: str = ".") -> str:
+def sniffed_delimiter(text: str, decimal: str | None = None) -> str:
     """Return the delimiter that occurs equally often in each of the first lines, or most often in the first one."""
     candidates = [delimiter for delimiter in DELIMITERS if delimiter != decimal]
     start = _QUOTED_PART.sub("", text[:SNIFFED_CHARACTERS])

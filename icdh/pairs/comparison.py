@@ -10,7 +10,6 @@ both directions is the one whose noise is the more independent, and no distribut
 come from spacings (`icdh.pairs.criteria`).
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from numpy.typing import ArrayLike
 from icdh._checks import check_number, random_generator
 from icdh._frames import as_array
 from icdh.entropy import without_ties
-from icdh.exceptions import DataWarning
+from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge
 from icdh.node_model.evidence import fit_node
@@ -170,15 +169,14 @@ def _checked_column(name, values):
 def _warn_about_ties_and_rows(x, y):
     n = x.values.size
     if n < FEW_ROWS:
-        warnings.warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning, stacklevel=3)
+        warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
     for column in (x, y):
         distinct = np.unique(column.values).size
         if distinct < n / 2:
-            warnings.warn(
+            warn(
                 f"{column.name!r} has {distinct} distinct values in {n} observations: ties are spread at random; "
                 "if you can, measure with more digits",
                 DataWarning,
-                stacklevel=3,
             )
 
 
@@ -186,11 +184,10 @@ def _has_point_mass(*columns):
     found = [(column, point_mass(column.original())) for column in columns]
     for column, mass in found:
         if mass is not None:
-            warnings.warn(
+            warn(
                 f"{column.name!r} has a point mass, as of censored values or of many zeros ({mass}): the direction "
                 "cannot be trusted",
                 DataWarning,
-                stacklevel=3,
             )
     return any(mass is not None for _, mass in found)
 
@@ -208,10 +205,9 @@ def _doubted(result, abstain_below):
 def _are_collinear(x, y):
     collinear = abs(np.mean(x.values * y.values)) > COLLINEAR
     if collinear:
-        warnings.warn(
+        warn(
             f"{y.name!r} is a linear function of {x.name!r}: which of them is the cause cannot be told",
             DataWarning,
-            stacklevel=3,
         )
     return collinear
 

@@ -1,14 +1,13 @@
 """Several fits of the two-phase procedure from different random weights, of which the best is kept."""
 
 import multiprocessing
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 
 from icdh._labels import counted
 from icdh._parallel import in_parallel
-from icdh.exceptions import ConvergenceWarning, WorkerLostError
+from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
 
@@ -83,7 +82,7 @@ def _reported(results, report):
         except WorkerLostError as error:
             if count == 0:
                 raise
-            warnings.warn(f"{error}; the best of {counted(count, 'restart')} is kept", ConvergenceWarning, stacklevel=6)
+            warn(f"{error}; the best of {counted(count, 'restart')} is kept", ConvergenceWarning)
 
 
 def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:

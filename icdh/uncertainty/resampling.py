@@ -18,7 +18,7 @@ from icdh._clock import Clock
 from icdh._parallel import in_parallel
 from icdh._version import __version__
 from icdh.estimators.base import CausalGraphEstimator
-from icdh.exceptions import ConvergenceWarning, DataWarning
+from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.experiments import Interventions, interventions_of_rows
 from icdh.model.structural import StructuralModel
 from icdh.uncertainty.checkpoint import Checkpoint
@@ -141,7 +141,7 @@ def _say_that_time_was_over(done, n_resamples, max_seconds):
     ended = f"max_seconds={max_seconds:.3g} ended the resamples after {done} of {n_resamples}"
     if not done:
         raise TimeoutError(f"{ended}: there are no probabilities")
-    warnings.warn(f"{ended}; the probabilities are of these", ConvergenceWarning, stacklevel=3)
+    warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
 
 
 def _resamples(store, estimator, draw, n_resamples, n_jobs, clock) -> Iterator[Resample]:
@@ -168,7 +168,7 @@ def refits(
     n_jobs: int = 1,
     random_state: int = 0,
 ) -> list[StructuralModel]:
-    """Return the fitted models of the resamples of which `bootstrap` keeps the graphs.
+    """Return the fitted models of the resamples; `bootstrap` keeps their graphs alone.
 
     Parameters
     ----------

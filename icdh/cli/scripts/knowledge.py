@@ -2,8 +2,8 @@
 
     python knowledge.py
 
-First proteins of 853 single cells (Sachs et al. 2005), of which something is known; then two columns, of which an
-experiment tells what watching cannot.
+First proteins of 853 single cells (Sachs et al. 2005): something is known of them. Then two columns: an experiment
+tells what watching them cannot.
 """
 
 import numpy as np
