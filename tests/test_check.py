@@ -21,6 +21,7 @@ from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import remainders
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
 from icdh.files import write_table
+from icdh.model.findings import findings
 from icdh.table import Table
 
 RNG = np.random.default_rng(0)
@@ -231,6 +232,7 @@ def test_icdh_is_checked_too(fitted, chain):
     found = icdh.check(fitted, chain)
     assert [node.name for node in found.nodes] == ["a", "b", "c"]
     assert all(edge.lost_by_reversal is None for edge in found.edges)
+    assert not findings(fitted.model_, chain, check=found)["has_record"]  # nobody marks its arrows
 
 
 def test_a_check_changes_neither_estimator_nor_table(fit):

@@ -53,7 +53,7 @@ class ICDH(CausalGraphEstimator):
     edge_cost : float, "auto" or None, default "auto"
         What an edge costs in the last stage over single edges, in nats over all observations: see "The last stage"
         below. None leaves the stage out: the graph is then that of the two phases alone. "auto" is 25 nats, and
-        log(N / 10) more for N > 10 variables. It is None with ``schedule="paper"``, and in units far from the article's:
+        log(N / 10) more for N > 10 variables. None with ``schedule="paper"``, and in units far from the article's,
         where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs: 36 errors with the
         stage, 16 without).
     max_rounds : int, optional
@@ -171,8 +171,9 @@ class ICDH(CausalGraphEstimator):
     turn, under penalties of a tenth (in nats, the same whatever M), and a graph costs its negative log-likelihood and
     ``edge_cost`` for each edge. Edges are deleted while that pays; then single edges are inserted, deleted and reversed
     until none pays. 20 to 35 nats gave nearly the same graphs (200 to 1000 rows), 15 more extra edges. One coarse round
-    before it gave better graphs than ten (5.0 errors beside 7.7 at N = 20, ER2, constant noise). It works in the table's
-    own units: in units of root mean squares it made twice as many errors (11.7 beside 5.7, softplus-shared, N = 20).
+    before it gave better graphs than ten (5.0 errors beside 7.7 at N = 20, ER2, constant noise). It works in the
+    table's units: in units of root mean squares it made twice as many errors (11.7 beside 5.7, softplus-shared, N =
+    20).
 
     The result does not depend on the order of rows and columns: the fit sees them in an order of their values.
 
