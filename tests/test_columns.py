@@ -205,4 +205,4 @@ def test_point_masses_are_named():
     rng = np.random.default_rng(1)
     spend = np.maximum(rng.normal(size=(400, 1)), 0.25)
     with pytest.warns(DataWarning, match=r"point mass.*'x1' \(0.25 in 65 % of the rows\)"):
-        Table.of(np.hstack([rng.normal(size=(400, 1)), spend])).warn(1)
+        Table.of(np.hstack([rng.normal(size=(400, 1)), spend])).warn()
