@@ -54,7 +54,7 @@ class ICDH(CausalGraphEstimator):
         What an edge costs in the last stage over single edges, in nats over all observations: see "The last stage"
         below. None leaves the stage out: the graph is then that of the two phases alone. "auto" is 25 nats, and
         log(N / 10) more for N > 10 variables. None with ``schedule="paper"``, and in units far from the article's,
-        where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs: 36 errors with the
+        where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs: 26 errors with the
         stage, 16 without).
     max_rounds : int, optional
         The most rounds of the two phases; by default 10, and 1 where the last stage follows.
