@@ -205,3 +205,10 @@ def test_the_price_grows_with_the_number_of_possible_causes():
 def test_bad_prices_are_refused(price, message):
     with pytest.raises((ValueError, TypeError), match=message):
         ICDH(edge_cost=price).fit(hetero_chain(np.random.default_rng(0), 50))
+
+
+def test_two_rounds_come_before_the_stage_where_the_first_is_coarse():
+    narrow = np.random.default_rng(0).normal(size=(200, 4))
+    wide = np.random.default_rng(0).normal(size=(200, 8))
+    assert len(ICDH(random_state=0).fit(narrow).history_) == 1
+    assert len(ICDH(random_state=0).fit(wide).history_) == 2

@@ -54,6 +54,11 @@ class Schedule(NamedTuple):
         """Whether there is a round that decides the graph."""
         return self.deciding_gain > -math.inf
 
+    @property
+    def rounds_before_edges(self) -> int:
+        """The rounds after which a last stage over single edges takes over: one, that is not coarse."""
+        return 1 if self.first_tolerance is None else 2
+
     def of_the_first_round(self) -> "Schedule":
         """Return the schedule of the first round."""
         return self if self.first_tolerance is None else self._replace(tolerance=self.first_tolerance)
