@@ -1,12 +1,11 @@
 """Accuracy of ICDH and HNMSearch: raw and standardised tables, every noise variant, files and fresh graphs.
 
-    python benchmarks/search_accuracy.py results.json [--suite report] [--folder DIR] [--plot figures/shd.svg]
+    python benchmarks/search_accuracy.py results.json [--suite report] [--folder DIR]
 
 Every fit is kept in the JSON file as soon as it is done, and not repeated: an interrupted run goes on where it was.
 Prints one line for each setting: mean SHD and its standard error, extra, missing and reversed edges, SID, and median
 and largest seconds of one core (CPU time of the process). Suites are lists of settings, see `SUITES`. ``--folder``
-names a folder of files ``hetero_d{N}_ER{k}_s{seed}.npz`` with arrays X and W; ``--plot`` draws SHD against the number
-of variables from what the JSON file holds.
+names a folder of files ``hetero_d{N}_ER{k}_s{seed}.npz`` with arrays X and W.
 """
 
 import argparse
@@ -128,45 +127,12 @@ def line(setting, results):
     )
 
 
-def plot(kept, path):
-    """Draw mean SHD against the number of variables for fresh softplus-shared tables."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 3.2), layout="constrained")
-    for axes, edges in zip(figure.subplots(1, 2), (1, 2), strict=True):
-        for method, table, label in (
-            ("search", "standardised", "HNMSearch"),
-            ("icdh", "raw", "ICDH, raw"),
-            ("icdh", "standardised", "ICDH, standardised"),
-        ):
-            found = {
-                variables: np.array([result["shd"] for result in kept[key].values()])
-                for variables in (10, 20, 50)
-                if (key := Setting(method, table, variables, edges).key) in kept
-            }
-            errors = [values.std() / np.sqrt(len(values)) for values in found.values()]
-            means = [values.mean() for values in found.values()]
-            axes.errorbar(list(found), means, errors, marker="o", capsize=2, label=label)
-        axes.plot(
-            [10, 20, 50] if edges == 1 else [10, 20],
-            [edges * n for n in ((10, 20, 50) if edges == 1 else (10, 20))],
-            linestyle=":",
-            color="grey",
-            label="empty graph",
-        )
-        axes.set(title=f"ER{edges}", xlabel="variables", ylabel="SHD", ylim=(0, None))
-        if edges == 1:
-            axes.legend(frameon=False, fontsize="small")
-    figure.savefig(path)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--suite", choices=SUITES, nargs="*", default=[])
     parser.add_argument("--seeds", type=int, nargs=2, default=(1000, 1010), metavar=("FIRST", "END"))
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--plot", type=Path)
     args = parser.parse_args()
     kept = json.loads(args.results.read_text()) if args.results.exists() else {}
     kept["machine"] = {"processor": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
@@ -180,8 +146,6 @@ def main():
                 partial.write_text(json.dumps(kept, indent=1))
                 partial.replace(args.results)
         print(line(setting, [results[str(seed)] for seed in range(*args.seeds)]), flush=True)
-    if args.plot:
-        plot(kept, args.plot)
 
 
 if __name__ == "__main__":

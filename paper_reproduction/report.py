@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from icdh.files import replace_on_success
-from paper_reproduction.figure import NOISES, draw
+from paper_reproduction.figure import NOISES, draw, draw_procedures
 from paper_reproduction.methods import METHODS, UNDIRECTED
 from paper_reproduction.parity import draw_parity
 from paper_reproduction.published import ARTICLE, SOURCES, read_published
@@ -15,6 +15,7 @@ from paper_reproduction.tables import EARLY, HETEROSCEDASTIC, ICDH_FAMILY, PAIRS
 from paper_reproduction.verdicts import OURS, STANDARD_ERRORS, WORDS, count, digits, sentence, verdicts
 
 REPORT, FIGURE, PARITY, AUTHORS = "report.md", "figure.svg", "parity.svg", "authors.md"
+PROCEDURES = "procedures.svg"
 NOTES = Path(__file__).parent / "notes.md"
 HEADINGS = {
     "au_shdc": "auSHDC",
@@ -59,6 +60,7 @@ def write_report(folder) -> str:
     with replace_on_success(folder / REPORT) as temporary:
         temporary.write_text("\n".join(part for part in parts if part), encoding="utf-8")
     draw(found, folder / FIGURE)
+    draw_procedures(found, folder / PROCEDURES)
     draw_parity(compared, folder / PARITY)
     return sentence(compared)
 
@@ -84,6 +86,8 @@ and HOST by -log10 of p-values, US by z: for these only SHD, least SHD and auPRC
 median CPU seconds of one core, compilation left out.
 
 ![Metrics against the number of variables, one column a noise]({FIGURE})
+
+![ICDH's three procedures beside HNMSearch and NOTEARS-MLP, SHD against the number of variables]({PROCEDURES})
 """
 
 

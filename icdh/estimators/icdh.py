@@ -209,8 +209,9 @@ class ICDH(CausalGraphEstimator):
       dense graph, and the likelihood alone is at times in its favour.
 
     Mean SHD on ten fresh raw tables of 1000 rows and ten variables (``benchmarks/last_stage.py``), and median CPU
-    seconds on a busy machine. Of 20 variables the stage makes half of the errors or fewer under constant noise, and
-    half to three quarters under softplus-shared noise; of 50 variables it makes 35 in 47 s, 23 of them extra edges:
+    seconds on a busy machine. Of 20 variables the stage makes half of the errors or fewer under
+    constant noise, and half to three quarters under softplus-shared noise; of 50 variables it makes 22 in 12 s where
+    the fast one makes 40 in 14 s, of 100 21 in 46 s where that makes 64:
 
     =========================  ===========  =====================
     tables                     fast         with the last stage
