@@ -320,8 +320,10 @@ def _is_what_a_gap_would_hold(distinct, counts, top):
     if not 0 < top < distinct.size - 1:
         return False
     low, high = distinct[top - 1], distinct[top + 1]
-    beside = (high - low) / 2
-    rows = counts[(distinct >= low - beside) & (distinct <= high + beside)].sum() - counts[top]
+    beside = high / 2 - low / 2
+    with np.errstate(over="ignore"):  # a limit beyond the largest number excludes nothing
+        inside = (distinct >= low - beside) & (distinct <= high + beside)
+    rows = counts[inside].sum() - counts[top]
     return 2 * rows >= counts[top]
 
 

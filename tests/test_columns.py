@@ -201,6 +201,11 @@ def test_point_masses_are_told_from_grids(spoiled, found):
         assert point_mass(7.0 - 3.0 * x).share == mass.share
 
 
+def test_point_masses_beside_the_largest_numbers():
+    far = 1.2e308 * np.linspace(1.0, 1.1, 10)
+    assert point_mass(np.concatenate([-far, np.zeros(50), far])).value == 0.0
+
+
 def test_point_masses_are_named():
     rng = np.random.default_rng(1)
     spend = np.maximum(rng.normal(size=(400, 1)), 0.25)
