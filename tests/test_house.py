@@ -69,8 +69,9 @@ ROOMS = {
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint turning", "posterior resampling"),
     "estimators": (
-        "base canonical data_warnings",
-        "transform_choice",
+        "base users_columns data_warnings",
+        "arranged canonical",
+        "transform_choice two_phase_fit",
         "graph_search",
         "majority refit",
         "icdh hnm_search",

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh.estimators.users_columns import edges_among_all, move_among_all
 from icdh.experiments import Design
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import Move
@@ -109,13 +110,11 @@ class CanonicalTable(NamedTuple):
         edges : ndarray, shape (n, n)
             Zero where there is no edge, as in the result for columns that do not vary.
         """
-        every = np.zeros((len(self.names),) * 2)
-        every[np.ix_(self.order, self.order)] = edges
-        return every
+        return edges_among_all(edges, self.order, len(self.names))
 
     def move_in_users_columns(self, move: Move) -> Move:
         """Return a move of the search in the user's columns."""
-        return move._replace(cause=int(self.order[move.cause]), effect=int(self.order[move.effect]))
+        return move_among_all(move, self.order)
 
     def part(self, columns: np.ndarray, observations: np.ndarray) -> "CanonicalTable":
         """Return some of the columns at some of the observations, given their positions."""
@@ -135,34 +134,3 @@ def _order_and_signs(values, columns):
     third, fourth = (np.array([np.mean(values[k] ** power) for k in columns]) for power in (3, 4))
     order = np.lexsort((np.abs(third), fourth))
     return columns[order], np.where(third[order] < 0, -1.0, 1.0)
-
-
-SORT_COLUMNS = 8  # that decide the order of observations, beside the sum of all
-
-
-def order_of_columns(values: np.ndarray) -> np.ndarray:
-    """Return an order of the columns that their values decide, whatever the order of columns and observations.
-
-    Parameters
-    ----------
-    values : ndarray, shape (N, M)
-        The columns, one a row.
-    """
-    quantiles = np.linspace(0, values.shape[1] - 1, 5).astype(int)
-    keys = []
-    for column in values:
-        ranked = np.sort(column)
-        with np.errstate(over="ignore"):
-            keys.append([*ranked[quantiles], ranked.sum(), np.square(ranked).sum()])
-    return np.lexsort(np.transpose(keys))
-
-
-def order_of_observations(values: np.ndarray) -> np.ndarray:
-    """Return an order of the observations that their values decide, given an order of the columns.
-
-    Parameters
-    ----------
-    values : ndarray, shape (N, M)
-        The columns in their order, one a row.
-    """
-    return np.lexsort((*values[:SORT_COLUMNS], values.sum(axis=0)))

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import check_callback, check_choice, check_flag, check_number, n_workers, random_generator
+from icdh._checks import check_callback, check_choice, check_flag, check_number, n_workers
 from icdh._clock import Clock
 from icdh._labels import counted
+from icdh.estimators.arranged import ArrangedTable
 from icdh.estimators.base import CausalGraphEstimator
-from icdh.estimators.canonical import order_of_columns, order_of_observations
-from icdh.estimators.data_warnings import warn_about_sums
+from icdh.estimators.data_warnings import warn_about_sums, warn_about_units
+from icdh.estimators.two_phase_fit import best_fit, family_fitter
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.experiments import Design
 from icdh.knowledge import Knowledge
@@ -25,11 +26,6 @@ from icdh.table import SCALINGS, Scaling
 
 NOISE = ("heteroscedastic", "unequal", "equal")
 SCHEDULES = ("fast", "paper")
-ROUNDS_ALONE = 10  # the default of max_rounds without the last stage
-# Penalties and threshold are made for variables whose spread is near one. Of simulated tables with spreads of 1 to 7, a
-# tenth costs edges, a thirtieth nearly all of them; so does ten times and thirty times; one column of 100 costs some.
-USUAL_SPREAD = (0.1, 100.0)
-USUAL_TYPICAL = (0.1, 10.0)  # the lower quartile: raw Sachs (23) loses by the last stage, exp tables (1 to 4) gain
 
 
 class ICDH(CausalGraphEstimator):
@@ -301,48 +297,36 @@ class ICDH(CausalGraphEstimator):
         self.callback = callback
 
     def _fit_table(self, table, interventions, clock):
-        """Fit to a table without gaps."""
+        """Fit to a table without gaps: prepare, fit, refit, model."""
         table.warn()
         table.check_learnable()
-        design = Design.of(interventions, table)
-        rules = design.rules(self._rules(table.names))
-        scaling = Scaling.of(table, self.scaling)
-        values, N = scaling.apply(table.values), table.n_variables
-        usual = _units_are_usual(values, table)
+        design, scaling, N = Design.of(interventions, table), Scaling.of(table, self.scaling), table.n_variables
+        values, rules = design.with_contexts(scaling.apply(table.values)), design.rules(self._rules(table.names))
+        warn_about_units(table, values)
         warn_about_sums(table)
-        varying = np.append(table.varying, np.ones(len(design.conditions), dtype=bool))
-        result = self._run(
-            design.with_contexts(values)[varying],
-            [name for name, varies in zip([*table.names, *design.conditions], varying, strict=True) if varies],
-            np.count_nonzero(table.varying),
-            rules.among(varying),
-            None if design.rows is None else design.rows[varying],
-            self._price(usual, np.count_nonzero(table.varying)),
-            clock,
-        )
-        whole = _with_constant_variables(result.weights, varying)
-        targets = design.targets(whole.adjacency())
-        families = self._family_fitter(design.with_contexts(values), rules, design.rows, clock, result.cost is not None)
-        network = _without_contexts(whole, N)
-        rules = rules.among(np.arange(N))
+        arranged = ArrangedTable.of(table, values, design, rules)
+        result = best_fit(self, arranged, clock, partial(self._report_record, arranged.names))
+        whole = arranged.network_in_users_order(result.weights)
+        families = family_fitter(self, values, rules, design.rows, clock, result.cost is not None)
+        network, rules = _without_contexts(whole, N), rules.among(np.arange(N))
         dag = rules.dag(network.adjacency(), self.threshold if result.cost is None else 0.0)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
         if result.strength is None:
             among = dag.adjacency != 0.0 if result.timed_out else None  # those of all inputs take as long as a round
-            strength = strength_of_inputs(model, values, design.baseline, among)
+            strength = strength_of_inputs(model, values[:N], design.baseline, among)
         else:
-            strength = _among_all(result.strength, varying)[:N, :N]
+            strength = arranged.edges_in_users_order(result.strength)[:N, :N]
         model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules))
         model, nll = _with_conditionals(model, whole, families, design.baseline)
         families.clock = Clock()  # `rethreshold` has no limit
         self._learn(
             model,
             network_=network,
-            targets_=targets,
+            targets_=design.targets(whole.adjacency()),
             weights_=network.adjacency(),
             edge_strength_=strength,
             history_=result.history,
-            moves_=[_in_users_columns(move, np.flatnonzero(varying)) for move in result.moves],
+            moves_=[arranged.move_in_users_columns(move) for move in result.moves],
             cost_=result.cost,
             nll_=nll,
             n_rounds_=result.best.round,
@@ -416,93 +400,18 @@ class ICDH(CausalGraphEstimator):
         check_flag("bias", self.bias)
         check_callback(self.callback)
 
-    def _run(self, values, names, n_variables, rules, rows, price, clock):
-        """Return the best result of all restarts, found on columns and observations in an order of their values."""
-        from icdh.two_phase.procedure import draw_initial_weights
-        from icdh.two_phase.restarts import best_of_restarts
+    def _report_record(self, names, record):
+        """Tell log, standard error stream and callback of a round, or of a move of the last stage."""
         from icdh.two_phase.rounds import Round
 
-        order = np.append(order_of_columns(values[:n_variables]), np.arange(n_variables, len(values)))
-        observations = order_of_observations(values[order])
-        arranged = np.ascontiguousarray(values[order][:, observations])
-        rows = None if rows is None else np.ascontiguousarray(rows[order][:, observations])
-        rng = random_generator(self.random_state)
-        starts = [draw_initial_weights(arranged, self.hidden_units, self.bias, rng) for _ in range(self.n_restarts)]
-        fit = self._procedure(arranged, rules.among(order), rows, price, clock, rng)
-
-        def report(record):
-            if isinstance(record, Round):
-                self._report_round(record)
-            else:
-                self._report_move(_in_users_columns(record, order), names)
-
-        result = best_of_restarts(fit, starts, n_workers(self.n_jobs), report)
-        place = np.argsort(order)
-        return result._replace(
-            weights=_rearranged(result.weights, place),
-            moves=[_in_users_columns(move, order) for move in result.moves],
-            strength=None if result.strength is None else result.strength[np.ix_(place, place)],
-        )
-
-    def _price(self, usual_units, n_variables):
-        """Return what an edge costs in the last stage; None leaves the stage out."""
-        from icdh.two_phase.last_stage import price_of_edge
-
-        if self.edge_cost != "auto":
-            return self.edge_cost
-        return price_of_edge(n_variables) if self.schedule == "fast" and usual_units else None
-
-    def _procedure(self, values, rules, rows, price, clock, rng):
-        """Return the fit of one start: the two phases, and the last stage if there is a price of edges."""
-        from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
-        from icdh.two_phase.procedure import fit_two_phase
-        from icdh.two_phase.schedule import schedule_for
-
-        before_edges = schedule_for(self.noise, *values.shape).rounds_before_edges
-        rounds = self.max_rounds or (ROUNDS_ALONE if price is None else before_edges)
-        shared = {"l1": self.l1, "l2": self.l2, "noise": self.noise, "bias": self.bias, "rows": rows, "clock": clock}
-        two_phases = partial(
-            fit_two_phase,
-            values,
-            max_rounds=rounds,
-            tol=self.tol,
-            schedule=self.schedule,
-            h_tol=self.h_tol,
-            rho_max=self.rho_max,
-            forbidden_edges=rules.forbidden,
-            required_edges=rules.required,
-            **shared,
-        )
-        if price is None:
-            return two_phases
-        stage = partial(
-            refine_edges,
-            values=values,
-            rules=rules,
-            edge_cost=price,
-            threshold=self.threshold,
-            random_state=int(rng.integers(2**31)),
-            **shared,
-        )
-        return partial(fit_with_last_stage, two_phases, stage)
-
-    def _family_fitter(self, values, rules, rows, clock, after_last_stage):
-        """Return what fits a child given its causes, under the penalties that the network was fitted under."""
-        from icdh.two_phase.family import FamilyFitter
-        from icdh.two_phase.last_stage import NATS_PER_PENALTY
-
-        nats = NATS_PER_PENALTY if after_last_stage else values.shape[1]
-        return FamilyFitter(values, nats * self.l1, nats * self.l2, self.noise, self.bias, rows, rules.required, clock)
-
-    def _report_round(self, record):
-        line = (
-            f"round {record.round}: nll {record.nll:.4f}, h {record.h:.1e}, rho {record.rho:.0e}, "
-            f"{record.evaluations} evaluations, {record.seconds:.1f} s"
-        )
+        if isinstance(record, Round):
+            line = (
+                f"round {record.round}: nll {record.nll:.4f}, h {record.h:.1e}, rho {record.rho:.0e}, "
+                f"{record.evaluations} evaluations, {record.seconds:.1f} s"
+            )
+        else:
+            line = f"{record.kind} {names[record.cause]} -> {names[record.effect]}: {record.gain:.2f} nats"
         self._report(line, record)
-
-    def _report_move(self, move, names):
-        self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
 
     def _warn_if_not_converged(self, result):
         from icdh.two_phase.rounds import OUT_OF_TIME
@@ -552,62 +461,8 @@ def _warn_about_cycles(dag):
         )
 
 
-def _units_are_usual(values, table):
-    """Return whether the last stage can judge edges in these units; warn of the first column of unusual spread.
-
-    Columns that many others cause may spread widely. Where most have spreads far from one, it is the units.
-    """
-    spread = values.std(axis=1)
-    unusual = table.varying & ((spread < USUAL_SPREAD[0]) | (spread > USUAL_SPREAD[1]))
-    if unusual.any():
-        at = int(np.argmax(unusual))
-        warn(
-            f"column {table.names[at]!r} has standard deviation {spread[at]:.1e}, far from the units near one that "
-            "penalties and threshold are made for; use scaling='standardize'",
-            DataWarning,
-        )
-    typical = np.quantile(spread[table.varying], 0.25) if table.varying.any() else 1.0
-    return USUAL_TYPICAL[0] <= typical <= USUAL_TYPICAL[1]
-
-
 def _without_contexts(weights, n_variables):
     """Return the network of the first variables, what else they depend on held at zero."""
     N = n_variables
     others = (weights.w2, weights.w3, weights.w3_bias, weights.hidden_bias, weights.output_bias)
     return Weights(weights.w1[:N, :, :N].copy(), *(None if part is None else part[:N] for part in others))
-
-
-def _in_users_columns(move, order):
-    return move._replace(cause=int(order[move.cause]), effect=int(order[move.effect]))
-
-
-def _rearranged(weights, place):
-    """Return the network with the variable ``place[k]`` at k."""
-    others = (weights.w2, weights.w3, weights.w3_bias, weights.hidden_bias, weights.output_bias)
-    return Weights(weights.w1[place][:, :, place], *(None if part is None else part[place] for part in others))
-
-
-def _among_all(A, varying):
-    """Return a matrix of the variables that vary as one of all."""
-    full = np.zeros((varying.size, varying.size))
-    full[np.ix_(varying, varying)] = A
-    return full
-
-
-def _with_constant_variables(weights, varying):
-    """Return the network with further nodes, without edges, of mean zero and scale one, for constant columns."""
-    if varying.all():
-        return weights
-    N, m1 = varying.size, weights.hidden_units
-    w1 = np.zeros((N, m1, N))
-    w1[np.ix_(varying, range(m1), varying)] = weights.w1
-
-    def widened(part):
-        if part is None:
-            return None
-        full = np.zeros((N, *part.shape[1:]))
-        full[varying] = part
-        return full
-
-    others = (weights.w2, weights.w3, weights.w3_bias, weights.hidden_bias, weights.output_bias)
-    return Weights(w1, *map(widened, others))
