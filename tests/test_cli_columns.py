@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 import sys
 
 import numpy as np
@@ -179,6 +180,38 @@ def test_dates(tmp_path):
     path.write_text("when,x\n1970-01-02,1\n1970-01-01 12:00,2\n1970-01-01T02:00:00+02:00,3\nNA,4\nNaT,5\nnan,6\n")
     table = read_table(path, dates=["when"])
     np.testing.assert_array_equal(table.values[:, 0], [1.0, 0.5, 0.0, *[np.nan] * 3])
+
+
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["01.02.1970", "31.12.1969 06:00", "2.1.70"], [31.0, -0.75, 1.0]),
+        (["01/02/1970", "31/01/1970 9:30:00", "N/A"], [31.0, 30 + 9.5 / 24, np.nan]),
+        (["01/02/1970", "01/31/1970", "1970-01-01"], [1.0, 30.0, 0.0]),
+        (["03/03/1970", "", "04/04/1970"], [61.0, np.nan, 93.0]),  # the same in either order
+        (["1.1.68", "1.1.69", ""], [35794.0, -365.0, np.nan]),
+    ],
+)
+def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
+    path = tmp_path / "dates.csv"
+    path.write_text("".join(f"{cell};{k}\n" for k, cell in enumerate(["when", *cells])))
+    np.testing.assert_allclose(read_table(path, dates=["when"]).values[:, 0], days, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["01/02/1970", "02/01/1970"], "column 'when': dates such as '01/02/1970' do not say whether day or month"),
+        (["31/01/1970", "01/31/1970"], "column 'when': dates such as '31/01/1970' do not say whether day or month"),
+        (["1.1.1970", "32.1.1970"], "line 3, column 'when': '32.1.1970' is no date such as 2024-03-31 or 31.03.2024"),
+        (["1.1.1970", "13/13/1970"], "line 3, column 'when': '13/13/1970' is no date"),
+    ],
+)
+def test_dates_that_can_be_misread_are_refused(tmp_path, cells, said):
+    path = tmp_path / "dates.csv"
+    path.write_text("".join(f"{cell};{k}\n" for k, cell in enumerate(["when", *cells])))
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_table(path, dates=["when"])
 
 
 def test_gaps_are_read_only_when_asked(tmp_path):

@@ -72,7 +72,7 @@ def add_cell_options(parser, *, missing: Sequence[str]) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="columns of dates (2024-03-31) read as days since 1970",
+        help="columns of dates (2024-03-31, 31.03.2024) read as days since 1970",
     )
     remedies = [choice for choice in missing if choice != "error"]
     parser.add_argument(

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta, timezone
 MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None", "?", ".", "-"])
 
 _NO_DATE = frozenset(["NaT", "NaN", "nan"])  # other programs' words in a column of dates
+_WRITTEN_DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?")
+_FIRST_YEAR_OF_TWO_DIGITS = 1969  # of the hundred years that POSIX reads in two digits
 
 _SEPARATED_THOUSANDS = re.compile(
     r"[+-]?(\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d*)?|\d+(_\d+)+"
@@ -18,9 +20,10 @@ _KINDS = [
     (re.compile(pattern), remedy)
     for pattern, remedy in (
         (
-            r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{1,2}:\d{2}.*",
+            r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?",
             "it looks like a date or time; say dates= (--dates) if days are to be counted, or leave the column out",
         ),
+        (r"\d{1,2}:\d{2}.*", "it looks like a time of day; write it as a number of hours, or leave the column out"),
         (r"(?i:true|false|yes|no)", "write truth values as 1 and 0"),
         (_SEPARATED_THOUSANDS, "thousands are separated in it; write it without separators"),
         (
@@ -65,23 +68,33 @@ def number_or_gap(cell: str, decimal: str = ".") -> float:
     return math.nan if cell in MISSING else number(cell, decimal)
 
 
-def date_or_gap(cell: str, decimal: str = ".") -> float:
-    """Return days since the beginning of 1970 of a date in ISO format, NaN if it is missing, or raise ValueError.
+def date_or_gap(cell: str, month_first: bool = False) -> float:
+    """Return days since the beginning of 1970 of a date, NaN if it is missing, or raise ValueError.
 
-    A time of day is a fraction; one with a time zone is taken to UTC.
+    A time of day is a fraction; one with a time zone is taken to UTC. Years of two digits are 1969 to 2068.
 
     Parameters
     ----------
     cell : str
-        The text, such as 2024-03-31 or 2024-03-31 12:30:00.
-    decimal : str
-        Ignored.
+        The text, such as 2024-03-31, 2024-03-31 12:30:00, 31.03.2024 or 31/03/2024.
+    month_first : bool
+        Whether the month comes first in dates with slashes.
     """
     if cell in MISSING or cell in _NO_DATE:
         return math.nan
+    if written := _WRITTEN_DATE.fullmatch(cell):
+        cell = _iso(*written.groups(), month_first)
     when = datetime.fromisoformat(cell)
     since = when.astimezone(timezone.utc) if when.tzinfo else when.replace(tzinfo=timezone.utc)
     return (since - datetime(1970, 1, 1, tzinfo=timezone.utc)) / timedelta(days=1)
+
+
+def _iso(first, mark, second, year, hour, minutes, month_first):
+    """Return the parts of a written date in ISO format."""
+    month, day = (first, second) if month_first and mark == "/" else (second, first)
+    if len(year) == 2:
+        year = _FIRST_YEAR_OF_TWO_DIGITS + (int(year) - _FIRST_YEAR_OF_TWO_DIGITS) % 100
+    return f"{year}-{month:0>2}-{day:0>2} {hour or 0:0>2}{minutes or ':00'}"
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:

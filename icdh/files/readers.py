@@ -9,6 +9,43 @@ from icdh.files.cells import MISSING, complaint, date_or_gap, is_label
 from icdh.files.text import name_of
 
 
+class DateReader:
+    """Reads a column of dates as days. In dates with slashes the whole column tells whether the month comes first."""
+
+    def __init__(self):
+        self.cells, self.slashed = 0, {}
+
+    def __call__(self, cell: str, decimal: str) -> float:
+        """Return the days of a date; NaN if it is missing, or for `days_of_slashed` to fill in."""
+        self.cells += 1
+        if "/" not in cell or cell in MISSING:
+            return date_or_gap(cell)
+        if math.isnan(_days(cell, True)) and math.isnan(_days(cell, False)):
+            raise ValueError(f"{cell!r} is not a date")
+        self.slashed[self.cells - 1] = cell
+        return math.nan
+
+    def days_of_slashed(self) -> dict[int, float]:
+        """Return the days of the dates with slashes, by the number of their row, or raise ValueError."""
+        days = [{row: _days(cell, month_first) for row, cell in self.slashed.items()} for month_first in (False, True)]
+        possible = [own for own in days if not any(map(math.isnan, own.values()))]
+        if self.slashed and (not possible or (len(possible) == 2 and days[0] != days[1])):
+            example = next(iter(self.slashed.values()))
+            raise ValueError(f"dates such as {example!r} do not say whether day or month comes first; write 2024-03-31")
+        return possible[0]
+
+    def complaint(self, cell: str) -> str:
+        """Return what is wrong with a cell that ought to be a date."""
+        return f"{cell!r} is no date such as 2024-03-31 or 31.03.2024"
+
+
+def _days(cell, month_first):
+    try:
+        return date_or_gap(cell, month_first)
+    except ValueError:
+        return math.nan
+
+
 class LabelReader:
     """Reads a column of numbers or of labels, whichever its first cell that is not missing is; labels as codes."""
 
@@ -51,8 +88,20 @@ def reader_of(
 ) -> Callable[[str, str], float]:
     """Return what makes a number of a cell of a column, given what makes one of a cell of a plain column."""
     if of_dates:
-        return date_or_gap
+        return DateReader()
     return plain if categorical is None else LabelReader(plain, column in categorical)
+
+
+def fill_in_dates(values: np.ndarray, readers: Sequence[Callable[[str, str], float]], names: Sequence[str]) -> None:
+    """Write the dates with slashes into a table, once all cells are read; a ValueError names the column."""
+    for k, reader in enumerate(readers):
+        if isinstance(reader, DateReader):
+            try:
+                found = reader.days_of_slashed()
+            except ValueError as problem:
+                raise ValueError(f"column {names[k]!r}: {problem}") from None
+            for row, days in found.items():
+                values[row, k] = days
 
 
 def with_labels(values: np.ndarray, readers: Sequence[Callable[[str, str], float]]) -> np.ndarray:

@@ -14,8 +14,8 @@ import numpy as np
 from icdh._labels import default_names, did_you_mean, listed
 from icdh.exceptions import DataWarning, import_extra, warn
 from icdh.files.atomic import replace_on_success
-from icdh.files.cells import MISSING, complaint, date_or_gap, is_number, looks_like_a_value, number, number_or_gap
-from icdh.files.readers import LabelReader, reader_of, with_labels
+from icdh.files.cells import MISSING, complaint, is_number, looks_like_a_value, number, number_or_gap
+from icdh.files.readers import DateReader, LabelReader, fill_in_dates, reader_of, with_labels
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 MOST_NAMED = 20  # columns in a message
@@ -95,7 +95,8 @@ def read_table(
     drop : sequence of str
         Columns not to read.
     dates : sequence of str
-        Columns of dates in ISO format (2024-03-31, 2024-03-31 12:30) that become days since the beginning of 1970.
+        Columns of dates (2024-03-31, 2024-03-31 12:30, 31.03.2024) that become days since the beginning of 1970. In
+        dates with slashes (31/03/2024), the column tells whether the day or the month comes first.
     gaps : bool
         Whether cells that are empty, or say that they are missing (NA, ?, ...), are read as NaN.
     categorical : collection of str, optional
@@ -147,6 +148,10 @@ def read_table(
     values = _values(name, rows, len(top), wanted, readers, labels, decimal)
     if header is None and labels is None:
         _warn_about_numbers_that_may_be_names(name, [top[k] for k in wanted], values)
+    try:
+        fill_in_dates(values, readers, [known[k] for k in wanted])
+    except ValueError as problem:
+        raise ValueError(f"{name}, {problem}") from None
     values = with_labels(values, readers)
     chosen = columns is not None or left_out
     return LabelledTable(values, [known[k] for k in wanted] if labels is not None or chosen else None)
@@ -332,13 +337,11 @@ def _complaint(name, line, row, wanted, readers, labels, decimal):
         (k, reader) for k, reader in zip(wanted, readers, strict=True) if not _reads(reader, row[k], decimal)
     )
     place = f"{name}, line {line}, column {repr(labels[at]) if labels else at + 1}"
-    if reader is date_or_gap:
-        return f"{place}: {row[at]!r} is no date such as 2024-03-31"
     remedy = ", or say header=True (--header) if the line holds names" if line == 1 and labels is None else ""
     also = [repr(labels[k]) for k, _ in others] if labels else []
     more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
     either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
-    what = reader.complaint(row[at]) if isinstance(reader, LabelReader) else complaint(row[at])
+    what = reader.complaint(row[at]) if isinstance(reader, DateReader | LabelReader) else complaint(row[at])
     if labels:
         what = what.replace("dates= (--dates)", _dates_of(labels[at]))
     return f"{place}: {what}{remedy}{either}"
