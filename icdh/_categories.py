@@ -1,7 +1,7 @@
-"""Columns of labels: which they are, and the numbers that stand for them inside.
+"""Categorical columns: how to recognise them, and the numbers that stand for their labels.
 
-The numbers of an ordered column are ranks. Those of any other are codes, the most frequent label first, so that
-what the labels are called changes nothing.
+In an ordered column the numbers are ranks. In any other column they are codes, and the most frequent label is 0:
+renaming labels changes no result.
 """
 
 from collections import Counter
@@ -24,11 +24,11 @@ class Categories(NamedTuple):
     Attributes
     ----------
     labels : tuple
-        K labels, text or numbers: those of most rows first or, of an ordered column, in their order.
+        K labels, text or numbers: by decreasing frequency or, in an ordered column, in their order.
     ordered : bool
         Whether the numbers are ranks.
     declared : bool
-        Whether somebody said so, or it was guessed.
+        Whether the user declared the column categorical; otherwise it was guessed.
     """
 
     labels: tuple
@@ -43,18 +43,19 @@ class Categories(NamedTuple):
 
     @classmethod
     def found(cls, cells: Sequence, dtype: Any, declared: bool, column: str) -> "Categories | None":
-        """Return the categories of a column, None if it is one of numbers, or of what is neither.
+        """Return the categories of a column; None if it holds no labels.
 
         Parameters
         ----------
         cells : sequence, length M
             The cells.
         dtype : pandas.CategoricalDtype or None
-            What pandas says of the column.
+            The pandas type of the column.
         declared : bool
-            Whether the user called it categorical: else text must repeat, and hold no numbers, to be taken for labels.
+            Whether the user declared it categorical. Otherwise only repeated text that holds no numbers counts as
+            labels.
         column : str
-            What messages call it.
+            The name of the column in messages.
 
         Raises
         ------
@@ -70,7 +71,7 @@ class Categories(NamedTuple):
         return found
 
     def encoded(self, cells: Sequence, column: str) -> np.ndarray:
-        """Return the numbers of labels, NaN in gaps; ``column`` begins the message if one is not known."""
+        """Return the numbers of labels, NaN in gaps; ``column`` begins the message about an unknown label."""
         codes = {label: float(code) for code, label in enumerate(self.labels)}
         try:
             return np.array([np.nan if _is_missing(cell) else codes[_label(cell)] for cell in cells])
@@ -85,7 +86,7 @@ class Categories(NamedTuple):
         return (labels if self.of_text else labels.astype(np.float64))[codes.astype(int)]
 
     def nearest(self, codes: np.ndarray) -> np.ndarray:
-        """Return the labels that are the nearest to numbers."""
+        """Return the label nearest to each number."""
         return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
 
     @property
@@ -95,7 +96,7 @@ class Categories(NamedTuple):
 
 
 def holds_text(cells: Any) -> bool:
-    """Return whether what a variable is set to is text, or one a row."""
+    """Return whether an intervention sets a variable to text, or to one text a row."""
     return np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
 
 
@@ -104,7 +105,7 @@ def _is_missing(cell):
 
 
 def _label(cell):
-    """Return what a cell says as a label: a number, or text."""
+    """Return a cell as a label: a number or text."""
     return float(cell) if _is_number(cell) else str(cell)
 
 
@@ -141,7 +142,7 @@ def _is_numeral(text):
 
 
 def _check_few(found, n_rows, column):
-    """Raise TypeError if a column has more labels than can be, or than are taken for labels unasked."""
+    """Raise TypeError if a column has more labels than the model allows, or too many to be guessed categorical."""
     most = MOST_LABELS if found.declared else min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL)
     if len(found.labels) <= most:
         return

@@ -1,4 +1,4 @@
-"""Tables of other libraries: which library one is of, and a table of the same library for what is given back."""
+"""Tables of pandas, polars and pyarrow: how to recognise them, read them, and return results in the same library."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def library_of(X: Any) -> str:
-    """Return the library that a table is of: "pandas" of all that index as its frames do; "" of arrays."""
+    """Return the library of a table: "pandas" for everything that indexes like its frames, "" for arrays."""
     if hasattr(X, "iloc"):
         return "pandas"
     library = type(X).__module__.partition(".")[0]
@@ -26,7 +26,7 @@ def column_labels(X: Any) -> list | None:
 
 
 def as_array(X: Any) -> np.ndarray:
-    """Return a table as an array, observations in rows; what a mask covers, or is null, is NaN, or None beside text."""
+    """Return a table as an array, observations in rows. Masked cells and nulls become NaN, or None beside text."""
     if isinstance(X, np.ma.MaskedArray):
         return _without_mask(X)
     if library_of(X) == "pyarrow" and X.num_columns:
@@ -37,7 +37,7 @@ def as_array(X: Any) -> np.ndarray:
 
 
 def _without_dictionary(column):
-    """Return a pyarrow column of texts as texts: as an array its nulls become the last of its texts."""
+    """Return a pyarrow dictionary column as text: converted directly, its nulls would become the last text."""
     return column.cast(column.type.value_type) if str(column.type).startswith("dictionary") else column
 
 
@@ -61,7 +61,7 @@ def frame_of(
     Parameters
     ----------
     library : {"pandas", "polars", "pyarrow"}
-        Which.
+        The library.
     columns : mapping from labels to arrays, each of shape (M,)
         The columns.
     index : pandas.Index, optional
@@ -92,7 +92,7 @@ def frame_of(
 
 
 def records_as_frame(library: str, records: Sequence[tuple], fields: Sequence[str]) -> Any:
-    """Return records, all of the same fields, as a table of a library."""
+    """Return records with the same fields as a table of a library."""
     if library == "pandas":
         pandas = import_extra("pandas", "dataframe")
         return pandas.DataFrame(
@@ -102,7 +102,7 @@ def records_as_frame(library: str, records: Sequence[tuple], fields: Sequence[st
 
 
 def _stored(kind: Callable[..., Any], values: list) -> Any:
-    """Return a pandas Index or Series; of Python objects where pyarrow, which stores text, refuses a lone surrogate."""
+    """Return a pandas Index or Series; of dtype object where pyarrow's text storage refuses a lone surrogate."""
     try:
         return kind(values)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What users pass as a table, whatever it is, as numbers in columns with labels; or the reason why it is none."""
+"""Any container that users pass as a table, converted to named columns of numbers, or an error that says why not."""
 
 from collections.abc import Collection, Hashable, Mapping
 from os import PathLike
@@ -22,9 +22,9 @@ class Intake(NamedTuple):
     values : ndarray, shape (N, M)
         The numbers, float64 in C order.
     labels : list or None
-        N labels of any type; None where there are none.
+        N column names of any type; None if there are none.
     categories : dict of int to Categories
-        What the numbers of some columns stand for.
+        The labels that the numbers of a column stand for, by position of the column.
     """
 
     values: np.ndarray
@@ -48,22 +48,22 @@ def values_and_labels(
     argument : str
         The name of the argument in error messages.
     categorical : collection of names and positions, optional
-        Columns of labels. If it is given, were it empty, columns of text that repeats, and those of pandas' type
-        category, are taken for columns of labels, too; by default labels are refused.
+        Categorical columns. If not None (even if empty), columns of repeated text and of pandas' type category are
+        treated as categorical. By default labels are refused.
     known : mapping from positions to Categories, optional
         The labels that columns may hold.
 
     Returns
     -------
     Intake
-        Numbers, column labels, and what numbers stand for.
+        Numbers, column names, and the labels that numbers stand for.
 
     Raises
     ------
     TypeError
-        If it is no table at all, or holds anything but real numbers, and labels where these are taken.
+        If X is not a table, or holds cells that are neither real numbers nor accepted labels.
     ValueError
-        If it is not 2-D, ragged, or has no columns or duplicated labels, or labels that are not known.
+        If X is ragged or not 2-D, has no columns or duplicated names, or holds an unknown label.
     """
     _reject_what_is_no_table(X, argument)
     raw = _as_array(X, argument)

@@ -1,7 +1,7 @@
-"""What is done to variables from outside, ``do``, and how it spreads through a graph.
+"""Interventions, ``do``, and how their effects spread through a graph.
 
-An intervention cuts a variable off from its causes and gives it other values; its descendants respond, and nothing
-else changes. Fitted models and simulated truths share what stands here.
+An intervention gives a variable other values, whatever its causes; its descendants respond, and nothing else changes.
+Fitted models and simulated truths share this code.
 
 References
 ----------
@@ -23,7 +23,7 @@ Action = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Shift:
-    """The intervention that adds a number to what a variable would have been: it still hears its causes.
+    """The intervention that adds a number to the value that a variable would have had: its causes still act on it.
 
     Attributes
     ----------
@@ -44,27 +44,27 @@ class Shift:
         check_number("by", self.by)
 
     def __call__(self, natural: np.ndarray) -> np.ndarray:
-        """Return what the values, shape (M,), become."""
+        """Return the shifted values, shape (M,)."""
         return natural + self.by
 
 
 def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_rows: int) -> dict[int, Action]:
-    """Return for every variable that is acted upon the function from what it would have been to what it is.
+    """Return, for every intervened variable, the function from its natural values to its values under ``do``.
 
     Parameters
     ----------
     do : mapping or None
-        From names, or indices, to a number, to an array with one number a row, or to a function that gets what the
-        variable would have been, shape (M,), and returns what it is: a number or shape (M,).
+        From names or indices to a number, to an array with one number a row, or to a function. The function gets the
+        natural values, shape (M,), and returns the values under ``do``: a number or shape (M,).
     names : sequence
-        The N labels, of any type.
+        The N names, of any type.
     n_rows : int
         M.
 
     Raises
     ------
     ValueError, TypeError
-        If ``do`` names no variable, or one twice, or says anything but finite numbers; the message says which.
+        If ``do`` names an unknown variable, names one twice, or sets one to anything but finite numbers.
     """
     if do is None:
         return {}
@@ -101,7 +101,7 @@ def carry_out(
     values: np.ndarray,
     respond: Callable[[int, np.ndarray], np.ndarray],
 ) -> None:
-    """Act upon values in place, causes before effects; what no action reaches keeps its bits.
+    """Apply interventions in place, causes before effects; values that no intervention reaches keep their bits.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def carry_out(
     actions : mapping
         As `actions_of` returns it.
     values : ndarray, shape (N, M)
-        One variable a row, as they are without the actions.
+        The values without the interventions, one variable a row.
     respond : callable
-        ``respond(node, values)`` returns, shape (M,), what a variable is given the values of its causes.
+        ``respond(node, values)`` returns the values of a variable given those of its causes, shape (M,).
     """
     reached = np.zeros(len(adjacency), dtype=bool)
     for node in causal_order(adjacency):

@@ -12,12 +12,13 @@ GAUSSIAN_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
 def entropy(sample: np.ndarray, window: int | None = None) -> float:
     """Return the differential entropy of a sample, in nats, from the spacings of its order statistics.
 
-    The estimate is the mean over i of log((x_(i+k) - x_(i-k)) / (2 k)), k the window or, near the ends, the distance
-    to the end but no less than half the window (indices beyond the ends are the ends), less the bias that it has
-    where the density is constant. Windows that shrink follow tails and edges as they follow the middle; windows of
-    one or two spacings would make the outermost values count too much. Tied values count as spread
-    evenly over the interval that reaches half-way to their neighbours, and no spacing is below the resolution of the
-    numbers, so rounded data, even of one value alone, give finite answers.
+    The estimate is the mean over i of log((x_(i+k_i) - x_(i-k_i)) / (2 k_i)), minus its bias for a constant density.
+    The half-width k_i is the window k. Near the ends it shrinks to the distance from the end, but not below k / 2;
+    indices are clipped to 1 ... n. Shrinking windows follow tails and edges as well as the middle; windows of one or
+    two spacings would give the outermost values too much weight.
+
+    Tied values are spread evenly over the interval that reaches half-way to their neighbours. Spacings are bounded
+    below by the floating-point resolution. Rounded and even constant samples therefore have a finite entropy.
 
     Parameters
     ----------
@@ -54,9 +55,8 @@ def _windows(n, window):
 def vasicek_entropy(sample: np.ndarray, window: int) -> float:
     """Return the differential entropy of a sample, in nats, from spacings that shrink at both ends.
 
-    The estimate is the mean over i of log(n (x_(i+w) - x_(i-w)) / (2 w)), indices clipped to 1 ... n, less its bias
-    on uniform samples.
-    Tied values are spread, and spacings bounded from below, as there.
+    The estimate is the mean over i of log(n (x_(i+w) - x_(i-w)) / (2 w)), indices clipped to 1 ... n, minus its bias
+    on uniform samples. Ties and spacings are treated as in `entropy`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _uniform_bias(n, window):
 def negentropy(sample: np.ndarray, window: int | None = None) -> float:
     """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
 
-    The estimator's bias on Gaussian samples of this size is taken off: its mean over them is 0.
+    The mean of the estimate over Gaussian samples of this size is subtracted, so that it is 0 for them.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def default_window(n: int) -> int:
 
 
 def resolution(sample: np.ndarray) -> float:
-    """Return by how much floating-point numbers as large as a sample's largest differ: what is closer is not apart."""
+    """Return the spacing of floating-point numbers at the largest absolute value of a sample."""
     return float(np.spacing(np.abs(sample).max()))
 
 
@@ -140,7 +140,7 @@ def _excess(sample, window):
 
 @lru_cache(maxsize=64)
 def _gaussian_moments(n, window):
-    """Return mean and deviation of the uncorrected estimate over Gaussian samples (fixed draws: always the same)."""
+    """Return mean and standard deviation of the uncorrected estimate over Gaussian samples, drawn with a fixed seed."""
     rng = np.random.default_rng(0)
     draws = max(20, min(200, 200_000 // n))
     excess = [_excess(rng.standard_normal(n), window) for _ in range(draws)]
@@ -148,7 +148,7 @@ def _gaussian_moments(n, window):
 
 
 def cells(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and the upper end of the interval that every value stands for.
+    """Return the lower and the upper end of the interval that each value represents.
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ def cells(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     tuple of ndarray, both of shape (n,)
-        Of a value that occurs more than once, the middles between it and the next lower and the next higher one (the
-        outermost cells are symmetric); of others, the value itself. A sample of one value is that value.
+        For a tied value, the midpoints to the next lower and the next higher value; the outermost intervals are
+        symmetric. For other values, and for a constant sample, the value itself.
     """
     values, index, counts = np.unique(sample, return_inverse=True, return_counts=True)
     if values.size in (1, sample.size):
@@ -172,7 +172,7 @@ def cells(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def places(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return for every value a place between 0 and 1; those of equal values are evenly spaced, in random order.
+    """Return a position in (0, 1) for each value: equal values get evenly spaced positions in random order.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def spread_ties(ordered: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray, shape (n,)
-        Order statistics without ties; values that were alone, and a sample of one value, stay as they are.
+        Order statistics without ties; untied values, and a constant sample, do not change.
     """
     if (ordered[1:] > ordered[:-1]).all():
         return ordered
@@ -212,20 +212,20 @@ def spread_ties(ordered: np.ndarray) -> np.ndarray:
 def without_ties(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return a sample with tied values drawn anew, each uniformly from the interval that is nearest to it.
 
-    Places drawn at random are as irregular as those of a sample without ties, which estimates from spacings count on:
-    evenly spaced ones would make the entropy too large.
+    Estimates from spacings assume the irregular spacings of an untied sample. Evenly spaced values would make the
+    entropy too large; random positions do not.
 
     Parameters
     ----------
     sample : ndarray, shape (n,)
         The observations.
     rng : numpy.random.Generator
-        Draws the places.
+        Draws the positions.
 
     Returns
     -------
     ndarray, shape (n,)
-        The observations in their order; values that were alone, and a sample of one value, stay as they are.
+        The sample in its order; untied values, and a constant sample, do not change.
     """
     low, high = cells(sample)
     return low + rng.random(sample.size) * (high - low)

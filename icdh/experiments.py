@@ -1,9 +1,9 @@
-"""Experiments: which values of a table were set by somebody, and which conditions do something unknown.
+"""Experiments: which values an intervention set, and which conditions have unknown targets.
 
-A value that was set says nothing of the causes of its variable, only of its effects. Where it is known what was set,
-the rows where it was do not count for the distribution of that variable given its causes. Where a condition does
-something unknown, it enters the graph as a variable of its own, without causes, which is one in its rows and zero in
-others; what it turns out to cause are its targets.
+A value that was set tells nothing about the causes of its variable, only about its effects. If the targets are known,
+rows where a variable was set do not count for its distribution given its causes. If the targets are unknown, the
+condition becomes a variable of the graph: it has no causes, is one in its own rows and zero in all others. The
+variables that it is found to cause are its targets.
 
 References
 ----------
@@ -24,7 +24,7 @@ from icdh.knowledge.declared import variables_meant
 from icdh.knowledge.rules import EdgeRules
 from icdh.table import Table
 
-FEWEST_ROWS = 20  # where a variable was left alone; with fewer its causes are not looked for
+FEWEST_ROWS = 20  # without an intervention on a variable; with fewer, its causes are not searched
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Interventions:
     Parameters
     ----------
     conditions : sequence, shape (M,)
-        The condition of every row, by any label.
+        The condition of every row, as any label.
     targets : mapping
         From each condition to the variables that it sets, by name, index or pattern: an empty list if it sets none,
-        None if that is not known. If nothing is known of any condition, the first in the table is what the others
-        are compared with.
+        None if its targets are unknown. If all targets are unknown, the first condition in the table is the
+        reference for the others.
 
     Examples
     --------
@@ -69,17 +69,17 @@ class Interventions:
 
 @dataclass(frozen=True)
 class Design:
-    """What was done to the variables of a table.
+    """The interventions on the variables of a table.
 
     Attributes
     ----------
     left_alone : ndarray of bool, shape (N, M)
-        Where nobody set a variable.
+        True where no intervention set the variable.
     contexts : ndarray, shape (K, M)
-        For each condition that does something unknown a variable of its own: zero outside, and in it a number that
-        makes the root mean square one.
+        One variable for each condition of unknown targets: zero outside the condition, and inside it the constant
+        that makes its root mean square one.
     conditions : list
-        The K conditions.
+        The K conditions of unknown targets.
     """
 
     left_alone: np.ndarray
@@ -88,17 +88,17 @@ class Design:
 
     @classmethod
     def of(cls, interventions: Any, table: Table) -> "Design":
-        """Return the design that an argument means: None, a mask of shape (M, N), or `Interventions`.
+        """Return the design of an argument ``interventions``: None, a mask of shape (M, N), or `Interventions`.
 
         Raises
         ------
         TypeError, ValueError
-            If it is neither, does not fit the table, or names a variable that is not in it.
+            If the argument is none of these, does not fit the table, or names an unknown variable.
 
         Warns
         -----
         DataWarning
-            If a variable was set in so many rows that its causes are not looked for.
+            If a variable was set in so many rows that its causes are not searched.
         """
         if isinstance(interventions, Interventions):
             design = cls._of_conditions(interventions, table)
@@ -135,7 +135,7 @@ class Design:
 
     @property
     def always_set(self) -> np.ndarray:
-        """Which variables were left alone too rarely to look for their causes, shape (N,)."""
+        """Which variables have too few rows without an intervention to search their causes, shape (N,)."""
         few = self.left_alone.sum(axis=1) < FEWEST_ROWS
         return few & ~self.left_alone.all(axis=1)
 
@@ -149,14 +149,14 @@ class Design:
 
     @property
     def baseline(self) -> np.ndarray | None:
-        """Where a variable counts and no unknown intervention was made, shape (N, M); None if everywhere."""
+        """Where a variable counts and no condition of unknown targets holds, shape (N, M); None if everywhere."""
         if self.left_alone.all() and not self.conditions:
             return None
         rows = np.ones(self.left_alone.shape, dtype=bool) if self.rows is None else self.rows[: len(self.left_alone)]
         return rows & ~self.contexts.any(axis=0)
 
     def rules(self, rules: EdgeRules) -> EdgeRules:
-        """Return rules about variables and contexts: contexts, and what was always set, have no causes."""
+        """Return rules about variables and contexts: contexts, and variables always set, have no causes."""
         N, K = len(self.left_alone), len(self.conditions)
         forbidden, required = np.zeros((2, N + K, N + K), dtype=bool)
         forbidden[:, N:] = True
@@ -165,26 +165,26 @@ class Design:
         return EdgeRules.of(forbidden, required)
 
     def with_contexts(self, values: np.ndarray) -> np.ndarray:
-        """Return scaled values with those of the contexts below, shape (N + K, M)."""
+        """Return scaled values followed by the contexts, shape (N + K, M)."""
         return np.vstack([values, self.contexts]) if self.conditions else values
 
     def targets(self, adjacency: np.ndarray) -> dict:
-        """Return for each condition what it does to every variable, shape (N,), given the graph of all."""
+        """Return for each condition the weights of its edges to every variable, shape (N,), from the whole graph."""
         N = len(self.left_alone)
         return {condition: adjacency[N + k, :N] for k, condition in enumerate(self.conditions)}
 
 
 def interventions_of_rows(interventions: Any, rows: np.ndarray, table: Table) -> Any:
-    """Return interventions, in any form that `Design.of` takes, of some rows of a table.
+    """Return the interventions on selected rows, in the form in which they were given.
 
     Parameters
     ----------
     interventions : None, array_like or Interventions
-        Of all rows.
+        The interventions on all rows.
     rows : ndarray
         A mask of shape (M,), or row numbers of any shape (K,).
     table : Table
-        What the interventions belong to.
+        The table of all rows.
 
     Raises
     ------

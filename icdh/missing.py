@@ -1,4 +1,4 @@
-"""Gaps in a table: what may be done about them, and first guesses for imputation."""
+"""Gaps in a table: dropping rows, and first values for imputation."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ CHUNK = 1000  # rows that are compared with all donors at a time
 
 
 def complete_rows(table: Table) -> np.ndarray:
-    """Return which rows have no gap, shape (M,).
+    """Return which rows are complete, shape (M,).
 
     Raises
     ------
     ValueError
-        If fewer than two have none.
+        If fewer than two rows are complete.
     """
     complete = ~table.gaps.any(axis=0)
     if np.count_nonzero(complete) < min(2, complete.size):
@@ -29,11 +29,11 @@ def complete_rows(table: Table) -> np.ndarray:
 
 
 def neighbours_values(table: Table, rng: np.random.Generator) -> np.ndarray:
-    """Return the values with every gap filled from a row that is near in what both have, shape (N, M).
+    """Return the values with every gap filled from a similar row, shape (N, M).
 
-    Each gap takes the value of one of the five nearest rows that have one, drawn at random: distances are those of
-    standardised columns, and of many rows 2000 are drawn as donors. Unlike means these values keep spread, skewness
-    and dependence, so that a first graph can be learned from them.
+    Each gap takes the value of a donor drawn from the five nearest rows that have one. The distance is the mean squared
+    difference of standardised columns over the cells that both rows have. At most 2000 random rows are donors. Unlike
+    means, donated values keep spread, skewness and dependence, so that a first graph can be learned from them.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _scaled(values):
 
 
 def _distances(a, b):
-    """Return mean squared differences of all columns of a to all of b over what both have; infinite if nothing."""
+    """Return mean squared differences between columns of a and b over shared cells; infinite if there are none."""
     has_a, has_b = (~np.isnan(x) for x in (a, b))
     a, b = np.nan_to_num(a), np.nan_to_num(b)
     total = (a**2).T @ has_b + has_a.T @ b**2 - 2.0 * a.T @ b

@@ -37,8 +37,8 @@ import numpy as np
 
 # exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
 LARGEST_LOG_FLOOR = 150.0
-# Of the initial weights to a node, all together: an acyclicity that begins at e^1000, as that of weights in tiny units
-# may, leaves nothing else to be seen.
+# Bound on the initial weights into a node, together: with inputs in tiny units, an unbounded acyclicity could start
+# at e^1000 and hide the rest of the objective.
 LARGEST_ROW = 3.0
 
 
@@ -50,7 +50,7 @@ class Weights:
     ----------
     w1 : ndarray, shape (N, m1, N)
         Hidden layer: ``w1[n, h, i]`` leads from variable i to hidden unit h of node n. No node is its own
-        parent: whatever is given for ``w1[n, :, n]`` becomes zero.
+        parent: ``w1[n, :, n]`` is set to zero.
     w2 : ndarray, shape (N, m1)
         Output weights of the mean.
     w3 : ndarray, shape (N, m1)
@@ -133,10 +133,9 @@ def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random
     Returns
     -------
     Weights
-        w1 uniform in ±0.1 / (root mean square of the input), less for inputs in tiny units, off the self-loops; all
-        else zero: Phase II finds w2 first.
-        With intercepts, w1 has ten times that reach and hidden intercepts are uniform in ±1: small weights can only
-        begin to fit odd functions.
+        w1 is uniform in ±0.1 / (root mean square of the input), smaller for inputs in tiny units, zero on self-loops.
+        All other weights are zero: Phase II finds w2 first. With intercepts, the range of w1 is ten times as wide and
+        hidden intercepts are uniform in ±1, because networks with small weights fit odd functions only.
 
     Examples
     --------
@@ -394,16 +393,16 @@ class NetworkConditional:
     def with_each_input_held(
         self, values: np.ndarray, centre: np.ndarray, held: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield every input that is to be held, with mean and scale, each of shape (M,), where it is.
+        """Yield every input to hold, with the mean and scale, each of shape (M,), when it is held at its centre.
 
-        All share one product with the inputs, so that networks of many inputs take no longer than they must.
+        One product with all inputs is computed once and shared.
 
         Parameters
         ----------
         values : ndarray, shape (N, M)
             The values of all variables, one a row.
         centre : ndarray, shape (N,)
-            Where every variable is held.
+            The value at which each variable is held.
         held : ndarray of bool, shape (N,)
             The variables to hold, one at a time.
         """
@@ -421,7 +420,7 @@ class NetworkConditional:
 
 
 def features_of(values: np.ndarray, bias: bool) -> np.ndarray:
-    """Return variables, one a row, as the kernels read them: with a last row of ones if there are intercepts.
+    """Return variables as the kernels read them, one a row; intercepts add a last row of ones.
 
     Parameters
     ----------

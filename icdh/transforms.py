@@ -3,8 +3,8 @@
     log           z = log(x - low + c),  low just below the least value, c > 0
     yeo-johnson   z = ((1 + x)^l - 1) / l for x >= 0,  -((1 - x)^(2 - l) - 1) / (2 - l) for x < 0
 
-They are strictly increasing and about standardised columns. The parameter is that under which the transformed column
-is the likeliest as a Gaussian: with z' the derivative, the maximum of mean log z' - log sd z.
+Both are strictly increasing functions of standardised columns. The parameter maximises the Gaussian log-likelihood of
+the transformed column, mean log z' - log sd z, where z' is the derivative.
 
 References
 ----------
@@ -28,11 +28,11 @@ class Transform:
     Attributes
     ----------
     kind : {"none", "log", "yeo-johnson"}
-        Which one.
+        The transform.
     parameter : float
         c or l.
     low : float
-        Of "log": values are above it by a billionth or more.
+        The lower limit of "log"; smaller values are treated as equal to it.
     """
 
     kind: str = "none"
@@ -58,7 +58,7 @@ class Transform:
         return (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
 
     def log_density_gain(self, x: np.ndarray) -> float:
-        """Return mean log z' - log sd z: what the column gains in log-likelihood as a Gaussian, per observation."""
+        """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
         return float(self.log_slope(x).mean() - np.log(self.apply(x).std()))
 
 
@@ -68,7 +68,7 @@ def _power(log_base, power):
 
 
 def normal_scores(x: np.ndarray) -> np.ndarray:
-    """Return the Gaussian quantiles of the mid-ranks of a sample, shape (n,); increasing functions have the same."""
+    """Return the Gaussian quantiles of a sample's mid-ranks, shape (n,); increasing transforms do not change them."""
     from scipy.special import ndtri
 
     _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
@@ -76,7 +76,7 @@ def normal_scores(x: np.ndarray) -> np.ndarray:
 
 
 def fit_transform(kind: str, x: np.ndarray, low: float | None = None) -> Transform:
-    """Return the transform of a kind whose parameter suits a standardised column best.
+    """Fit the parameter of a transform to a standardised column.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def fit_transform(kind: str, x: np.ndarray, low: float | None = None) -> Transfo
     x : ndarray, shape (n,)
         The column, not constant.
     low : float, optional
-        Of "log": the least value to come; by default that of the column.
+        For "log": the smallest value expected; by default that of the column.
     """
     if kind == "none":
         return Transform()
