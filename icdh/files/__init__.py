@@ -1,4 +1,4 @@
-"""Tables and graphs as files: read with the line number in every complaint, written whole or not at all."""
+"""Tables and graphs as files. Errors name the line; files are written whole or not at all."""
 
 from icdh.files.atomic import check_writable, replace_on_success
 from icdh.files.graphs import graph_from_text, graph_writer, read_graph, write_graph

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, whatever happens to the process or the disk meanwhile."""
+"""Files that are written whole or not at all, even if the process is killed or the disk fails."""
 
 import os
 import re
@@ -34,8 +34,8 @@ def replace_on_success(path: str | os.PathLike) -> Iterator[Path]:
 
     Notes
     -----
-    The process that writes holds a lock on its temporary file. One that nobody holds was left by a process that was
-    killed; the next to write into the same folder removes it.
+    The writing process holds a lock on its temporary file. An unlocked temporary file was left by a killed process;
+    the next process that writes into the same folder removes it.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _create_beside(target, suffix):
             os.close(descriptor)
             return temporary, None
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if os.fstat(descriptor).st_nlink:  # nobody took it for abandoned before it was locked
+        if os.fstat(descriptor).st_nlink:  # no other process removed it as abandoned before it was locked
             return temporary, descriptor
         os.close(descriptor)
 

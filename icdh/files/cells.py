@@ -1,4 +1,4 @@
-"""Cells of a table as text: which are numbers, and what is in those that are not."""
+"""Cells of a text table: how to recognise numbers, dates, labels and gaps, and how to explain any other cell."""
 
 import math
 import re
@@ -45,7 +45,7 @@ _NO_LABELS = [(pattern, remedy) for pattern, remedy in _KINDS if not pattern.ful
 def number(cell: str, decimal: str = ".") -> float:
     """Return the number in a cell, or raise ValueError.
 
-    Digits are ASCII, and unlike in Python underscores do not separate them.
+    Digits are ASCII. Unlike Python, underscores between digits are an error.
 
     Parameters
     ----------
@@ -107,17 +107,17 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def looks_like_a_value(cell: str) -> bool:
-    """Return whether a cell is missing, or a number in some way of writing one, and so no name unless quoted."""
+    """Return whether a cell is missing or a number in any notation; such a cell is a name only if it is quoted."""
     return cell in MISSING or is_number(cell) or is_number(cell, ",") or bool(_SEPARATED_THOUSANDS.fullmatch(cell))
 
 
 def is_label(cell: str) -> bool:
-    """Return whether a cell holds text that is no number, however written, no date, and not missing."""
+    """Return whether a cell holds text that is neither missing nor a date nor a number in any notation."""
     return cell not in MISSING and not is_number(cell) and not any(pattern.fullmatch(cell) for pattern, _ in _NO_LABELS)
 
 
 def complaint(cell: str) -> str:
-    """Return what is wrong with a cell that ought to be a number, and the remedy.
+    """Return the message about a cell that should be a number: what is wrong, and the remedy.
 
     Parameters
     ----------

@@ -59,12 +59,12 @@ def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None =
 def graph_from_text(
     name: str, text: str, names: Sequence[str] | None = None, *, delimiter: str | None = None, decimal: str = "."
 ) -> tuple[np.ndarray, list]:
-    r"""Return what `read_graph` does for a file of this name and content, which may be a pipe that is read once.
+    r"""Return the result of `read_graph` for text that has been read already, for instance from a pipe.
 
     Parameters
     ----------
     name : str
-        What messages call the file; its suffix tells the format.
+        The name of the file in messages; its suffix names the format.
     text : str
         Its content.
     names : sequence of str, optional
@@ -99,7 +99,7 @@ def graph_from_text(
 
 
 def _with_point(cell):
-    """Return a number with a decimal comma as one with a point, and anything else as it is."""
+    """Return a number with its decimal comma replaced by a point, and any other cell unchanged."""
     return cell.replace(",", ".") if not isinstance(cell, Quoted) and is_number(cell, ",") else cell
 
 

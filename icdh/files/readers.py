@@ -1,4 +1,4 @@
-"""What makes numbers of the cells of a column of a text file: of plain numbers, of dates, or of labels."""
+"""Readers that convert the cells of a text column to numbers: plain numbers, dates, or labels."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -35,7 +35,7 @@ class DateReader:
         return possible[0]
 
     def complaint(self, cell: str) -> str:
-        """Return what is wrong with a cell that ought to be a date."""
+        """Return the message about a cell that should be a date."""
         return f"{cell!r} is no date such as 2024-03-31 or 31.03.2024"
 
 
@@ -47,7 +47,7 @@ def _days(cell, month_first):
 
 
 class LabelReader:
-    """Reads a column of numbers or of labels, whichever its first cell that is not missing is; labels as codes."""
+    """Reads a column of numbers or of labels (as codes); the first cell that is not missing decides which."""
 
     def __init__(self, plain: Callable[[str, str], float], declared: bool):
         self.plain, self.declared = plain, declared
@@ -77,7 +77,7 @@ class LabelReader:
         raise ValueError(f"{cell!r} in a column of labels")
 
     def complaint(self, cell: str) -> str:
-        """Return what is wrong with a cell that ought to be like those before it, and the remedy."""
+        """Return the message about a cell that differs in kind from the cells before it, with the remedy."""
         if self.codes and not is_label(cell) and cell not in MISSING:
             return f"{cell!r} stands in a column of labels such as {next(iter(self.codes))!r}; leave the column out"
         return complaint(cell)
@@ -86,7 +86,7 @@ class LabelReader:
 def reader_of(
     column: str, plain: Callable[[str, str], float], of_dates: bool, categorical: Collection[str] | None
 ) -> Callable[[str, str], float]:
-    """Return what makes a number of a cell of a column, given what makes one of a cell of a plain column."""
+    """Return the reader of a column's cells; ``plain`` reads the cells of a column of plain numbers."""
     if of_dates:
         return DateReader()
     return plain if categorical is None else LabelReader(plain, column in categorical)
@@ -105,7 +105,7 @@ def fill_in_dates(values: np.ndarray, readers: Sequence[Callable[[str, str], flo
 
 
 def with_labels(values: np.ndarray, readers: Sequence[Callable[[str, str], float]]) -> np.ndarray:
-    """Return values with labels, and None in gaps, where codes stand for these; as they are if there are none."""
+    """Return values with labels in place of codes and None in their gaps; without such columns, values unchanged."""
     of_labels = {k: list(reader.codes) for k, reader in enumerate(readers) if getattr(reader, "codes", None)}
     if not of_labels:
         return values

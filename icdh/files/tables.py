@@ -82,16 +82,17 @@ def read_table(
         Whether the first line holds the column names; by default it does if it holds text, or a quoted cell above one
         that is not quoted.
     delimiter : str, optional
-        One character; a space stands for any white space. By default that of tab, semicolon, comma and bar which
+        One character; a space stands for any white space. By default, tab, semicolon, comma or bar: the one that
         occurs equally often in each of the first lines.
     decimal : {".", ","}, optional
-        The decimal mark. By default a comma where another character separates the cells, a number among the first rows
-        can only be read so (0,5), and none has a point; else a point. The logger ``icdh.files`` says so at level INFO.
+        The decimal mark. The default is a point, unless three conditions hold: another character than the comma
+        separates the cells, no number in the first rows has a point, and at least one has an unambiguous decimal
+        comma (0,5). The logger ``icdh.files`` then reports the decimal comma at level INFO.
     encoding : str, optional
         By default what the byte order mark says, or UTF-8.
     columns : sequence of str, optional
         The columns to read, in this order ("x0", "x1", ... where the file has no header); the others may hold anything.
-        Here and below "3" is the third column, unless one is called so.
+        Here and below, "3" means the third column unless a column has that name.
     drop : sequence of str
         Columns not to read.
     dates : sequence of str
@@ -100,26 +101,26 @@ def read_table(
     gaps : bool
         Whether cells that are empty, or say that they are missing (NA, ?, ...), are read as NaN.
     categorical : collection of str, optional
-        Columns that hold labels. If it is given, were it empty, columns of nothing but text are read as labels, too; by
+        Categorical columns. If not None (even if empty), columns that hold only text are read as categorical. By
         default text is refused.
 
     Returns
     -------
     LabelledTable
         The values, shape (M, N), and the column names. A first column without a name, as pandas and R write it, holds
-        labels of the rows and is not read, which the logger ``icdh.files`` says at level INFO.
+        row labels. It is not read, and the logger ``icdh.files`` reports this at level INFO.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If it is empty, ragged, not text, or holds a cell that is not a number; the message gives the line.
+        If the file is empty, ragged, not text, or holds a cell that is not a number; the message gives the line.
 
     Warns
     -----
     DataWarning
-        If the first line holds whole numbers that may well be names, such as years.
+        If the first line holds whole numbers that may be names, such as years.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def read_labels(
     OSError
         If the file cannot be read.
     ValueError
-        If it is no table, there is no such column, or a row has no label; the message gives the line.
+        If the file is not a table, the column does not exist, or a row has no label; the message gives the line.
 
     Examples
     --------
@@ -242,7 +243,7 @@ def _rows(source, delimiter, decimal, encoding):
 
 
 def _decimal_mark(name, text, delimiter):
-    """Return the decimal mark of a text: a comma only if that is the one way to read its first rows."""
+    """Return the decimal mark of a text: a comma only if its first rows allow no other reading."""
     if delimiter == ",":
         return "."
     first = {cell for _, row in islice(rows_of(name, text, delimiter), ROWS_OF_MARK) for cell in row}
@@ -264,9 +265,9 @@ def _is_header(top, following):
 
 
 def _row_labels(top, labels, rows):
-    """Return how the first column shows that it holds labels of the rows, "" if it does not, and the rows.
+    """Return how the first column shows that it holds row labels ("" if it does not), and the rows.
 
-    R quotes the empty name, and the labels below it; an empty name in quotes above anything else is a name.
+    R quotes the empty name and the labels below it. An empty quoted name above an unquoted cell is an ordinary name.
     """
     following = next(rows, None)
     rows = rows if following is None else chain([following], rows)

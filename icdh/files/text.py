@@ -1,7 +1,7 @@
 """Delimited text: from the bytes of a file to rows of cells, and back.
 
-What stands in quotes is text, with its spaces, even where it looks like a number; all other cells are stripped. A name
-that a spreadsheet would take for a formula gets an apostrophe in front when it is written, and loses it when read.
+A quoted cell is text, including its spaces, even if it looks like a number; all other cells are stripped. The writer
+puts an apostrophe in front of a name that a spreadsheet would run as a formula; the reader removes it.
 """
 
 import codecs
@@ -43,7 +43,7 @@ class Quoted(str):
 
 
 def label_of(source: Any) -> str:
-    """Return what messages call a source, a path or an open file.
+    """Return the name of a source, a path or an open file, in messages.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def rows_of(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list]]:
     Parameters
     ----------
     name : str
-        What messages call the text.
+        The name of the text in messages.
     text : str
         The text.
     delimiter : str
@@ -193,7 +193,7 @@ def name_of(cell: str) -> str:
 
 
 def delimited(rows: Sequence[Sequence], delimiter: str) -> str:
-    """Return rows of names, numbers and None, an empty cell, as text that reads back as the same names and numbers."""
+    """Return rows of names, numbers and None (an empty cell) as text that reads back to the same values."""
     return "".join(delimiter.join(map(_cell, row)) + "\n" for row in rows)
 
 
