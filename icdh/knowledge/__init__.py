@@ -1,4 +1,4 @@
-"""What is known before any data: rules <- declared <- formats. Which edges cannot be, and which must be."""
+"""Background knowledge: forbidden and required edges. rules <- declared <- formats."""
 
 from icdh.knowledge.declared import Knowledge
 

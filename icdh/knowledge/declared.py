@@ -1,4 +1,4 @@
-"""Knowledge as people have it: forbidden and required edges, tiers, roots and leaves, by name, index or pattern."""
+"""Background knowledge as users state it: forbidden and required edges, tiers, roots and leaves."""
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ WILDCARDS = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known of a causal graph before any data.
+    """Background knowledge about a causal graph, stated before any data are seen.
 
     A variable is named by its label, by its index, or, with others, by a pattern in which ``*`` stands for any
     characters, ``?`` for one and ``[ab]`` for one of several. A label that is also a pattern means the label.
@@ -28,12 +28,13 @@ class Knowledge:
     Parameters
     ----------
     forbidden : sequence of (cause, effect)
-        Edges that must not be in the graph. Of patterns, every cause with every effect.
+        Edges that must not be in the graph. Two patterns forbid every cause with every effect that they match.
     required : sequence of (cause, effect)
-        Edges that must be in it, however weak the data find them.
+        Edges that must be in the graph, even if the data show only a weak effect.
     tiers : sequence of sequence
-        Groups of variables, earlier ones first: no variable causes one of an earlier tier. Variables in no tier are
-        free. A pattern means those it matches that no tier names and no pattern before it matches.
+        Groups of variables, earlier ones first: no variable causes a variable of an earlier tier. Variables in no tier
+        are unrestricted. A pattern means the variables that it matches, without those that a tier names and those
+        that an earlier pattern matches.
     roots : sequence
         Variables without causes.
     leaves : sequence
@@ -68,14 +69,14 @@ class Knowledge:
     def __post_init__(self):
         for part in fields(self):
             object.__setattr__(self, part.name, _checked_parts(part.name, getattr(self, part.name)))
-        # Contradictions among variables that are named in full need no table to be seen.
+        # Contradictions among variables that are named in full can be found without a table.
         groups = (*self.forbidden, *self.required, *self.tiers, self.roots, self.leaves)
         labels = dict.fromkeys(label for group in groups for label in group if not _is_pattern(label))
         self._rules(_Variables(list(labels), strict=False))
 
     @classmethod
     def of(cls, knowledge: Any) -> "Knowledge":
-        """Return the knowledge that an argument means: None, a Knowledge, or a mapping of its parameters."""
+        """Return the knowledge of an argument: None, a Knowledge, or a mapping of its parameters."""
         if knowledge is None:
             return cls()
         if isinstance(knowledge, cls):
@@ -121,7 +122,7 @@ class Knowledge:
             raise kind(f"{path}: {error}") from error
 
     def __or__(self, other: "Knowledge") -> "Knowledge":
-        """Return what both know; tiers may come from one of the two alone."""
+        """Return the union of both; only one of the two may have tiers."""
         if self.tiers and other.tiers and self.tiers != other.tiers:
             raise ValueError("both sides have tiers, and how these interleave is not known; give them once")
         parts = {part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)}
@@ -137,7 +138,7 @@ class Knowledge:
         forbidden_edges : array_like of bool, shape (N, N), optional
             Further forbidden edges.
         strict : bool
-            Whether every label must mean one of these variables; otherwise rules about others are left out.
+            Whether every label must mean one of these variables; otherwise rules about others are ignored.
 
         Raises
         ------
@@ -165,7 +166,7 @@ class Knowledge:
         return EdgeRules.of(forbidden, required)
 
     def _forbidding(self, variables) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield every kind of rule that forbids edges, and which edges it forbids."""
+        """Yield the name of every kind of forbidding rule, and the mask of the edges that it forbids."""
         tier = variables.tiers(self.tiers)
         yield "'forbidden'", variables.edges("forbidden", self.forbidden)
         yield "'tiers'", tier[:, np.newaxis] > tier
@@ -174,7 +175,7 @@ class Knowledge:
 
 
 def variables_meant(labels: Sequence, names: Sequence, where: str) -> np.ndarray:
-    """Return which variables some labels mean, shape (N,): names, indices or patterns, as in `Knowledge`.
+    """Return the mask of the variables that labels mean, shape (N,): names, indices or patterns, as in `Knowledge`.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def variables_meant(labels: Sequence, names: Sequence, where: str) -> np.ndarray
     names : sequence
         N variables.
     where : str
-        What error messages say the labels are from.
+        The origin of the labels in error messages.
 
     Raises
     ------

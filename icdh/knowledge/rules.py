@@ -1,4 +1,4 @@
-"""Rules about edges as masks, which is how every fit reads what is known."""
+"""Rules about edges as masks: every fit reads background knowledge in this form."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,13 @@ from icdh import graphs
 
 
 class EdgeRules(NamedTuple):
-    """Which edges must not, and which must, be in a graph; consistent, so that there is a DAG that keeps them.
+    """Forbidden and required edges. The rules are consistent: at least one DAG satisfies them.
 
     Attributes
     ----------
     forbidden : ndarray of bool, shape (N, N)
-        [i, j] is True where i -> j must not appear: the diagonal, and whatever closes a cycle of required edges.
+        [i, j] is True where i -> j must not appear. This includes the diagonal and every edge that would close a cycle
+        of required edges.
     required : ndarray of bool, shape (N, N)
         [i, j] is True where i -> j must appear.
     """
@@ -24,7 +25,7 @@ class EdgeRules(NamedTuple):
 
     @classmethod
     def of(cls, forbidden: np.ndarray, required: np.ndarray | None = None) -> "EdgeRules":
-        """Return the rules that follow from these edges; an acyclic required graph by default has no edges."""
+        """Return the rules that follow from forbidden and required edges; the required edges must form a DAG."""
         if required is None:
             required = np.zeros_like(forbidden)
         return cls(forbidden | graphs.descendants(required).T | np.eye(len(required), dtype=bool), required)
@@ -35,9 +36,9 @@ class EdgeRules(NamedTuple):
         return EdgeRules(self.forbidden[own], self.required[own])
 
     def dag(self, A: np.ndarray, threshold: float = 0.0) -> graphs.AcyclicPart:
-        """Return what is left of a graph without weak edges and the weakest on cycles, every required edge in it.
+        """Return the DAG that remains without weak edges and without the weakest edge of each cycle.
 
-        A required edge of weight zero gets the smallest weight there is.
+        Required edges stay. A required edge of weight zero gets the smallest weight there is.
         """
         kept = np.where(self.required, np.maximum(A, np.finfo(float).tiny), graphs.threshold(A, threshold))
         return graphs.break_cycles(kept, self.required)
