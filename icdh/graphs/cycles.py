@@ -1,4 +1,4 @@
-"""Cycles, and what there is without them: a causal order, ancestors and descendants."""
+"""Cycles of a graph, and the causal order, ancestors and descendants of a DAG."""
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
@@ -48,7 +48,7 @@ def is_dag(A: np.ndarray) -> bool:
 
 
 def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]:
-    """Return the variables with every cause before its effects; of several such orders, the first by index.
+    """Return the variables with every cause before its effects; ties are broken by index.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ def break_cycles(A: np.ndarray, required: np.ndarray | None = None) -> AcyclicPa
 
     Notes
     -----
-    Edges enter from the strongest to the weakest, and one that would close a cycle stays out: it is the weakest on
-    that cycle, and adding any of them back would make a cycle.
+    Edges are added from the strongest to the weakest. An edge that would close a cycle is left out: it is the weakest
+    on that cycle.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def break_cycles(A: np.ndarray, required: np.ndarray | None = None) -> AcyclicPa
 
 
 def causes_first(parents: Sequence[Sequence[int]]) -> list[int]:
-    """Return the nodes of a graph with causes before effects, of several such orders the first by index.
+    """Return the nodes of a graph with causes before effects; ties are broken by index.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def causes_first(parents: Sequence[Sequence[int]]) -> list[int]:
     Returns
     -------
     list of int
-        Without the nodes on cycles and their descendants.
+        The order. Nodes on cycles and their descendants are left out.
     """
     effects, causes_left = [[] for _ in parents], [len(causes) for causes in parents]
     for node, causes in enumerate(parents):
@@ -224,7 +224,7 @@ def reachability(parents: Sequence[Sequence[int]]) -> np.ndarray:
 
 
 def _sources_first(A):
-    """Return the variables in causal order, as far as there is one."""
+    """Return the variables in causal order, without those on cycles and their descendants."""
     return causes_first(_parents(A))
 
 

@@ -1,4 +1,4 @@
-"""Graphs for other programs: networkx, Graphviz, and what reads GraphML."""
+"""Graphs for other programs: networkx, Graphviz, and readers of GraphML."""
 
 from collections.abc import Sequence
 
