@@ -5,9 +5,9 @@ the pair in that direction codes x, the scale and e as if they were independent,
 
     L(x -> y) = H(x) + E[log sigma(x)] + H(e),    e = (y - mu(x)) / sigma(x).
 
-Whatever mu and sigma are, L(x -> y) is the joint entropy H(x, y) plus the mutual information I(x; e): the shorter of
-both directions is the one whose noise is the more independent, and no distribution is assumed. The entropies
-come from spacings (`icdh.pairs.criteria`).
+For any mu and sigma, L(x -> y) is the joint entropy H(x, y) plus the mutual information I(x; e). The direction with the
+shorter description has the more independent noise; no distribution is assumed. Entropies are estimated from spacings
+(`icdh.pairs.criteria`).
 """
 
 from collections.abc import Mapping
@@ -64,14 +64,14 @@ def causal_direction(
     x, y : array_like, shape (M,)
         Paired observations, M >= 20. Tied values are spread at random over the interval that rounds to them.
     names : (str, str)
-        What errors and warnings call the variables.
+        The names of the variables in errors and warnings.
     abstain_below : float
         Answer "undecided" if the confidence is below this.
     n_bags : int
         How many random subsamples (four fifths of the rows, at most 1000) both directions are fitted to, at least 2.
     knowledge : Knowledge or mapping, optional
-        What is known of the two variables of ``names``. Where it leaves one direction alone that is the answer, with
-        infinite confidence; where it leaves none, the answer is "undecided". The score is that of the data.
+        Background knowledge about the two variables of ``names``. If it allows one direction only, that is the answer,
+        with infinite confidence. If it allows none, the answer is "undecided". The score depends on the data alone.
     random_state : int, SeedSequence, Generator or None
         Draws the subsamples and spreads the ties. By default the same answer every time.
 
@@ -97,14 +97,14 @@ def causal_direction(
 
     Notes
     -----
-    Confidences are not probabilities; subsamples share most of their rows, so that the deviation is about half of what
-    fresh tables would show. Of 400 simulated pairs of 1000 rows whose direction is not identifiable (independent, or
-    linear with Gaussian noise) 31 % exceed a confidence of 2, 11 % exceed 4 and 3 % exceed 6.
+    Confidences are not probabilities. Subsamples share most of their rows: the standard deviation across them is about
+    half of that across fresh tables. In 400 simulated pairs of 1000 rows without an identifiable direction
+    (independent, or linear with Gaussian noise), 31 % exceed a confidence of 2, 11 % exceed 4 and 3 % exceed 6.
 
-    With a point mass, or fewer than ten different values of a variable, the confidence is at most 1: of simulated pairs
-    whose effect was censored, or had zeros put in, at a fifth of the rows, the verdict was wrong on 47 of 48, and
-    rounding to fewer than ten values turned many verdicts. From ten values on a rounded variable looks neither like a
-    cause nor like an effect.
+    With a point mass, or fewer than ten distinct values of a variable, the confidence is at most 1. Where a fifth of
+    the effect's values were censored or set to zero, the verdict was wrong for 47 of 48 simulated pairs. Rounding to
+    fewer than ten values reversed many verdicts; rounding to ten or more makes a variable look neither like a cause
+    nor like an effect.
 
     References
     ----------
@@ -148,7 +148,7 @@ def causal_direction(
 
 
 def _with_knowledge(result, forward_forbidden, backward_forbidden):
-    """Return the verdict in the light of the directions that cannot be."""
+    """Return the verdict under background knowledge that forbids directions."""
     if forward_forbidden and backward_forbidden:
         return _undecided(result)
     if forward_forbidden or backward_forbidden:
@@ -193,7 +193,7 @@ def _has_point_mass(*columns):
 
 
 def _doubted(result, abstain_below):
-    """Return a verdict with the confidence of one that may well be wrong."""
+    """Return the verdict with its confidence limited to `DOUBT`."""
     confidence = min(result.confidence, DOUBT)
     return replace(
         result,
@@ -241,7 +241,7 @@ class _Standardised(NamedTuple):
 
 
 def _comes_before(a, b):
-    """Return whether a is lexicographically before b: an order of two columns that no swap of arguments changes."""
+    """Return whether a is lexicographically before b; this order does not depend on the order of the arguments."""
     k = np.argmax(a != b)
     return a[k] < b[k]
 

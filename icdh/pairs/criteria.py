@@ -1,4 +1,4 @@
-"""How long the code of a sample is whose density nobody knows: the entropy that decides a direction."""
+"""The entropy estimate that decides the direction between two variables."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ WINDOWS = (0.25, 0.5, 1.0)
 
 
 def mean_entropy(sample: np.ndarray) -> float:
-    """Return the mean of the entropies of three windows: small ones have less bias, large ones less variance.
+    """Return the mean entropy over three windows: small windows have less bias, large ones less variance.
 
-    Of 13 values or more: the least window is then one.
+    The sample needs 13 values or more, so that the smallest window is at least one.
     """
     root = default_spacing(sample.size)
     return np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in WINDOWS])
