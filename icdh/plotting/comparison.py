@@ -11,7 +11,7 @@ from icdh.plotting.graph import EdgeStyle, edge_width, plot_graph
 from icdh.plotting.layout import bounds, layered_layout
 from icdh.plotting.names import box_sizes
 
-# The palette of Okabe and Ito, which the colour-blind tell apart, and dashes for those who print in grey.
+# The palette of Okabe and Ito is safe for colour-blind readers; dashes serve prints in grey.
 STYLES = {
     "right": EdgeStyle("#0072b2"),
     "reversed": EdgeStyle("#e69f00", (0, (5, 1.2))),
@@ -19,7 +19,7 @@ STYLES = {
     "missing": EdgeStyle("#333333", (0, (1, 1.4))),
 }
 WIDEST_LEGEND = 9.0  # inches
-TRUE_WIDTH = 1.4  # points: how strong a true edge is, nobody knows
+TRUE_WIDTH = 1.4  # points: the strength of a true edge is unknown
 LEGEND = {"loc": "lower center", "ncols": 6, "frameon": False, "handlelength": 2.6, "columnspacing": 1.6}
 
 
@@ -31,7 +31,7 @@ def edge_kinds(A: np.ndarray, other: np.ndarray, alone: str) -> dict[tuple[int, 
     A, other : ndarray, shape (N, N)
         Weighted adjacency matrices.
     alone : str
-        What edges are that the other graph has in neither direction: "extra" or "missing".
+        The kind of edges that the other graph has in neither direction: "extra" or "missing".
 
     Examples
     --------
@@ -59,9 +59,9 @@ def plot_comparison(
 ):
     """Draw an estimated graph beside the true one.
 
-    Every variable stands at the same place in both. Edges are right (solid), reversed (long dashes), extra (short
-    dashes, left) or missing (dots, right), in colours that the colour-blind tell apart. The legend says so, and what
-    the width of the lines on the left means.
+    Every variable has the same place in both. Edges are right (solid), reversed (long dashes), extra (short dashes,
+    left) or missing (dots, right), in colours that are safe for colour-blind readers. The legend explains the lines,
+    and their widths on the left.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def plot_comparison(
     names : sequence of str
         N labels.
     titles : (str, str)
-        What stands above the two graphs.
+        The titles of the two graphs.
     weight : str
-        What the weights of the estimated graph are.
+        The legend's word for a weight of the estimated graph.
     figure : matplotlib.figure.Figure, optional
         Where to draw; by default a new figure.
 
@@ -118,7 +118,7 @@ def plot_comparison(
 
 
 def _layout_of_both(estimated, truth, names):
-    """Return one layout for both graphs: that of the true one and of the pairs that the estimated one joins besides."""
+    """Return one layout for both graphs: that of the true edges and of the pairs that only the estimate connects."""
     rank = np.argsort(graphs.causal_order(truth))
     both = (truth != 0).astype(float)
     for i, j in np.argwhere((estimated != 0) & (truth == 0) & (truth.T == 0)).tolist():

@@ -9,7 +9,7 @@ LINE_COLOR = "#0072b2"
 
 
 def plot_effect(effect: Any, ax: Any = None):
-    """Draw the mean of a variable against what another one is set to, with its band and one standard deviation.
+    """Draw the mean of an effect against the values set for its cause, with its band and one standard deviation.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ DASHES = (0, (3.5, 2.0))
 class EdgeStyle(NamedTuple):
     """How the line of an edge is drawn: its colour, its dashes as matplotlib names them, its width in points.
 
-    Without a width, that tells how strong the edge is.
+    If the width is None, it shows the strength of the edge.
     """
 
     color: str = EDGE_COLOR
@@ -55,18 +55,18 @@ def plot_graph(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure, which no global state of matplotlib refers to.
     styles : mapping, optional
-        The style of edges (i, j) that are not to be drawn as all others; doubtful ones are dashed all the same.
+        The styles of edges (i, j) that differ from the default; doubtful edges are dashed in any style.
     title : str
-        What stands above the graph.
+        The title of the graph.
     unit : str
-        What the strengths are, such as "nats": they then stand beside the arrows, where there is room, and below the
-        graph stands what the widths mean.
+        The unit of the strengths, such as "nats". If given, strengths are written beside the arrows where there is
+        room, and the legend below explains the widths.
     doubtful : ndarray of bool, shape (N, N), optional
-        The edges that are dashed.
+        The edges to draw dashed.
     doubt : str
-        What the dashes mean.
+        The legend's explanation of the dashes.
     note : str
-        What colours mean: one more line of the legend.
+        A further line of the legend, such as the meaning of colours.
     layout : Layout, optional
         Where to draw variables and edges; by default `layered_layout`.
 
@@ -155,7 +155,7 @@ def _draw_edges(ax, A, names, routes, styles, scale):
 
 
 def _arrow(route, width, style, scale):
-    """Yield the parts of an arrow; of a dashed one the head is a part of its own, which is not."""
+    """Yield the parts of an arrow; a dashed arrow has a separate, solid head."""
     patches = import_extra("matplotlib.patches", "plot")
     path = _smooth_path(route)
     if style.line != "-":

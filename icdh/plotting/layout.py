@@ -53,9 +53,9 @@ def layered_layout(A: np.ndarray, sizes: Sequence[tuple[float, float]] | None = 
 
     Notes
     -----
-    Rows are chosen so that edges are short in all, and places in a row so that they are straight in all: two linear
-    programmes. In between, rows are ordered by medians and exchanges until edges cross rarely. An edge over several
-    rows has a lane of its own in each row that it crosses, and so runs over no box.
+    One linear programme chooses rows with the smallest total length of edges. Medians and exchanges then order each
+    row to reduce crossings. A second linear programme chooses places in the rows that keep edges straight. An edge
+    over several rows has a lane of its own in each row that it crosses, and so it avoids every box.
 
     References
     ----------
@@ -174,7 +174,7 @@ def _by_medians(own, other, neighbours):
 
 
 def _exchange(order, above, below):
-    """Exchange neighbours in place as long as that takes crossings away."""
+    """Exchange neighbours in place while that reduces crossings."""
     at = {point: k for own in order for k, point in enumerate(own)}
 
     def crossed(a, b):
