@@ -143,7 +143,7 @@ def count_orders(parents, counts):
     parents : ndarray of int, shape (N,)
         The set of the parents of every variable.
     counts : ndarray, shape (2^N,)
-        Memory.
+        Work space.
     """
     for variables in range(counts.size):
         counts[variables] = 0.0
@@ -167,7 +167,7 @@ def _candidates_before(candidates, place, n):
 
 @kernel()
 def walk_orders(tables, candidates, order, swaps, uniforms, kept):
-    """Take Metropolis steps over orders, each of which swaps two places; return the share of accepted steps.
+    """Take Metropolis steps over orders and return the share of accepted steps; each step swaps two places.
 
     Parameters
     ----------

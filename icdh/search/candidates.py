@@ -1,4 +1,4 @@
-"""The families that are weighed: small sets of the best candidates of each node, and families like those found."""
+"""The families to weigh: small sets of each node's best candidates, and the learned families with their neighbours."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -41,9 +41,9 @@ def weigh_families(
     max_parents : int
         The most parents of a family, other than those of ``graph`` and their neighbours.
     most_parents : int, optional
-        The most parents of neighbours, too; by default any number.
+        The most parents of the neighbours of families of ``graph``; by default any number.
     temperature : float
-        What scores are divided by: above one where evidence is overconfident.
+        Scores are divided by it: above one where evidence is overconfident.
 
     Returns
     -------

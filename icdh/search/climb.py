@@ -86,7 +86,7 @@ class Climber:
         return math.fsum(self.scores(list(enumerate(graph))))
 
     def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
-        """Climb to a local optimum that stays one when its families are polished and have grown."""
+        """Climb to a graph that is a local optimum even after its families are polished and grown."""
         graph, moves = self.climb_once(graph, self.forbidden, report)
         while True:
             self.polish(self._contenders(graph))
@@ -155,7 +155,7 @@ class Climber:
         self._update(graph)
         gains, scored = self._gains, self._certain
         legal = legal_moves(graph, forbidden, self.max_parents, self.required)
-        legal[KINDS.index("insert")] &= gains > MIN_GAIN  # few of the N^2: sorting all would take longer than the fits
+        legal[KINDS.index("insert")] &= gains > MIN_GAIN  # sorting all N^2 moves would take longer than the fits
         kinds, causes, effects = np.nonzero(legal)
         turns = kinds == KINDS.index("reverse")
         while True:
@@ -184,7 +184,7 @@ class Climber:
         return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))
 
     def _update(self, graph):
-        """Bring the gains of the nodes up to date whose parents, or scores, have changed: a move changes one or two."""
+        """Update the gains of every node whose parents or scores have changed; a move changes one or two nodes."""
         changed = [family for family in enumerate(graph) if self._up_to_date.get(family[0]) != family[1]]
         for node, parents in changed:
             self._up_to_date.pop(node, None)  # until the whole of its column is there

@@ -17,7 +17,7 @@ from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.moves import Graph, Move
 
 FAR = 100.0  # nats: more than growth gains
-POLISH_MARGIN = 10.0  # nats that polish may gain for the families of a detour
+POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
 
 
 class SearchResult(NamedTuple):
@@ -32,7 +32,7 @@ class SearchResult(NamedTuple):
     interrupted : bool
         Whether a KeyboardInterrupt ended the search early.
     timed_out : bool
-        Whether the scores had no more time.
+        Whether the scores ran out of time.
     """
 
     graph: Graph
@@ -42,7 +42,7 @@ class SearchResult(NamedTuple):
 
     @property
     def ended_early(self) -> bool:
-        """Whether the search ended before it was at its end."""
+        """Whether an interrupt or the time limit ended the search."""
         return self.interrupted or self.timed_out
 
 
@@ -111,7 +111,7 @@ class _Search:
     def choose_noise(self):
         """Choose the noise distribution by the graph; return whether scores changed.
 
-        Then another graph may be the best by far: the climb goes on from this one, and a second climb begins anew.
+        Another graph may then be far better. So the climb goes on from this graph, and a second climb starts anew.
         """
         if not self.climber.choose_noise(self.graph):
             return False
@@ -139,7 +139,7 @@ class _Search:
             self.climb(self.graph)
 
     def _escape(self, node):
-        """Detach a node from all parents that are not required, and go where that leads if it is better there."""
+        """Detach a node from all parents that are not required, and take the resulting graph if it scores better."""
         least = self.climber.least_graph()[node]
         if self.graph[node] != least:
             self._take_if_better(*self._detour(node, least))
@@ -153,14 +153,14 @@ class _Search:
             self.callback(move)
 
     def _detach(self, node, least):
-        """Return the move that leaves a node the least parents."""
+        """Return the move that leaves a node only its required parents."""
         before, after = self.climber.scores([(node, self.graph[node]), (node, least)])
         return Move("detach", node, node, before - after)
 
     def _detour(self, node, least):
         """Climb while the detached node gets no parent, then freely.
 
-        A graph that comes close to the one at hand, but is not better, is polished as that one is.
+        If the new graph scores nearly as well as the current one, it is polished like the current one.
         """
         climber = self.climber
         moves = [self._detach(node, least)]
@@ -173,7 +173,7 @@ class _Search:
         graph, second = climber.climb_once(graph, climber.forbidden, self._try)
         third = []
         if self._is_within(FAR, graph):
-            climber.grow(graph)  # the graph at hand has grown: only then do the two compare
+            climber.grow(graph)  # the current graph has grown: scores compare only if both have
         if self._is_within(POLISH_MARGIN, graph) and not self._is_within(0.0, graph):
             climber.polish([*enumerate(graph), *enumerate(self.graph)])
             graph, third = climber.climb_once(graph, climber.forbidden, self._try)

@@ -1,4 +1,4 @@
-"""Changes of one edge of a directed acyclic graph, and the families that they put in place.
+"""Changes of one edge of a directed acyclic graph, and the families that result.
 
 A family is a node with its parents, written (node, parents), parents a sorted tuple.
 """
@@ -18,7 +18,7 @@ class Move(NamedTuple):
     """One step of the search, and by how much the score fell.
 
     The kind is "insert", "delete" or "reverse" of the edge cause -> effect, or "detach" of the effect from all causes
-    that are not required (``cause`` then repeats it). A move of a detour that may come to nothing is not ``kept``.
+    that are not required (``cause`` then repeats it). Moves of a detour that may be rejected have ``kept`` False.
     """
 
     kind: str
@@ -56,7 +56,7 @@ def legal_moves(
 
 
 def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[Family]:
-    """Return the families that a move puts in place."""
+    """Return the families that a move changes, as they are after it."""
     changed = [(effect, toggled(graph[effect], cause))]
     return changed if kind != "reverse" else [*changed, (cause, toggled(graph[cause], effect))]
 

@@ -23,15 +23,15 @@ STEPS_PER_VARIABLE = 400  # between two orders that a walk keeps, for each varia
 
 @dataclass(frozen=True)
 class WeighedFamilies:
-    """Families with their log weights, the candidates of every node being few.
+    """Families of a few candidate parents for each node, with their log weights.
 
     Attributes
     ----------
     candidates : ndarray of int, shape (N, K)
         The candidates of every node; -1 where it has fewer than K.
     weights : ndarray, shape (N, 2^K)
-        The log weight of every set of candidates as parents, a set being the bits of its index; -inf where a set is
-        not considered. The empty set always is.
+        The log weight of every set of candidates as parents. The bits of the index are the set; -inf excludes a set.
+        The empty set is never excluded.
     """
 
     candidates: np.ndarray
@@ -53,18 +53,18 @@ class WeighedFamilies:
         return _over_subsets(self.weights, np.maximum)
 
     def parents(self, node: int, index: int) -> tuple[int, ...]:
-        """Return the parents that a set stands for, in ascending order."""
+        """Return the parents in a set of candidates, in ascending order."""
         own = self.candidates[node]
         return tuple(sorted(int(own[b]) for b in range(len(own)) if index >> b & 1))
 
     def after(self, node: int, places: np.ndarray) -> np.ndarray:
-        """Return which candidates come after the node, as a set, given the places of the variables, shape (..., N)."""
+        """Return the set of candidates that come after the node; ``places`` of the variables have shape (..., N)."""
         own = self.candidates[node]
         later = (own >= 0) & (places[..., own] > places[..., [node]])
         return later @ (1 << np.arange(own.size))
 
     def allowed(self, node: int, after: int) -> np.ndarray:
-        """Return the sets that have no member in a set of candidates."""
+        """Return the sets of parents that contain none of the candidates in ``after``."""
         return np.flatnonzero(np.isfinite(self.weights[node]) & (np.arange(self.weights.shape[1]) & after == 0))
 
 
@@ -115,7 +115,7 @@ class OrderSums:
     first : ndarray, shape (2^N,)
         Log of the sum over the orders of every set of variables when it comes first.
     family_probability : ndarray, shape (N, 2^K)
-        The posterior probability of every family, when all orders are equally probable beforehand.
+        The posterior probability of every family under a uniform prior over orders.
     """
 
     families: WeighedFamilies
@@ -124,7 +124,7 @@ class OrderSums:
 
     @classmethod
     def of(cls, families: WeighedFamilies) -> "OrderSums":
-        """Sum; of at most 22 variables."""
+        """Compute the sums for at most 22 variables."""
         _check_size(families)
         first, rest = np.empty((2, 1 << families.n_variables))
         given = np.empty(families.weights.shape)
@@ -132,7 +132,7 @@ class OrderSums:
         return cls(families, first, np.exp(families.weights + _over_supersets(given) - first[-1]))
 
     def edge_probability(self) -> np.ndarray:
-        """Return the probability of i -> j, shape (N, N), when all orders are equally probable beforehand."""
+        """Return the posterior probability of i -> j, shape (N, N), under a uniform prior over orders."""
         edges = np.zeros((self.families.n_variables,) * 2)
         sets = np.arange(self.family_probability.shape[1])
         for node, own in enumerate(self.families.candidates):
@@ -151,16 +151,16 @@ class OrderSums:
 def walk(
     families: WeighedFamilies, start: np.ndarray, n_orders: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
-    """Return orders from a Metropolis walk through their posterior, for more variables than can be summed over.
+    """Return orders from a Metropolis walk through their posterior, for tables too wide for exact sums.
 
     Parameters
     ----------
     families : WeighedFamilies
         The log weights of families.
     start : ndarray of int, shape (N,)
-        The order that the walk begins with; a fifth of it is thrown away.
+        The order at which the walk begins. The first fifth of the walk is discarded.
     n_orders : int
-        How many orders to keep.
+        The number of orders to keep.
     rng : numpy.random.Generator
         The only source of randomness.
 
@@ -210,7 +210,7 @@ def n_orders_of(graph: np.ndarray, memory: np.ndarray | None = None) -> float:
     graph : ndarray of bool, shape (N, N)
         A directed acyclic graph of at most 22 variables.
     memory : ndarray, shape (2^N,), optional
-        To be used again for the next graph.
+        Work space that calls may share.
     """
     parents = (graph.T @ (1 << np.arange(len(graph)))).astype(np.int64)
     return float(count_orders(parents, np.empty(1 << len(graph)) if memory is None else memory))

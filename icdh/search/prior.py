@@ -1,9 +1,9 @@
-"""A prior over graphs that knows how many variables there are.
+"""A prior over graphs whose price of an edge grows with the number of variables.
 
-Among N variables a node has N - 1 possible further parents. The best of those that are none gains about log N nats by
-chance, as each of them has its draw. A price of edges that is right for a few variables is therefore too low for many:
-the prior probability of a single edge has to fall like 1 / N, so that the expected number of parents stays the same.
-The extended BIC pays for the number of parent sets of its size; for few parents among many that is log N for each, too.
+Among N variables a node has about N candidate parents. The best of the false ones gains about log N nats by chance. A
+price of edges that suits few variables is therefore too low for many. The prior probability of an edge must fall like
+1 / N to keep the expected number of parents constant. The extended BIC penalises the number of parent sets of the same
+size; for few parents among many variables this is also about log N for each parent.
 
 References
 ----------
@@ -17,7 +17,7 @@ FEW_VARIABLES = 10  # prices of edges were chosen on tables of so many
 
 
 def price_of_width(n_variables: int) -> float:
-    """Return the nats that an edge of a graph of so many variables costs beyond one of ten: log(N / 10), at least 0.
+    """Return the extra price of an edge beyond that among ten variables, in nats: log(N / 10), at least 0.
 
     Parameters
     ----------
