@@ -15,7 +15,7 @@ DECIDED = 0.95  # share of the graphs with an edge that have to agree on its dir
 
 
 class EdgeBelief(NamedTuple):
-    """What an ensemble says of two variables.
+    """Probabilities of the relations between two variables.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class GraphEnsemble:
         Parameters
         ----------
         level : float
-            The least probability of an edge, above zero, at most one.
+            The smallest probability of an edge: above zero, at most one.
 
         Returns
         -------
@@ -120,17 +120,17 @@ class GraphEnsemble:
         return break_cycles(threshold(self.edge_probability, level)).adjacency
 
     def undecided(self, dag: np.ndarray, level: float = DECIDED) -> np.ndarray:
-        """Return which edges of a graph point in a direction that the ensemble does not agree on.
+        """Return the edges of a graph on whose direction the ensemble disagrees.
 
-        On real tables agreement is a hint, no proof: of the edges between columns of a natural order in 71 public
-        tables, 68 % of those that ten halves of the rows agree on point forward, and 58 % of the others.
+        On real tables agreement is a hint, not a proof. In 71 public tables, edges between columns with a natural order
+        point forward in 68 % of the cases if fits to ten halves of the rows agree, and in 58 % of the others.
 
         Parameters
         ----------
         dag : ndarray, shape (N, N)
             The graph, for instance ``adjacency_matrix_`` of the fit to all rows.
         level : float
-            The least share of the graphs with an edge between two variables that have to agree: above zero, at most 1.
+            The share that must agree, among the graphs with an edge between the two variables: above zero, at most 1.
 
         Returns
         -------
@@ -174,7 +174,7 @@ def _check_level(level):
 
 
 def _ancestors(graphs: np.ndarray) -> np.ndarray:
-    """Return whether directed paths lead from i to j, for every graph: paths of twice the length, again and again."""
+    """Return whether a directed path leads from i to j, for every graph, by repeatedly doubling the path length."""
     reaches, length = graphs, 1
     while length < graphs.shape[-1]:
         steps = reaches.astype(np.float32)

@@ -30,10 +30,11 @@ class GraphPosterior(GraphEnsemble):
     Attributes
     ----------
     best : ndarray of bool, shape (N, N), or None
-        The graph of the highest posterior among all that were weighed; None for more variables than can be summed
-        over, and where gaps were imputed.
+        The graph of the highest posterior among all that were weighed; None for more than 22 variables, or if gaps
+        were imputed.
     log_odds : float
-        By how many nats (over the temperature) ``best`` is better than the graph of the search; NaN without it.
+        The log posterior odds of ``best`` against the graph of the search, in nats over the temperature; NaN if
+        ``best`` is None.
     effective_samples : float
         The number of independent draws with the same precision; NaN for a walk, whose draws are not independent.
     """
@@ -57,21 +58,21 @@ def posterior(
     """Return the probability of graphs given the data, from the evidence of their families, without another search.
 
     Every family of at most ``max_parents`` causes among the best candidates of each variable is weighed. Up to 22
-    variables, orders are drawn independently from sums over all orders, and graphs given their order. A graph is drawn
-    once for every order it agrees with; the weights correct this, so that the prior over graphs is that of the search:
-    exp(-``edge_penalty_``) for every edge. For more variables a Metropolis walk draws the orders; the prior then
-    favours graphs that agree with many of them. If gaps were imputed, the result is the mean over the imputations.
+    variables, orders are drawn independently from sums over all orders, then a graph is drawn given each order. This
+    favours graphs that are consistent with many orders. The weights correct it: the prior over graphs is that of the
+    search, exp(-``edge_penalty_``) for every edge. For more variables a Metropolis walk draws the orders, and the bias
+    remains. If gaps were imputed, the result is the mean over the imputations.
 
     Parameters
     ----------
     model : HNMSearch
         Fitted.
     n_candidates : int
-        Number of candidates of a variable, by default 8. Time doubles with every further one.
+        Number of candidates of a variable, by default 8. Every further candidate doubles the time.
     max_parents : int
         The most causes of a family, by default 3. The learned families and their neighbours are weighed in any case.
     temperature : float
-        The divisor of the evidence, by default 1. Above one it tempers a model that is wrong, and so overconfident.
+        The divisor of the evidence, by default 1. Values above one temper the overconfidence of a wrong model.
     n_samples : int
         Number of graphs to draw, by default 5000.
     random_state : int
@@ -79,7 +80,8 @@ def posterior(
     max_seconds : float, optional
         How long the evidence of the families may take.
     callback : callable, optional
-        If it has a method ``follow``, as `icdh.Progress` has, that gets the clock, which says what is being done.
+        If it has a method ``follow``, as `icdh.Progress` has, that method receives the clock, which names the current
+        task.
 
     Returns
     -------
@@ -91,7 +93,7 @@ def posterior(
     NotFittedError
         Before ``fit``.
     TimeoutError
-        If ``max_seconds`` were over before all families were known.
+        If ``max_seconds`` ended before all families were scored.
     ValueError, TypeError
         If an argument is not what it should be.
 

@@ -1,4 +1,4 @@
-"""Graphs learned from many resamples of the rows: which edges come and go."""
+"""Graphs learned from many resamples of the rows: how stable is each edge."""
 
 import hashlib
 import json
@@ -61,8 +61,9 @@ def bootstrap(
     Parameters
     ----------
     estimator : ICDH or HNMSearch
-        What to fit; it is not changed, and need not be fitted. With ``missing="impute"`` every resample has gaps of its
-        own, and its graph is that of the last imputation, so that the probabilities hold what the gaps leave open.
+        The estimator to fit; it is not changed and need not be fitted. With ``missing="impute"`` every resample has its
+        own gaps, and its graph is that of the last imputation. The probabilities then include the uncertainty from
+        the gaps.
     X : array_like or DataFrame, shape (M, N)
         Observations in rows, variables in columns.
     n_resamples : int
@@ -70,8 +71,8 @@ def bootstrap(
     interventions : array_like of bool, shape (M, N), or Interventions, optional
         As the estimator's ``fit`` takes them; every row is drawn together with its own.
     sampling : {"subsample", "bootstrap"}
-        Half of the rows without replacement (the default), or M rows with. Means over either vary alike. But evidence
-        takes repeated rows for further ones, and sees a grid in their ties: a bootstrap finds edges that are not there.
+        Half of the rows without replacement (the default), or M rows with replacement. Means vary equally under both.
+        But evidence counts repeated rows as new ones and takes their ties for a grid: "bootstrap" adds false edges.
     n_jobs : int
         How many processes share the resamples, -1 for one a core; more than one needs joblib (extra ``[parallel]``),
         and inside ``joblib.parallel_config("dask")`` a cluster does the work. Results do not depend on it.
@@ -80,9 +81,9 @@ def bootstrap(
     callback : callable, optional
         Called with every `Resample`, in their order.
     checkpoint : str or Path, optional
-        A file that every graph is appended to, and read from if it is there: an interrupted run goes on where it was.
+        A file to which every graph is appended. If it exists, an interrupted run continues from it.
     max_seconds : float, optional
-        How long all resamples may take together, by the clock on the wall. The graphs that are whole by then count.
+        The time limit for all resamples together, in seconds of wall time. Graphs finished by then are kept.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def bootstrap(
     MissingExtraError
         If joblib is needed and not installed.
     TimeoutError
-        If ``max_seconds`` were over before the first resample.
+        If ``max_seconds`` ended before the first resample.
 
     References
     ----------
@@ -265,7 +266,7 @@ def _without_warnings():
 
 
 def _quiet(estimator):
-    """Return the estimator's parameters for a fit among many: it reports to nobody and keeps to one core."""
+    """Return the estimator's parameters for one fit among many: without progress reports, on one core."""
     return {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
 
 

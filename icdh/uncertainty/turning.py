@@ -1,4 +1,4 @@
-"""How sure is the direction of an edge: what a graph loses when the edge is turned round."""
+"""The certainty of an edge's direction: the nats that a graph loses when the edge is reversed."""
 
 from contextlib import suppress
 
@@ -10,14 +10,14 @@ from icdh._threads import single_blas_thread
 from icdh.estimators.hnm_search import HNMSearch
 from icdh.graphs.cycles import reachability
 
-DOUBTFUL = 10.0  # nats: an edge that loses less by being turned may as well point the other way
+DOUBTFUL = 10.0  # nats: below this loss, the opposite direction is nearly as good
 
 
 def turning_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
-    """Return how many nats the graph of a search loses when one of its edges is turned round, and no other.
+    """Return how many nats the graph of a search loses when a single edge is reversed.
 
-    Both families that change are fitted anew, unless the search has done so. Little loss says that the data hardly tell
-    the direction; a large one says so much about this model, not that the model is right.
+    Both changed families are fitted, unless the search has fitted them. A small loss means that the data hardly tell
+    the direction. A large loss means that this model prefers the direction, not that the model is right.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def turning_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
     Returns
     -------
     ndarray, shape (N, N)
-        [i, j] is the loss, in nats, of the edge i -> j; NaN where there is no edge, where turning it would close a
-        cycle, is forbidden or asks for too many causes, and where the time was over.
+        [i, j] is the loss of the edge i -> j, in nats. NaN if there is no edge; if the reversal closes a cycle, is
+        forbidden or needs too many causes; or if time ran out.
 
     Raises
     ------
@@ -63,14 +63,14 @@ def turning_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
 
 
 def doubtful(loss: np.ndarray, level: float = DOUBTFUL) -> np.ndarray:
-    """Return which edges hardly lose by being turned round, shape (N, N).
+    """Return which edges have a reversal loss below a level, shape (N, N).
 
     Parameters
     ----------
     loss : ndarray, shape (N, N)
         As `turning_loss` returns it.
     level : float
-        Nats below which a loss is little.
+        The level, in nats.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def doubtful(loss: np.ndarray, level: float = DOUBTFUL) -> np.ndarray:
 
 
 def _that_may_be_turned(found, parents, max_parents):
-    """Yield the edges between variables whose turning makes another graph that is allowed."""
+    """Yield the edges whose reversal gives an allowed graph."""
     reaches = reachability(parents)
     for j, causes in enumerate(parents):
         for i in causes:
