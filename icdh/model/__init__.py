@@ -1,1 +1,1 @@
-"""The fitted thing, whoever fitted it: a graph, and the distribution of every variable given its causes."""
+"""The fitted model that every estimator returns: a graph, and the distribution of each variable given its causes."""

@@ -1,9 +1,8 @@
 """What a structural model asks of the distribution of one variable given others.
 
-A number is its mean plus scale times noise, and the log-density is that of Gaussian noise. A label, or one of few
-ordered levels, is drawn by its probabilities: its noise is uniform on [0, 1], and the label that in whose share, shares
-side by side, it falls. Such a noise cannot be had back from the label, so that counterfactuals of labels and levels
-have no answer.
+A numeric variable is its mean plus scale times noise, with the log-density of Gaussian noise. A categorical or ordinal
+variable is drawn by inverting its cumulative probabilities: the noise is uniform on [0, 1] and selects the label or
+level. A label does not determine its noise, so categorical and ordinal variables have no counterfactuals.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 
 from icdh.density import pointwise_nll
 
-EQUAL_SHARES = 1e-20  # a variance of log P below which all labels are as probable, but for rounding
+EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 
 class Conditional(Protocol):
@@ -30,13 +29,13 @@ class Conditional(Protocol):
     def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M).
 
-        Of labels these are the most probable one, and the probability of all others.
+        For categorical variables these are the most probable label, and the total probability of the other labels.
         """
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The distribution of a variable that never varied: its value, zero when scaled, and by convention scale one."""
+    """The distribution of a constant variable: mean zero on scaled data and, by convention, scale one."""
 
     inputs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
@@ -46,9 +45,9 @@ class Constant:
 
 
 def has_probabilities(conditional: Conditional) -> bool:
-    """Return whether the variable takes few values: there are ``log_probabilities`` then, shape (K, M).
+    """Return whether the variable is ordinal or categorical and so has ``log_probabilities``, shape (K, M).
 
-    Where they are numbers they are the K ``levels``, else labels, 0 ... K - 1.
+    An ordinal variable takes its K ``levels``, a categorical one the codes 0 ... K - 1.
     """
     return hasattr(conditional, "log_probabilities")
 
@@ -59,17 +58,17 @@ def is_of_labels(conditional: Conditional) -> bool:
 
 
 def nearest(levels: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return for each value, shape (M,), which of some levels is the nearest; they are in ascending order."""
+    """Return the index of the level nearest to each value, shape (M,); levels are in ascending order."""
     return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
 
 
 def _codes(conditional, own):
-    """Return which label or level values are; one that fit did not see counts as the level that is the nearest."""
+    """Return the index of each value's label or level; a value that ``fit`` did not see gets the nearest level."""
     return own.astype(int) if is_of_labels(conditional) else nearest(conditional.levels, own)
 
 
 def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the log-density of a variable's own values, both of shape (M,); of few values the log-probability."""
+    """Return the log-density of a variable's values, both of shape (M,); for discrete ones the log-probability."""
     if has_probabilities(conditional):
         return conditional.log_probabilities(values)[_codes(conditional, own), np.arange(own.size)]
     mean, scale = conditional.mean_and_scale(values)
@@ -78,7 +77,7 @@ def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -
 
 
 def response(conditional: Conditional, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return what a variable is given all others, shape (N, M), and its noise; both of shape (M,)."""
+    """Return a variable's values, shape (M,), given all variables, shape (N, M), and its noise, shape (M,)."""
     if has_probabilities(conditional):
         shares = np.cumsum(np.exp(conditional.log_probabilities(values)), axis=0)
         codes = (shares[:-1] <= noise).sum(axis=0)
@@ -90,7 +89,7 @@ def response(conditional: Conditional, values: np.ndarray, noise: np.ndarray) ->
 def standardised(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
 
-    Of labels it is their surprise, -log P, that is standardised: less its mean, over its standard deviation.
+    For categorical variables, the surprise -log P is standardised: minus its mean, over its standard deviation.
     """
     if is_of_labels(conditional):
         log_p = conditional.log_probabilities(values)

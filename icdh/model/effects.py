@@ -1,4 +1,4 @@
-"""What an intervention on one variable does to another: curves of means, and a table of all pairs."""
+"""Effects of an intervention on one variable on another: curves of means, and a table of all pairs."""
 
 import math
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ LOW_AND_HIGH = (0.1587, 0.8413)  # quantiles: of a Gaussian, one standard deviat
 
 
 class AverageEffect(NamedTuple):
-    """What one variable does to another on average.
+    """The average effect of one variable on another.
 
     Attributes
     ----------
     cause, effect : str
         The variables.
     values : ndarray, shape (K,)
-        What the cause is set to, in its units, or its labels.
+        The values set for the cause, in its units, or its labels.
     mean, std : ndarray, shape (K,)
-        Mean and standard deviation of the effect then, in its units.
+        Mean and standard deviation of the effect at each of these values, in its units.
     lower, upper : ndarray, shape (K,), or None
-        The band of the mean over other fits, where there are any.
+        The band of the mean over other fits; None if there are none.
     """
 
     cause: str
@@ -48,7 +48,7 @@ class AverageEffect(NamedTuple):
 
 
 class TotalEffect(NamedTuple):
-    """What a variable does to one that it reaches through the graph, along all paths together.
+    """The effect of a variable on one of its descendants, along all paths together.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class TotalEffect(NamedTuple):
         Half the change of the effect's mean when the cause is set from its 16 % to its 84 % quantile (of a Gaussian,
         one standard deviation below its mean and one above), in units of the effect.
     strength : float
-        The standard deviation of the effect's mean, over that of the effect, as the cause is set to its own quantiles
-        from 5 to 95 %: it also sees effects that rise and fall.
+        The standard deviation of the effect's mean as the cause is set to its quantiles from 5 to 95 %, divided by
+        the standard deviation of the effect. It also detects effects that rise and fall.
     spread_ratio : float
         The standard deviation of the effect with the cause at its 84 % quantile, over that with the cause at 16 %.
 

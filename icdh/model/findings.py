@@ -1,6 +1,6 @@
-"""What a report says of a fitted model: the table, the edges and their curves, residuals, effects, and doubts.
+"""The facts of a report about a fitted model: table, edges and their curves, residuals, effects, and warnings.
 
-Every check has a level at which chance alone raises it about once in 400 independent trials: three standard errors.
+Every check has a false alarm rate of about one in 400 independent trials: its limit is three standard errors.
 """
 
 import platform
@@ -196,8 +196,8 @@ def _assumptions(model, names, table, scaled, residuals, checks):
         if scaled is None:
             rows.append({"assumption": assumption, "against": unchecked, "doubtful": False})
         else:
-            doubts, otherwise = check()
-            rows.append({"assumption": assumption, "against": doubts or otherwise, "doubtful": bool(doubts)})
+            warnings, otherwise = check()
+            rows.append({"assumption": assumption, "against": warnings or otherwise, "doubtful": bool(warnings)})
 
     add("No common cause of two variables is missing from the table.", lambda: _hidden_causes(names, residuals))
     add("The noise of a variable does not depend on its causes once scaled.", lambda: _dependences(checks))
@@ -261,8 +261,8 @@ def _memory(names, residuals):
 
 def _rows(scaled):
     N, M = scaled.shape
-    doubts = f"{M} rows for {N} variables are few" if M < 20 * N else ""
-    return doubts, f"{M} rows for {N} variables"
+    warnings = f"{M} rows for {N} variables are few" if M < 20 * N else ""
+    return warnings, f"{M} rows for {N} variables"
 
 
 def _versions():

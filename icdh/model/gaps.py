@@ -1,4 +1,4 @@
-"""Draws of missing values from a fitted model, given what was observed beside them."""
+"""Draws of missing values from a fitted model, given the observed values of the same row."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ STEP = 0.5  # of a random walk, in units of the standard deviation given the cau
 def redrawn(model: Any, table: Table, gaps: np.ndarray, rng: np.random.Generator) -> Table:
     """Return a completed table with new draws in its gaps, as `draw_gaps`, in the variables' units.
 
-    What is drawn for a discrete variable becomes the nearest of its values.
+    Draws of a discrete variable are rounded to the nearest of its values.
     """
     values = model.scaling.undo(
         draw_gaps(model, model.scaling.apply(table.values), gaps & table.varying[:, np.newaxis], rng)
@@ -30,9 +30,9 @@ def redrawn(model: Any, table: Table, gaps: np.ndarray, rng: np.random.Generator
 def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return scaled values with new draws in the gaps, shape (N, M).
 
-    A Metropolis walk over the gaps, all rows at once and variable by variable: proposals are draws given the causes,
-    and steps of a random walk, in turn. Their density is that of the variable given its causes times those of its
-    effects, noise taken as Gaussian.
+    A Metropolis walk visits the gaps variable by variable, all rows at once. Proposals alternate between draws given
+    the causes and steps of a random walk. The target density is that of the variable given its causes times those of
+    its effects given theirs, with Gaussian noise.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What if: rows drawn from a fitted model, or observed, and what they would have been after interventions.
+"""Drawn or observed rows, and their values after interventions.
 
-A fitted model is a structural model that can be inverted: Z_n = mean_n(causes) + scale_n(causes) E_n gives back E_n
-from Z. So the three steps of a counterfactual, abduction (the noise of every row), action and prediction, need no
-assumption beyond those of the fit.
+A fitted model is an invertible structural model: Z_n = mean_n(causes) + scale_n(causes) E_n determines E_n from Z. So
+the three steps of a counterfactual, abduction (the noise of every row), action and prediction, need no assumption
+beyond those of the fit.
 
 References
 ----------
@@ -20,7 +20,7 @@ from icdh.model.conditionals import has_probabilities, is_of_labels, response, s
 
 
 class Rows(NamedTuple):
-    """Rows of a `StructuralModel` as they are if nobody intervenes, one variable a row.
+    """Observations of a `StructuralModel` without interventions, one variable a row.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ def drawn(model: Any, n_rows: int, rng: np.random.Generator) -> Rows:
 
 
 def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
-    """Return observed rows with the noise that the model explains them by; values and scaled have shape (N, M).
+    """Return observed rows with their noise under the model; values and scaled have shape (N, M).
 
-    Many noises explain a label or a level: theirs is NaN.
+    The noise of a label or a level is not determined: it is NaN.
     """
     noise = np.full_like(scaled, np.nan)
     for node, conditional in enumerate(model.conditionals):
@@ -63,7 +63,7 @@ def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
 def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarray:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
-    What the intervention does not reach keeps its bits; labels and levels whose noise is not known it must not reach.
+    Values that the intervention does not reach keep their bits. It must not reach labels and levels of unknown noise.
     """
     values, scaled = rows.values.copy(), rows.scaled.copy()
 

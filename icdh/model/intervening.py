@@ -1,4 +1,4 @@
-"""What a model draws: new rows, rows under interventions, what would have been, and effects."""
+"""What a model draws: new rows, rows under interventions, counterfactuals, and effects."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -25,9 +25,9 @@ class Intervening:
         random_state : int, SeedSequence, Generator or None
             The only source of randomness.
         do : mapping, optional
-            What is done to variables, in their units: from names or indices to a number, to an array with one number
-            a row, or to a function that gets what the variable would have been, shape (M,), and returns what it is;
-            `icdh.Shift` is such a function. Of labels to one, or to one a row.
+            The intervention, in the units of the variables: from names or indices to a number, to an array with one
+            number a row, or to a function such as `icdh.Shift`. The function gets the natural values, shape (M,), and
+            returns the values under the intervention. A categorical variable is set to one label, or to one a row.
 
         Returns
         -------
@@ -41,9 +41,9 @@ class Intervening:
 
         Notes
         -----
-        A variable depends on its causes in the DAG alone: whatever else the fitted mean and scale may depend on, below
-        the threshold, is held at its mean in the data of ``fit``. Under one seed, variables that ``do`` does not reach
-        are the same with and without it.
+        A variable depends only on its causes in the DAG. Inputs of the fitted mean and scale below the threshold are
+        held at their means in the data of ``fit``. With the same seed, variables that ``do`` does not reach are the
+        same with and without it.
         """
         check_number("n_samples", n_samples, low=1, integer=True)
         do = self.with_codes(do)
@@ -56,7 +56,7 @@ class Intervening:
         Raises
         ------
         ValueError, TypeError
-            If a variable of labels is set to what is none of them, or changed by a function.
+            If a categorical variable is set to an unknown label, or changed by a function.
         """
         if not isinstance(do, Mapping):
             return do
@@ -72,7 +72,7 @@ class Intervening:
         return codes if np.ndim(action) else float(codes[0])
 
     def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
-        """Return what observed rows would have been under an intervention: abduction, action, prediction.
+        """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.
 
         Parameters
         ----------
@@ -89,12 +89,12 @@ class Intervening:
         Raises
         ------
         ValueError, TypeError
-            If an argument is not what it should be, or ``do`` reaches a variable of labels or of few levels: which it
-            would have been is not determined.
+            If an argument is invalid, or ``do`` reaches a categorical or ordinal variable, whose counterfactual is not
+            determined.
 
         Notes
         -----
-        Every row keeps its own noise, which the model gives back as (X - mean) / standard deviation given the causes.
+        Every row keeps its own noise, (X - mean) / standard deviation given the causes.
 
         Examples
         --------
@@ -122,14 +122,14 @@ class Intervening:
         level: float = 0.9,
         random_state: Any = 0,
     ) -> effects.AverageEffect:
-        """Return the mean of a variable for values that another one is set to.
+        """Return the mean of an effect for values that an intervention sets for its cause.
 
         Parameters
         ----------
         cause, effect : str or int
             The variables.
         values : float or array_like, shape (K,)
-            What the cause is set to, in its units.
+            The values set for the cause, in its units.
         n_samples : int
             How many rows are drawn; every value meets the same noise.
         models : sequence of StructuralModel

@@ -9,7 +9,7 @@ MOST_EDGES = 30
 
 
 def headline(model: Any) -> str:
-    """Return who learned how many edges from what."""
+    """Return one line: the estimator, the number of edges, and the size of the table."""
     observations = model.about.get("n_observations")
     learner = model.about.get("estimator", "a structural model")
     source = f"{observations} observations of " if observations else ""

@@ -55,18 +55,18 @@ class Predicting:
         return values
 
     def in_units(self, variable: int, scaled: np.ndarray) -> np.ndarray:
-        """Return what a variable takes by itself in its units, one of its levels if it has some; both of shape (M,)."""
+        """Return natural values of a variable in its units, shape (M,); those of a variable with levels are levels."""
         values = self.scaling.undo_variable(variable, scaled)
         levels = self.levels.get(variable)
         return values if levels is None else levels[nearest(levels, values)]
 
     def scaled_variable(self, variable: int, values: np.ndarray) -> np.ndarray:
-        """Return what a variable was set to, scaled; both of shape (M,).
+        """Return the scaled values that an intervention set for a variable; both of shape (M,).
 
         Raises
         ------
         ValueError
-            If that is far beyond what fit saw.
+            If the values are far beyond those of the table that was fitted.
         """
         with np.errstate(over="ignore"):
             scaled = self.scaling.apply_to(variable, values)
@@ -86,12 +86,12 @@ class Predicting:
     def given_causes(self, node: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale of one variable given its causes alone, each of shape (M,), at scaled observations.
 
-        Whatever else its conditional depends on is held at its mean.
+        Other inputs of its conditional are held at their means.
         """
         return self.conditionals[node].mean_and_scale(self.others_held(node, values))
 
     def others_held(self, node: int, values: np.ndarray) -> np.ndarray:
-        """Return scaled observations with what a conditional depends on, beside the node's causes, at its mean."""
+        """Return scaled observations with the inputs of a conditional that are not causes held at their means."""
         inputs = self.conditionals[node].inputs
         others = inputs[self.adjacency[inputs, node] == 0]
         if others.size:
@@ -102,7 +102,8 @@ class Predicting:
     def predict(self, X: Any) -> Any:
         """Return the mean of every variable given its causes.
 
-        Of labels it is the most probable one, of labels with an order the one that is nearest to their mean rank.
+        For a categorical variable it is the most probable label; for ordered labels, the label nearest to the mean
+        rank.
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class Predicting:
     def predict_scale(self, X: Any) -> Any:
         """Return the standard deviation of every variable given its causes, in the units of X.
 
-        Of labels it is the probability that it is not the most probable one.
+        For a categorical variable it is the probability of any but the most probable label.
         Parameters, shape of the result and errors are those of `predict`.
         """
         _, scale = self.mean_and_scale(self.scaled(X))
@@ -134,7 +135,7 @@ class Predicting:
     def residuals(self, X: Any) -> Any:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
 
-        Of labels it is their surprise, -log P, that is standardised: mean 0 and variance 1 if the model holds.
+        For a categorical variable, the surprise -log P is standardised: mean 0 and variance 1 if the model holds.
         Parameters, shape of the result and errors are those of `predict`.
         """
         return self._given_back(self.standardised_residuals(self.scaled(X)), X, of_labels=False)

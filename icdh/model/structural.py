@@ -1,4 +1,4 @@
-"""A structural model: what every estimator learns, and all that is asked of it afterwards.
+"""The structural model that every estimator learns.
 
 For every variable of a DAG there is a distribution given its causes,
 
@@ -60,9 +60,9 @@ class StructuralModel(Predicting, Intervening, Reporting):
         The values, in ascending order and in their units, of the variables that take few.
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
-        numbers. Empty where nobody said.
+        numbers. Empty if unknown.
     edge_probability : ndarray, shape (N, N), or None
-        How probable every edge is, where somebody said: see `with_edge_probability`.
+        The probability of every edge, if it was given: see `with_edge_probability`.
     search_agreement : ndarray, shape (N, N), or None
         The share of several searches that found each edge; None where there was one.
     kinds : list of str, or None
