@@ -181,8 +181,8 @@ class CausalGraphEstimator(Parameters):
         y : None
             Ignored.
         interventions : array_like of bool, shape (M, N), or Interventions, optional
-            Where the value of a variable was set by somebody, so that the row does not count for its distribution
-            given its causes; or the condition of every row and what each condition sets.
+            True where an intervention set the value of a variable; the row then does not count for the distribution
+            of that variable given its causes. Or the condition of every row and the targets of each condition.
 
         Returns
         -------

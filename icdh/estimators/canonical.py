@@ -1,4 +1,4 @@
-"""The table as the search sees it: scaled, and arranged in a way that depends on the values of its columns alone."""
+"""The table as the search sees it: scaled, with an order and signs of columns that depend on their values alone."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What estimators have to say of the columns: guessed kinds, unusual units, columns computed from others."""
+"""Warnings of the estimators about columns: guessed kinds, unusual units, columns computed from others."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,8 +1,8 @@
 """Several independent searches of one table, and the graph of the edges that most of them found.
 
-Fits end in local minima, so that another seed often gives another graph. Errors of one search that others do not make
-are outvoted. What the searches disagree on is numerical doubt: it says how far the answer depends on the starts of the
-fits. Resamples of the rows say how far it depends on the sample.
+Fits end in local minima, so another seed often gives another graph. The majority outvotes errors that only few searches
+make. Disagreement between searches measures numerical uncertainty: how much the graph depends on initial weights.
+Resamples of the rows measure how much it depends on the sample.
 """
 
 from collections.abc import Callable
