@@ -135,8 +135,8 @@ class GraphEnsemble:
         Returns
         -------
         ndarray of bool, shape (N, N)
-            ``[i, j]`` is True where the graph has i -> j, and fewer than ``level`` of those that have an edge between i
-            and j have this one.
+            ``[i, j]`` is True where the graph has i -> j, but less than a share ``level`` of the ensemble's graphs with
+            an edge between i and j have i -> j.
 
         Raises
         ------
