@@ -19,9 +19,9 @@ from icdh.files.readers import DateReader, LabelReader, fill_in_dates, reader_of
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 MOST_NAMED = 20  # columns in a message
-FEW_ROWS = 3  # that say nothing about whether the first one is of their kind
+FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind
 
-ROWS_OF_MARK = 1000  # that tell the decimal mark
+ROWS_OF_MARK = 1000  # rows from which the decimal mark is detected
 
 logger = logging.getLogger("icdh.files")
 
