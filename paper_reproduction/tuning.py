@@ -5,7 +5,7 @@
 prints the mean SHD of every candidate over 16 tuning problems: noise of one variance a variable and heteroscedastic
 noise, ER1 and ER2, N = 10, two draws each, raw and standardised. Methods without an entry run with the values that
 their source or package recommends: ICDH, NOTEARS-MLP and the unequal-variance network with the penalties of the code
-released with the paper (0.01), CAM with p < 0.001, GraN-DAG with the settings of gcastle (10 000 iterations).
+released with the paper (0.01), CAM with p < 0.001, GraN-DAG with the settings of gcastle (10 000 iterations). What was chosen stands in `paper_reproduction.parameters`.
 """
 
 from itertools import product
@@ -18,15 +18,6 @@ CANDIDATES = {
     "US": {"alpha": (1e-6, 1e-4, 1e-3, 1e-2)},
     "GFBS": {"eta": (0.0, 0.05), "gamma": (0.01, 0.03, 0.1, 0.3)},
     "HOST": {"hidden_units": (5, 10), "ridge": (1e-3, 1e-2), "max_iterations": (100, 300)},
-}
-
-# What `tune` found; see results/tuning.txt for what it printed.
-PARAMETERS = {
-    "NOTEARS": {"lambda1": 0.03},
-    "CD-NOD": {"alpha": 0.001},
-    "US": {"alpha": 1e-6},
-    "GFBS": {"eta": 0.0, "gamma": 0.1},
-    "HOST": {"hidden_units": 10, "ridge": 1e-3, "max_iterations": 300},
 }
 
 NOISES, GRAPHS, NODES, DRAWS = ("homo-nv", "softplus-shared"), ("ER1", "ER2"), 10, 2

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paper_reproduction import tuning
+from paper_reproduction.parameters import PARAMETERS
 
 
 class Method(NamedTuple):
@@ -22,7 +22,7 @@ class Method(NamedTuple):
     module : str
         The file beside this one.
     parameters : dict
-        What makes the row a variant of its method; tuned parameters are in `paper_reproduction.tuning`.
+        What makes the row a variant of its method; tuned parameters are in `paper_reproduction.parameters`.
     packages : tuple of str
         Distributions of the extra ``[reproduction]`` that it uses.
     imports : tuple of str
@@ -97,7 +97,7 @@ def estimate(method: str, X: np.ndarray, seed: int, **parameters) -> np.ndarray:
         If the result is not a matrix of finite weights without self-loops.
     """
     found = METHODS[method]
-    parameters = found.parameters | tuning.PARAMETERS.get(method, {}) | parameters
+    parameters = found.parameters | PARAMETERS.get(method, {}) | parameters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         weights = import_module(found.path).fit(X.copy(), random_state=seed, **parameters)
