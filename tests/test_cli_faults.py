@@ -189,6 +189,16 @@ def test_a_full_standard_output_is_one_line(table, unbuffered):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("asked", ["--help", "fit --help", "--version"])
+def test_help_that_cannot_be_written_is_one_line(asked):
+    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": ""}
+    command = f"{sys.executable} -m icdh {asked} > /dev/full"
+    result = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
+    assert result.returncode == 2
+    assert result.stderr == b"icdh: error: cannot use the standard input or output: No space left on device\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_warnings_that_cannot_be_written_cost_nothing(table, unbuffered):
     environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}

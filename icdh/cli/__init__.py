@@ -79,7 +79,24 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     if not (sys.argv[1:] if argv is None else argv):
         parser.print_help(sys.stderr)
         parser.exit(BAD_INPUT)
-    return parser.parse_args(argv)
+    try:
+        return parser.parse_args(argv)
+    except SystemExit as end:  # after --help or --version, which argparse writes without a flush
+        raise SystemExit(_flushed(end.code)) from None
+
+
+def _flushed(code):
+    """Return the exit code, or that of an output that cannot take what was written."""
+    if sys.stdout is None:
+        return code
+    try:
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        drop(sys.stdout)
+        return BROKEN_PIPE
+    except OSError as error:
+        return _explain(error)
 
 
 def run(args: argparse.Namespace) -> int:
