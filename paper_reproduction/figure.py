@@ -55,15 +55,15 @@ def draw_procedures(found: dict, path) -> None:
         The file to write.
     """
     with _style() as new_figure:
-        figure = new_figure(figsize=(7.5, 3.2))
-        figure.set_layout_engine("constrained", rect=(0.0, 0.08, 1.0, 0.92))  # room for the legend
+        figure = new_figure(figsize=(7.5, 3.6))
+        figure.set_layout_engine("constrained", rect=(0.0, 0.14, 1.0, 0.86))  # room for the legend
         axes = figure.subplots(1, 2, squeeze=False)
         for ax, (graph, edges) in zip(axes[0], (("ER1", 1), ("ER2", 2)), strict=True):
             _panel(ax, found, "softplus-shared", "shd", graph, PROCEDURES)
             ax.plot(NODES, [edges * n for n in NODES], ":", color="grey", linewidth=1, label="empty graph")
             ax.set(title=f"softplus-shared, {graph}", xlabel="variables", ylabel=METRICS["shd"])
             ax.set_yscale("log")
-        _finish(figure, axes, path)
+        _finish(figure, axes, path, columns=3)
 
 
 @contextmanager
@@ -76,9 +76,9 @@ def _style():
         yield Figure
 
 
-def _finish(figure, axes, path):
+def _finish(figure, axes, path, columns=None):
     lines = {line.get_label(): line for ax in axes.flat for line in ax.get_lines()}
-    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=len(lines), frameon=False)
+    figure.legend(lines.values(), lines.keys(), loc="lower center", ncols=columns or len(lines), frameon=False)
     with replace_on_success(path) as temporary:
         figure.savefig(temporary, metadata={"Date": None})
 

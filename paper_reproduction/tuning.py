@@ -5,7 +5,8 @@
 prints the mean SHD of every candidate over 16 tuning problems: noise of one variance a variable and heteroscedastic
 noise, ER1 and ER2, N = 10, two draws each, raw and standardised. Methods without an entry run with the values that
 their source or package recommends: ICDH, NOTEARS-MLP and the unequal-variance network with the penalties of the code
-released with the paper (0.01), CAM with p < 0.001, GraN-DAG with the settings of gcastle (10 000 iterations). What was chosen stands in `paper_reproduction.parameters`.
+released with the paper (0.01), CAM with p < 0.001, GraN-DAG with the settings of gcastle (10 000 iterations).
+What was chosen stands in `paper_reproduction.parameters`.
 """
 
 from itertools import product
