@@ -4,6 +4,7 @@
     python tests/mutation/run.py --survivors      # those that survived, again: after tests were added
     python tests/mutation/run.py two_phase        # the modules whose path holds this
     python tests/mutation/run.py --summary        # the share killed and the survivors, without running anything
+    python tests/mutation/run.py --fresh 60 --seed 7 --results fresh.json    # drawn at random instead of listed
 
 Mutants are listed in `mutants.py`, results in `results.json`, one entry a mutant with a digest of its module: a
 mutant of a module that has changed since is run again. Every mutant lives in a process of its own, forked from one
@@ -26,10 +27,30 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import NamedTuple
 
+from fresh import drawn
 from mutants import MUTANTS, TESTS
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = Path(__file__).parent / "results.json"
+NUMERICAL = (  # where the mutants of `--fresh` are drawn from
+    "_*.py",
+    "acyclicity.py",
+    "density.py",
+    "entropy.py",
+    "likelihood.py",
+    "network.py",
+    "transforms.py",
+    "diagnostics/*.py",
+    "estimators/*.py",
+    "graphs/*.py",
+    "metrics/*.py",
+    "model/*.py",
+    "node_model/*.py",
+    "pairs/*.py",
+    "search/*.py",
+    "two_phase/*.py",
+    "uncertainty/*.py",
+)
 CPU_LIMIT = 90  # seconds; a mutant that never ends is noticed, too
 OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL, signal.SIGALRM)
 NEEDED = ("icdh", "tests", "setup.cfg", "pyproject.toml")
@@ -71,6 +92,14 @@ def every_mutant() -> list[Mutant]:
     if lost:
         raise SystemExit("\n".join(["these fragments do not stand in their modules once:", *lost]))
     return mutants
+
+
+def fresh_mutants(count: int, seed: int) -> list[Mutant]:
+    """Return mutants drawn at random from the numerical modules that have tests named for them."""
+    package = ROOT / "icdh"
+    paths = sorted({str(path.relative_to(package)) for pattern in NUMERICAL for path in package.glob(pattern)})
+    modules = [path for path in paths if any(path.startswith(prefix) for prefix in TESTS)]
+    return [Mutant(*change) for change in drawn(package, modules, count, seed)]
 
 
 def copy_tree() -> None:
@@ -150,7 +179,7 @@ def check_intact(mutants: list[Mutant]) -> None:
         raise SystemExit(f"the tests fail without any mutant: {result['test']}")
 
 
-def run(mutants: list[Mutant], jobs: int, results: dict) -> None:
+def run(mutants: list[Mutant], jobs: int, results: dict, path: Path) -> None:
     """Run every mutant, a few at a time, and write each result at once."""
     waiting, at_work = sorted(mutants, key=Mutant.is_compiled), {}
     while waiting or at_work:
@@ -162,15 +191,15 @@ def run(mutants: list[Mutant], jobs: int, results: dict) -> None:
         result = outcome(status, (folder / "output").read_text(encoding="utf-8"))
         shutil.rmtree(folder)
         results[mutant.key()] = result | {"module": mutant.digest(TREE)}
-        write(results)
+        write(results, path)
         seconds = time.perf_counter() - since
         print(f"{len(waiting):4} left, {seconds:6.1f} s, {result['outcome']}: {mutant.key()}", flush=True)
 
 
-def write(results: dict) -> None:
-    temporary = RESULTS.with_suffix(".tmp")
+def write(results: dict, path: Path) -> None:
+    temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    temporary.replace(RESULTS)
+    temporary.replace(path)
 
 
 def summary(mutants: list[Mutant], results: dict) -> None:
@@ -191,9 +220,14 @@ def main() -> None:
     parser.add_argument("--summary", action="store_true", help="print the summary alone")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests without any mutant first")
+    parser.add_argument("--fresh", type=int, metavar="N", help="N mutants drawn at random instead of those listed")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the results, which is gone on with")
     arguments = parser.parse_args()
-    mutants = every_mutant()
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    if arguments.fresh and arguments.results == RESULTS:
+        parser.error("--fresh needs a file of its own: --results FILE")
+    mutants = fresh_mutants(arguments.fresh, arguments.seed) if arguments.fresh else every_mutant()
+    results = json.loads(arguments.results.read_text(encoding="utf-8")) if arguments.results.exists() else {}
     results = {mutant.key(): results[mutant.key()] for mutant in mutants if mutant.key() in results}
 
     def is_wanted(mutant):
@@ -210,7 +244,7 @@ def main() -> None:
             importlib.import_module(name)
         if not arguments.unchecked:
             check_intact(wanted)
-        run(wanted, arguments.jobs, results)
+        run(wanted, arguments.jobs, results, arguments.results)
     summary(mutants, results)
 
 
