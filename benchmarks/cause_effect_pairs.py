@@ -164,7 +164,7 @@ def shares_right(data, found, groups):
 
 
 def by_ties(data):
-    """Return the pairs of which no variable, one or both are tied."""
+    """Return the pairs with no, one or two tied variables."""
     tied = np.array([[kind != "continuous" for kind in Table.of(np.column_stack(pair)).kinds] for pair in data.pairs])
     return {name: tied.sum(axis=1) == count for count, name in enumerate(("no ties", "one tied", "both tied"))}
 

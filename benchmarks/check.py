@@ -232,7 +232,7 @@ def _lingam(X):
     return {"peer": "lingam", "rejected": bool(least * n_pairs < LEVEL), "seconds": seconds}
 
 
-PARTS = {  # what a part computes, of which kinds, under which names rows are kept
+PARTS = {  # for each part: its function, the kinds of tables, the names of its rows
     "level": (of_table, LEVEL_KINDS, "found"),
     "power": (of_table, POWER_KINDS, "found"),
     "questions": (answered, QUESTION_KINDS, "questions"),

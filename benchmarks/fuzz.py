@@ -1,4 +1,4 @@
-"""Fit tables that nobody would make on purpose, and report whatever a user should never see.
+"""Fit odd tables, and report crashes, hangs, NaN and foreign warnings.
 
     python benchmarks/fuzz.py --cases 100000                 # resumes where the summary ends
     python benchmarks/fuzz.py --entry search --seed 117      # one case again, with its traceback
@@ -155,7 +155,7 @@ def draw_parameters(rng, entry, columns):
 
 
 def case(entry, seed):
-    """Return the function to call, its arguments, and words of which an error message must hold one."""
+    """Return the function to call, its arguments, and words: an error message must hold one of them."""
     rng = np.random.default_rng([ENTRIES.index(entry), seed])
     if entry == "direction":
         X = draw_table(rng, 20, 2)

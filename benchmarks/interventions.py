@@ -108,7 +108,7 @@ class Gcm:
 
 
 class Nothing:
-    """Answers as if nobody intervened."""
+    """Answers as if there were no intervention."""
 
     def __init__(self, data):
         self.X = data.X

@@ -45,7 +45,7 @@ def main():
 
 
 def draw(panel, rows, title):
-    """Draw one curve a method; the diagonal is what probabilities promise."""
+    """Draw one curve for each method; calibrated probabilities lie on the diagonal."""
     panel.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
     for method, (colour, mark) in MARKS.items():
         own = [row for row in rows if row["method"] == method]

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from icdh._version import __version__
 
-TYPE_CHECKING = False  # that of `typing`, which takes longer to load than all of this
+TYPE_CHECKING = False  # not imported from `typing`, which loads slower than this package
 if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__getattr__`
     from icdh import acyclicity as acyclicity
     from icdh import datasets as datasets
@@ -68,7 +68,7 @@ _MODULES = (
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
-if not TYPE_CHECKING:  # else any name would do
+if not TYPE_CHECKING:  # type checkers would accept any name
 
     def __getattr__(name):
         if name in _PUBLIC:

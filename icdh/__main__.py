@@ -12,7 +12,7 @@ SOON = 0.05  # seconds
 
 def main() -> int:
     """Run one command with the arguments of the process, and return its exit code."""
-    # An interrupt inside an import would be a traceback, and until the command runs there is nothing to lose.
+    # An interrupt inside an import would print a traceback; nothing is lost before the command runs.
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
@@ -36,7 +36,7 @@ def _end(codes):
     if codes == [INTERRUPTED]:
         try:
             sys.stdout.flush()
-        finally:  # should nobody read it any more
+        finally:  # if the output was closed
             os._exit(INTERRUPTED)
 
 

@@ -29,7 +29,7 @@ compiling = _Waiting()
 
 
 class OutOfTime(Exception):
-    """The seconds that a fit may take are over: whoever catches it keeps what there is."""
+    """The time limit of a fit is over; the caller keeps the best result so far."""
 
 
 class Clock:
@@ -49,7 +49,7 @@ class Clock:
     task : str
         What is being done.
     total, done : int
-        How many parts it has, zero if nobody knows, and how many are done.
+        How many parts it has, zero if unknown, and how many are done.
     """
 
     def __init__(self, max_seconds: float | None = None):

@@ -1,7 +1,7 @@
 """Tell the log, once, that kernels are being compiled, when that has taken two seconds in all.
 
-Numba compiles a kernel where it is first called and keeps it for later processes. Whoever waits should know why, and
-that it happens once: whatever sets the level of the logger ``icdh.compilation`` to INFO hears of it.
+Numba compiles a kernel where it is first called and keeps it for later processes. The logger
+``icdh.compilation`` says so at level INFO: a user who waits should know why, and that it happens once.
 """
 
 import logging

@@ -5,7 +5,7 @@ functions: kernels compile them, `icdh.node_model._descent_kernels`, and NumPy l
 """
 
 SMALLEST_DAMPING, LARGEST_DAMPING = 1e-12, 1e20
-FIRST_DAMPING = 0.03  # of a node model, an observation
+FIRST_DAMPING = 0.03  # of a node model, for each observation
 
 
 def next_damping(damping: float, growth: float, ratio: float) -> tuple[float, float]:

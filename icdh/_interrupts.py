@@ -17,14 +17,14 @@ def postponed() -> Iterator[None]:
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield  # no interrupt comes here
+        yield  # interrupts reach the main thread alone
         return
     waiting = []
 
     def wait(number, frame):
         waiting.append(number)
 
-    signal.signal(signal.SIGINT, wait)  # whichever thread the system chooses for it
+    signal.signal(signal.SIGINT, wait)  # the system may deliver it to any thread
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if POSIX else ()
     try:
         yield

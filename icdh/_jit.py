@@ -26,7 +26,7 @@ logger = logging.getLogger("icdh")
 CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
 ROWS = 256
-PIVOTS = 4  # of a Cholesky factor that are taken out of what is below at once; written out there
+PIVOTS = 4  # columns of a Cholesky factor that update the rest at once; the loop is unrolled by hand
 
 LARGEST_EXPONENT = 708.0
 LOG2_E = 1.4426950408889634
@@ -42,7 +42,7 @@ def kernel(**options) -> Callable:
     def compile_lazily(function):
         try:
             return njit(cache=True, **options)(function)
-        except RuntimeError as error:  # neither the package's folder nor a user's cache folder can be written
+        except RuntimeError as error:  # neither the package's nor the user's cache folder can be written
             watch.message = EVERY_TIME
             logger.debug("kernel %s is compiled anew by every process: %s", function.__name__, error)
             return njit(**options)(function)
@@ -57,7 +57,7 @@ def exp(x):
     shifted = x * LOG2_E + ROUNDING
     k = shifted - ROUNDING
     r = (x - k * LN2_HIGH) - k * LN2_LOW
-    # Taylor's polynomial by Estrin's scheme: half as long a chain of operations that wait for each other as Horner's.
+    # Estrin's scheme for Taylor's polynomial: its longest chain of dependent operations is half that of Horner's.
     r2 = r * r
     r4 = r2 * r2
     p0 = (1.0 + r) + r2 * (1 / 2 + r * (1 / 6))

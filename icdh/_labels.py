@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from typing import Any
 
-# Controls, surrogates, what is no character, separators of lines and paragraphs: XML and terminals take them amiss.
+# Controls, surrogates, unassigned characters, separators of lines and paragraphs: they break XML and terminals.
 _UNPRINTABLE = {"Cc", "Cs", "Cn", "Zl", "Zp"}
 
 

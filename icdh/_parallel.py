@@ -57,7 +57,7 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
         for result in results:  # noqa: UP028 - `yield from` would close them before the filter below is set
             yield result
     except Exception as error:
-        if follows_interrupt(error, handled):  # which joblib met while it waited, and could not close its workers
+        if follows_interrupt(error, handled):  # joblib met it while it closed its workers
             raise KeyboardInterrupt from error
         if not isinstance(error, joblib.externals.loky.BrokenProcessPool):
             raise
@@ -67,7 +67,7 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
     finally:
         # An interrupt may find the workers half started: what closing them then raises must not take its place.
         with warnings.catch_warnings(), _silent_manager(), suppress(Exception):
-            warnings.simplefilter("ignore", UserWarning)  # that stopping early leaves tasks undone
+            warnings.simplefilter("ignore", UserWarning)  # warns that tasks are left undone, which is intended here
             results.close()
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Above this trace the exponential is continued linearly: h * h and its products with rho stay finite.
+# Above this trace h is continued linearly, so that rho h^2 stays finite.
 LARGEST_TRACE = 1e100
 LARGEST_WEIGHT_SUM = 230.0  # exp(230) = 1e100
 TAYLOR_TERMS = 14  # truncation error 0.5**15 / 15! < 1e-16

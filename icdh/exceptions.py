@@ -78,7 +78,7 @@ def warn(message: str | Warning, category: type[Warning]) -> None:
     category : type
         The class of the warning.
     """
-    frame, level, users = sys._getframe(1), 2, 2  # at level 2 is whoever called this function
+    frame, level, users = sys._getframe(1), 2, 2  # level 2 is the caller of this function
     while frame is not None:
         level += 1
         if frame.f_globals.get("__name__", "").partition(".")[0] == "icdh":

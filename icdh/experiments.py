@@ -24,7 +24,7 @@ from icdh.knowledge.declared import variables_meant
 from icdh.knowledge.rules import EdgeRules
 from icdh.table import Table
 
-FEWEST_ROWS = 20  # without an intervention on a variable; with fewer, its causes are not searched
+FEWEST_ROWS = 20  # a variable's causes are searched only if so many rows did not set it
 
 
 @dataclass(frozen=True)

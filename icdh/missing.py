@@ -8,7 +8,7 @@ from icdh.table import Table
 MISSING = ("error", "drop", "impute")
 NEIGHBOURS = 5
 MOST_DONORS = 2000
-CHUNK = 1000  # rows that are compared with all donors at a time
+CHUNK = 1000  # rows compared with all donors at once
 
 
 def complete_rows(table: Table) -> np.ndarray:

@@ -324,7 +324,7 @@ def _is_what_a_gap_would_hold(distinct, counts, top):
         return False
     low, high = distinct[top - 1], distinct[top + 1]
     beside = high / 2 - low / 2
-    with np.errstate(over="ignore"):  # a limit beyond the largest number excludes nothing
+    with np.errstate(over="ignore"):  # a limit that overflows excludes nothing
         inside = (distinct >= low - beside) & (distinct <= high + beside)
     rows = counts[inside].sum() - counts[top]
     return 2 * rows >= counts[top]

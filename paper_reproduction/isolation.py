@@ -1,4 +1,4 @@
-"""One job in a process of its own: what it takes is measured, and it ends when its time is up, whatever it does.
+"""Run one job in a process of its own: its time and memory are measured, and its time is limited.
 
 Jobs fork from a server process that has imported the packages and compiled the kernels, so that a job costs what its
 method costs. The server has one thread, and forks are safe.

@@ -91,7 +91,7 @@ class Selection(NamedTuple):
         return self._replace(units=self.units or (RAW,), trials=self.trials or 2, least_nodes=True)
 
     def jobs(self) -> list:
-        """Return the jobs, each once: cheap methods before dear ones; three trials of all before the rest of any."""
+        """Return the jobs, each once: cheap methods first; three trials of every method before any further trial."""
         found = {}
         for job in self._planned():
             found.setdefault(job.name, job)

@@ -22,7 +22,7 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class CauseEffectPair:
-    """Observations of two variables of which one causes the other.
+    """Observations of two variables, one of which causes the other.
 
     Attributes
     ----------

@@ -245,7 +245,9 @@ class CausalGraphEstimator(Parameters):
                 self._fit_table(completed, interventions, clock)
             fits.append(copy(self)._without_imputations())
             completed = redrawn(self.model_, completed, table.gaps, rng)
-        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[:1]  # the first guesses came from no model
+        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[
+            :1
+        ]  # the first imputation came from similar rows, not from a model
         graphs = np.array([fit.adjacency_matrix_ != 0 for fit in whole])
         probability = graphs.mean(axis=0)
         typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]

@@ -104,14 +104,14 @@ def warn_about_sums(table: Table) -> None:
     """
     varying = np.flatnonzero(table.varying)
     first = {table.values[n].tobytes(): n for n in varying[::-1]}
-    varying = np.sort(np.fromiter(first.values(), dtype=int))  # of columns that repeat others `Table.warn` speaks
+    varying = np.sort(np.fromiter(first.values(), dtype=int))  # `Table.warn` names columns that repeat others
     values = table.values[varying, :: -(-table.n_observations // ROWS_OF_SUMS)]
     if values.shape[1] < ROWS_A_COLUMN * varying.size:
         return
     found, independent, basis = [], [], np.empty((0, values.shape[1]))
     for n, own in enumerate(map(_unit, values)):
         left = own - (basis @ own) @ basis
-        left -= (basis @ left) @ basis  # what rounding left of it
+        left -= (basis @ left) @ basis  # only rounding errors are left
         if np.linalg.norm(left) > DETERMINED * np.linalg.norm(own):
             independent.append(n)
             basis = np.vstack([basis, left / np.linalg.norm(left)])

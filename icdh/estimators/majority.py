@@ -140,7 +140,7 @@ def _outcome(parameters, table, clock, report, seed):
 
 
 def _unheard(move):
-    """Hear of a move in another process, where nobody listens."""
+    """Ignore a move: it happened in another process."""
 
 
 def _with_fits(parameters, table, clock, graph, seed):

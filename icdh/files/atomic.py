@@ -10,11 +10,11 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: leftovers stay there
+except ImportError:  # absent on Windows, where leftovers stay
     fcntl = None
 
 _TEMPORARY = re.compile(r"\.icdh-[0-9a-f]{8}\.tmp(\..*)?")
-LONGEST_SUFFIX = 16  # of temporary names, which must not be longer than the folder allows
+LONGEST_SUFFIX = 16  # of temporary names: folders limit the length of names
 
 
 @contextmanager

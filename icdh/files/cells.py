@@ -6,16 +6,16 @@ from datetime import datetime, timedelta, timezone
 
 MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None", "?", ".", "-"])
 
-_NO_DATE = frozenset(["NaT", "NaN", "nan"])  # other programs' words in a column of dates
+_NO_DATE = frozenset(["NaT", "NaN", "nan"])  # how other programs write a missing date
 _WRITTEN_DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?")
-_FIRST_YEAR_OF_TWO_DIGITS = 1969  # of the hundred years that POSIX reads in two digits
+_FIRST_YEAR_OF_TWO_DIGITS = 1969  # POSIX reads two digits as a year from 1969 to 2068
 
 _SEPARATED_THOUSANDS = re.compile(
     r"[+-]?(\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d*)?|\d+(_\d+)+"
     r"|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(,\d{3}){2,}|\d{1,3}(\.\d{3}){2,})"
 )
 _ENCODE = "encode the column as numbers or leave it out (--drop)"
-# What a cell that is no number is likely to be, the more special first.
+# What a cell without a number is likely to be, the most specific first.
 _KINDS = [
     (re.compile(pattern), remedy)
     for pattern, remedy in (

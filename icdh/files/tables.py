@@ -27,7 +27,7 @@ logger = logging.getLogger("icdh.files")
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # of a number with a comma; or a decimal one
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # thousands, unless it is a decimal comma
 _INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a column without a name
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from icdh.files.cells import looks_like_a_value
 
-DELIMITERS = "\t;,|"  # the earlier is the likelier where several fit: 1,5;2,5
+DELIMITERS = "\t;,|"  # where several fit (1,5;2,5), the first is the likeliest
 SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 1_000_000
 
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}

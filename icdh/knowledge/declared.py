@@ -69,7 +69,7 @@ class Knowledge:
     def __post_init__(self):
         for part in fields(self):
             object.__setattr__(self, part.name, _checked_parts(part.name, getattr(self, part.name)))
-        # Contradictions among variables that are named in full can be found without a table.
+        # Contradictions between variables named in full are found without a table.
         groups = (*self.forbidden, *self.required, *self.tiers, self.roots, self.leaves)
         labels = dict.fromkeys(label for group in groups for label in group if not _is_pattern(label))
         self._rules(_Variables(list(labels), strict=False))

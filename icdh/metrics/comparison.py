@@ -56,7 +56,7 @@ def comparable(estimate: Any, truth: Any) -> Pair:
 
 
 def comparable_with_edges(estimate: Any, truth: Any) -> Pair:
-    """Return what `comparable` does, or raise ValueError if the truth has no edges of which a share could be found.
+    """Return what `comparable` does; raise ValueError if the truth has no edges, as rates need some.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from icdh.model.conditionals import is_of_labels
 from icdh.model.intervene import drawn, under
 
 CURVE = np.linspace(0.05, 0.95, 9)  # the quantiles of a cause at which the curve of a total effect is taken
-LOW_AND_HIGH = (0.1587, 0.8413)  # quantiles: of a Gaussian, one standard deviation below its mean and one above
+LOW_AND_HIGH = (0.1587, 0.8413)  # quantiles: one standard deviation below and above the mean of a Gaussian
 
 
 class AverageEffect(NamedTuple):

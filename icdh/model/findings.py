@@ -22,7 +22,7 @@ from icdh.table import LEVEL_KINDS
 
 MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
 POINTS_OF_A_CURVE = 41
-WIDTHS = (1.2, 5.0)  # of the lines of the weakest and the strongest edge
+WIDTHS = (1.2, 5.0)  # width of the lines of the weakest and the strongest edge
 STANDARD_ERRORS = 3.0
 MOMENTS = ("mean", "std", "low", "median", "high")
 

@@ -33,7 +33,7 @@ FORMAT, VERSION = "icdh model", 1
 CONTENT = "model.json"
 DTYPES = ("<f8", "<i8")
 MOST_VARIABLES = 100_000
-DATES = {"datetime": datetime.datetime, "date": datetime.date}  # every one of the former is one of the latter
+DATES = {"datetime": datetime.datetime, "date": datetime.date}  # subclass first: a datetime is a date, too
 
 
 def write_model(path: str | os.PathLike, model: Any) -> None:

@@ -32,7 +32,7 @@ from icdh.table import FEW_VALUES, Table, point_mass
 HIDDEN_UNITS = 5
 PRIOR_PRECISION = 1.0
 MAX_STEPS = 60
-CLIPPED = (0.0005, 0.01)  # shares at each end: outliers bend the one fit, the other hides where noise is widest
+CLIPPED = (0.0005, 0.01)  # shares at each end: outliers bend the first fit; the second hides where the noise is widest
 MOST_ROWS = 1000
 BAG_SHARE = 0.8
 COLLINEAR = 1.0 - 1e-12

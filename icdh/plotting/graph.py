@@ -15,7 +15,7 @@ EDGE_COLOR, DOUBTFUL_COLOR = "#2f4a6d", "#8a94a3"
 FOOT, HEAD = 0.21, 0.3  # height of a line of the legend, and of the title, in inches
 EDGE_WIDTHS = (0.8, 3.2)  # points, of the weakest and the strongest edge
 FONT, SMALL_FONT = 10.0, 8.0  # points
-WIDEST = 40.0  # inches; what is wider is drawn to scale
+WIDEST = 40.0  # inches; wider pictures are scaled down
 TITLE_LETTER, LEGEND_LETTER = 0.095, 0.066  # width of their letters, in inches
 DASHES = (0, (3.5, 2.0))
 

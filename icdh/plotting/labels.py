@@ -7,8 +7,8 @@ import numpy as np
 from icdh.plotting.layout import Layout, bends, bounds
 
 ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # places on the arrow, the best first
-LETTER, HEIGHT, AWAY = 0.065, 0.13, 0.06  # of the text, and from the arrow, in inches
-POINTS = 60  # of every arrow, that texts are kept away from
+LETTER, HEIGHT, AWAY = 0.065, 0.13, 0.06  # inches: a letter, a line, and the distance from the arrow
+POINTS = 60  # of every arrow; texts keep away from them
 
 
 def label_places(layout: Layout, texts: Mapping[tuple[int, int], str]) -> dict[tuple[int, int], tuple[float, float]]:

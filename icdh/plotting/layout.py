@@ -8,13 +8,13 @@ import numpy as np
 
 from icdh import graphs
 
-BOX = (0.9, 0.4)  # width and height of a variable, unless its name says otherwise
-GAP, LANE = 0.3, 0.22  # between boxes in a row; the room of an edge that crosses a row
+BOX = (0.9, 0.4)  # default width and height of a box
+GAP, LANE = 0.3, 0.22  # between boxes in a row; width of the lane of an edge that crosses a row
 ROW_GAP, ROW_GAP_PER_EDGE, MOST_ROW_GAP = 0.6, 0.05, 1.6  # between rows, more where more edges run
 MARGIN = 0.2  # around the picture
 PORT = 0.2  # between the ends of edges at a box
 SWEEPS = 24  # passes over the rows that untangle edges; the order settles after a few
-STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}  # of a piece of an edge, by how many of its ends are no boxes
+STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}  # weight of a piece of an edge, by how many of its ends are bends
 
 
 class Layout(NamedTuple):

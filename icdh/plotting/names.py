@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from icdh._labels import printable
 
-LONGEST_LINE, MOST_LINES = 18, 4  # letters; what is longer is cut
+LONGEST_LINE, MOST_LINES = 18, 4  # letters; longer names are shortened
 LETTER, LINE = 0.082, 0.17  # width of a letter and height of a line of ten points, in inches
 PADDING = 0.2  # of a box, in inches
 _BREAKS = re.compile(r"(?<=[ _\-./:])|(?<=[a-z])(?=[A-Z])")

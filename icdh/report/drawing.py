@@ -11,7 +11,7 @@ from icdh.plotting.names import LINE, lines_of
 
 WIDTH, HEIGHT = 260.0, 170.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 8.0, 30.0
-INCH = 96.0  # of the picture of the graph
+INCH = 96.0  # points of the page in an inch of the picture
 
 
 class Panel:

@@ -126,7 +126,7 @@ def gaussian_process(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
     rng : Generator
         Source of randomness.
     """
-    from scipy.linalg import solve_triangular  # takes longer to load than all else here
+    from scipy.linalg import solve_triangular  # slow to load
 
     covariance = _kernel(parents, parents)
     covariance[np.diag_indices_from(covariance)] = 1.0 + GAUSSIAN_PROCESS_JITTER

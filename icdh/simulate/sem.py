@@ -14,7 +14,7 @@ from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, draw_moments
 from icdh.simulate.sortability import r2_sortability, varsortability
 
-LARGEST_VALUE = 1e100  # its square is finite, so that variances are
+LARGEST_VALUE = 1e100  # its square is finite, and so are variances
 
 
 class Report(NamedTuple):

@@ -157,7 +157,7 @@ def _averaged(posteriors):
 
 
 def _in_users_columns(drawn, order):
-    """Return the posterior of all columns of the user's table, given that of what the search saw, in its order."""
+    """Return the posterior with the user's columns in their order, from that of the search's columns."""
     variables = len(drawn.names)
 
     def widened(graphs):

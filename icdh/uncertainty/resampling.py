@@ -25,7 +25,7 @@ from icdh.uncertainty.checkpoint import Checkpoint
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 SAMPLINGS = ("subsample", "bootstrap")
-LEAST_SECONDS = 1e-3  # of a fit that begins as time ends
+LEAST_SECONDS = 1e-3  # time limit of a fit that begins as time ends
 
 
 class Resample(NamedTuple):
@@ -154,7 +154,7 @@ def _resamples(store, estimator, draw, n_resamples, n_jobs, clock) -> Iterator[R
         return
     fit = partial(_graph_of_resample, _ready(estimator, draw, clock), draw, clock)
     for index, adjacency in zip(missing, in_parallel(fit, missing, n_jobs), strict=True):
-        if adjacency is not None:  # its time was not over
+        if adjacency is not None:  # it was not cut short
             store.append(index, adjacency.tolist())
             yield Resample(index, adjacency)
 
