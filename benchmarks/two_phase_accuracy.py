@@ -19,8 +19,8 @@ import numpy as np
 from harness import Results
 
 from icdh import ICDH
-from icdh.estimators.icdh import SCHEDULES
 from icdh.metrics import shd
+from icdh.two_phase.schedule import SCHEDULES
 
 
 def main():

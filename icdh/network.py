@@ -35,6 +35,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+# What sigma_n is: a function of the causes (Eq. 10), a constant of each variable (Eq. 16-18), or one (Eq. 15).
+NOISE = ("heteroscedastic", "unequal", "equal")
 # exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
 LARGEST_LOG_FLOOR = 150.0
 # Bound on the initial weights into a node, together: with inputs in tiny units, an unbounded acyclicity could start

@@ -33,12 +33,14 @@ from icdh.cli._uncertainty import (
     write_probabilities,
 )
 from icdh.estimators.hnm_search import NOISE_DISTRIBUTION, SEARCHES, TRANSFORM_CHOICES, HNMSearch
-from icdh.estimators.icdh import ICDH, NOISE, SCHEDULES
+from icdh.estimators.icdh import ICDH
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
 from icdh.model.overview import weight_unit
+from icdh.network import NOISE
 from icdh.table import SCALINGS
+from icdh.two_phase.schedule import SCHEDULES
 
 DATASETS = ("sachs", "sachs-experiments")
 USUAL_INPUT = ("dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")

@@ -78,8 +78,8 @@ class ArrangedTable(NamedTuple):
         size, units = len(self.names), weights.hidden_units
         w1 = np.zeros((size, units, size))
         w1[np.ix_(self.order, range(units), self.order)] = weights.w1
-        parts = {field.name: getattr(weights, field.name) for field in fields(weights)}
-        return Weights(**{name: self._widened(part) for name, part in parts.items()} | {"w1": w1})
+        others = [field.name for field in fields(weights) if field.name != "w1"]
+        return Weights(w1, **{name: self._widened(getattr(weights, name)) for name in others})
 
     def edges_in_users_order(self, edges: np.ndarray) -> np.ndarray:
         """Return what is known of edges among the table's columns, shape (n, n), among all columns and contexts."""

@@ -21,11 +21,9 @@ from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
 from icdh.model.strength import strength_of_inputs
 from icdh.model.structural import StructuralModel
-from icdh.network import NetworkConditional, Weights
+from icdh.network import NOISE, NetworkConditional, Weights
 from icdh.table import SCALINGS, Scaling
-
-NOISE = ("heteroscedastic", "unequal", "equal")
-SCHEDULES = ("fast", "paper")
+from icdh.two_phase.schedule import SCHEDULES
 
 
 class ICDH(CausalGraphEstimator):

@@ -2,9 +2,23 @@
 
 objective <- lbfgs, newton <- dag <- lagrangian (Algorithm 3); scales (Algorithm 2);
 procedure (Algorithm 1) <- restarts.
+
+Public names load on first use: an estimator asks `icdh.two_phase.schedule` for its words without the kernels.
 """
 
-from icdh.two_phase.procedure import fit_two_phase
-from icdh.two_phase.rounds import Round, TwoPhaseResult
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from icdh.two_phase.procedure import fit_two_phase as fit_two_phase
+    from icdh.two_phase.rounds import Round as Round
+    from icdh.two_phase.rounds import TwoPhaseResult as TwoPhaseResult
 
 __all__ = ["Round", "TwoPhaseResult", "fit_two_phase"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{'procedure' if name == 'fit_two_phase' else 'rounds'}"), name)

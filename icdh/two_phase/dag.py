@@ -214,16 +214,17 @@ def _stretched(problem, weights, reach):
 def _missing_edges(problem, w, inputs):
     """Return the absent edges that would lower the objective, the best first, unless they close a cycle.
 
-    An absent edge is optimal as long as no derivative by its weights exceeds the lasso penalty.
+    A weight of zero is optimal as long as the derivative by it does not exceed the lasso penalty. By how much it does
+    is the violation of the optimality condition.
     """
     every = np.zeros((problem.every_input.size, w.shape[1]))
     every[inputs] = w
     gradient = problem.lagrangian(problem.every_input)(every)[1]
     excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + OPTIMALITY) * problem.l1
-    promise = np.fmax(excess, 0.0)  # what is not a number promises nothing
-    promise[inputs] = 0.0
-    strength = promise.copy()
-    strength[inputs] = 1.0 + promise.max(initial=0.0)
+    violation = np.fmax(excess, 0.0)  # what is not a number is no violation
+    violation[inputs] = 0.0
+    strength = violation.copy()
+    strength[inputs] = 1.0 + violation.max(initial=0.0)
     dag = break_cycles(problem.adjacency(strength[:, np.newaxis], problem.every_input)).adjacency
-    edges = np.flatnonzero(promise > 0.0)
+    edges = np.flatnonzero(violation > 0.0)
     return edges[dag[problem.causes[edges], problem.effects[edges]] > 0.0]

@@ -10,15 +10,13 @@ from icdh._clock import Clock
 from icdh._threads import single_blas_thread
 from icdh.density import gaussian_nll
 from icdh.knowledge.rules import EdgeRules
-from icdh.network import Weights, features_of, outputs, root_mean_square, weights_in_units
+from icdh.network import NOISE, Weights, features_of, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import algorithm_1
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.scales import fit_scales
-from icdh.two_phase.schedule import FAST_ALONE, schedule_for
+from icdh.two_phase.schedule import FAST_ALONE, SCHEDULES, schedule_for
 
-NOISE = ("heteroscedastic", "unequal", "equal")
-SCHEDULES = ("fast", "paper")
 FEW_OBSERVATIONS = 50_000  # of tables of more than twice as many, so many decide the graph
 EXPLORATIONS = len(FAST_ALONE.finish.reaches)  # fresh random weights for every further start of a node
 

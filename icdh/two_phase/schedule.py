@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+SCHEDULES = ("fast", "paper")
+
 
 class DagFinish(NamedTuple):
     """What takes the place of the ill-conditioned end of the augmented Lagrangian method.
