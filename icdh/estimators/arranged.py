@@ -1,4 +1,4 @@
-"""The table as the two phases see it: the columns that vary, in an order that their values decide."""
+"""The table as the two phases see it: columns that vary, and both columns and rows in an order of their values."""
 
 from dataclasses import fields
 from typing import NamedTuple
@@ -16,9 +16,9 @@ SORT_COLUMNS = 8  # that decide the order of observations, beside the sum of all
 
 
 class ArrangedTable(NamedTuple):
-    """The columns that vary and the contexts; columns and observations in an order that depends on their values alone.
+    """The columns that vary, and the contexts. Their values alone decide the order of columns and observations.
 
-    So neither the order of the user's columns nor that of the rows changes the result of a fit.
+    So the result of a fit depends neither on the order of the user's columns nor on that of the rows.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class ArrangedTable(NamedTuple):
 
 
 def _order_of_columns(values):
-    """Return an order of columns that their values decide, whatever the order of columns and observations."""
+    """Return an order of the columns that depends on their values alone."""
     quantiles = np.linspace(0, values.shape[1] - 1, 5).astype(int)
     keys = []
     for column in values:
@@ -109,5 +109,5 @@ def _order_of_columns(values):
 
 
 def _order_of_observations(values):
-    """Return an order of the observations that their values decide, given the order of the columns."""
+    """Return an order of the observations that depends on their values and the order of the columns alone."""
     return np.lexsort((*values[:SORT_COLUMNS], values.sum(axis=0)))

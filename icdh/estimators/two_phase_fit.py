@@ -12,14 +12,16 @@ from icdh.estimators.arranged import ArrangedTable
 from icdh.knowledge.rules import EdgeRules
 
 ROUNDS_ALONE = 10  # the default of max_rounds without the last stage
-USUAL_TYPICAL = (0.1, 10.0)  # the lower quartile of spreads: raw Sachs (23) loses by the last stage, exp tables gain
+# Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
+USUAL_SPREADS = (0.1, 10.0)
 
 
 def price_of_edges(parameters: Any, table: ArrangedTable) -> float | None:
-    """Return what an edge costs in the last stage, in nats; None leaves the stage out.
+    """Return the price of an edge in the last stage, in nats; None leaves the stage out.
 
-    "auto" leaves it out after the printed algorithms, and in units in which it cannot judge edges. Columns that many
-    others cause may spread widely; where most have spreads far from one, it is the units.
+    "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
+    made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
+    the usual units, but few columns do.
 
     Parameters
     ----------
@@ -33,12 +35,12 @@ def price_of_edges(parameters: Any, table: ArrangedTable) -> float | None:
     if parameters.edge_cost != "auto":
         return parameters.edge_cost
     spreads = table.values[: table.n_columns].std(axis=1)
-    usual = not spreads.size or USUAL_TYPICAL[0] <= np.quantile(spreads, 0.25) <= USUAL_TYPICAL[1]
+    usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
     return price_of_edge(table.n_columns) if parameters.schedule == "fast" and usual else None
 
 
 def best_fit(parameters: Any, table: ArrangedTable, clock: Clock, report: Callable) -> Any:
-    """Return the `icdh.two_phase.TwoPhaseResult` of the best of all restarts, in the order of the table.
+    """Return the best `icdh.two_phase.TwoPhaseResult` of all restarts; variables in the order of the table.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def best_fit(parameters: Any, table: ArrangedTable, clock: Clock, report: Callab
 
 
 def _fit_from_a_start(parameters, table, price, clock, rng):
-    """Return a function of initial weights: the two phases, and the last stage if there is a price of edges."""
+    """Return a function of initial weights: the two phases, followed by the last stage if edges have a price."""
     from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
     from icdh.two_phase.procedure import fit_two_phase
     from icdh.two_phase.schedule import schedule_for
@@ -106,7 +108,7 @@ def family_fitter(
     clock: Clock,
     after_last_stage: bool,
 ) -> Any:
-    """Return what fits a child given its causes, under the penalties that the network was fitted under.
+    """Return a `FamilyFitter` with the penalties under which the network was fitted.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def family_fitter(
     rows : ndarray of bool, shape (N + K, M), or None
         The observations that count for each.
     clock : Clock
-        Ends fits.
+        Says when fits must end.
     after_last_stage : bool
         Whether the last stage fitted the network.
     """

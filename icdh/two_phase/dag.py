@@ -1,7 +1,7 @@
-"""Phase II where h is exactly zero: on a DAG the objective is a sum over nodes, each a problem of its own.
+"""Phase II on a DAG. There h = 0 whatever the weights, and the objective is a sum over nodes.
 
-Nodes are minimised one by one from several starts. Then edges are added where that lowers the objective and closes no
-cycle, and turned around where that lowers it, until neither does.
+Each node is minimised by itself, from several starts. Then absent edges are added, and edges reversed, as long as that
+lowers the objective and closes no cycle.
 """
 
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ from icdh.two_phase.objective import MeanProblem
 
 FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a node ends
 NEWTON_WEIGHTS = 200  # of a node; the cost of a step grows with their square and more
-PROMISING = 0.01  # relative excess over the best minimum up to which an approach is minimised to the end
-MAX_ROUNDS = 10  # of adding and turning edges
-SMALL = 0.1  # share of a further start that an edge begins with when it is turned around
-OPTIMALITY = 0.01  # relative excess of a gradient over the lasso penalty that is worth another edge
-WORTHWHILE = 1e-4  # relative decrease of the objective of both ends that is worth turning an edge
+PROMISING = 0.01  # a further start this near to the best minimum (relative excess) is minimised to the end
+MAX_ROUNDS = 10  # of adding and reversing edges
+SMALL = 0.1  # share of a further start that the reversed edge begins with
+OPTIMALITY = 0.01  # an edge is added if a derivative exceeds the lasso penalty by this share
+WORTHWHILE = 1e-4  # an edge is reversed if the objective of its two ends falls by this share
 
 
 class NodeMinimum(NamedTuple):
@@ -47,7 +47,7 @@ class NodeMinimum(NamedTuple):
 def minimise_on_dag(
     problem: MeanProblem, w: np.ndarray, inputs: np.ndarray, starts: list, tolerance: float, turns: bool
 ) -> tuple[np.ndarray, np.ndarray, OptimizeResult]:
-    """Minimise the objective of Phase II over DAGs, from the one that is left when edges that close cycles are dropped.
+    """Minimise the objective of Phase II over DAGs, starting from the given graph without the edges that close cycles.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def minimise_on_dag(
     tolerance : float
         Relative decrease at which a start is judged; the best is minimised to the end.
     turns : bool
-        Whether edges are turned around as well, which takes at least one further start.
+        Whether edges are reversed as well, which needs at least one further start.
 
     Returns
     -------
@@ -116,7 +116,7 @@ class DagDescent:
         return added.size > 0
 
     def turn_edges(self) -> bool:
-        """Turn edges around where that lowers the objective of both ends, most of all and at most one edge a node."""
+        """Reverse edges where that lowers the objective of their ends, the best first, at most one edge a node."""
         turned = set()
         for _, edge, back in sorted(self._falls(), key=lambda turn: -turn[0]):
             i, n = self.problem.causes[edge], self.problem.effects[edge]
@@ -127,7 +127,7 @@ class DagDescent:
         return bool(turned)
 
     def _falls(self) -> Iterable:
-        """Yield by how much turning an edge lowers the objective, if it does, with the edge and its reverse."""
+        """Yield every edge whose reversal lowers the objective, as (fall, edge, its reverse)."""
         _, inputs = self.weights()
         for edge in inputs[self.problem.is_edge[inputs]]:
             i, n = self.problem.causes[edge], self.problem.effects[edge]
@@ -139,7 +139,7 @@ class DagDescent:
                     yield before - after, edge, back
 
     def _stays_acyclic(self, i, n):
-        """Return whether i -> n can be turned around."""
+        """Return whether the graph stays acyclic when i -> n is reversed."""
         A = self.problem.adjacency(*self.weights())
         A[n, i], A[i, n] = 1.0, 0.0
         return is_dag(A)
@@ -154,7 +154,7 @@ class DagDescent:
         return inputs, np.concatenate([self.minima[n].w, w])[order]
 
     def _with_reverse(self, i, back):
-        """Return inputs and weights of a node with a further edge of small weights; zero may be a saddle point."""
+        """Return inputs and weights of a node with one more edge. Its weights are small; zero may be a saddle point."""
         return self._with_edges(i, np.array([back]), SMALL * self.starts[0][[back]])
 
     def _try(self, n, inputs, w):
@@ -165,7 +165,7 @@ class DagDescent:
         return self._tried[key]
 
     def _minimise(self, n, inputs, w):
-        """Return the best minimum of a node from its weights and from every further start, without its zero edges."""
+        """Return the best minimum of a node, from its weights and every further start, without edges of weight zero."""
         w, result = self._finish(n, inputs, w)
         for start in self.starts if inputs.size > 0 else ():
             approach, approached = self._approach(n, inputs, start[inputs])
@@ -180,7 +180,7 @@ class DagDescent:
         return minimise_by_lbfgs(self.problem, w, inputs, self.tolerance, nodes=np.array([n]))
 
     def _finish(self, n, inputs, w):
-        """Minimise to the end, unless there are so many weights that Newton's method does not pay."""
+        """Minimise by Newton's method, or by L-BFGS-B where there are too many weights for it."""
         if np.count_nonzero(w) > NEWTON_WEIGHTS:
             w, result = self._approach(n, inputs, w)
             if np.count_nonzero(w) > NEWTON_WEIGHTS:
@@ -189,7 +189,7 @@ class DagDescent:
 
 
 def without_cycles(problem: MeanProblem, w: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and inputs without the edges that close a cycle of required edges and edges of larger weights."""
+    """Return weights and inputs without cycles: of each, the weakest edge that is not required is dropped."""
     dag = break_cycles(problem.adjacency(w, inputs), problem.required).adjacency
     is_edge = problem.is_edge[inputs]
     keep = ~is_edge
@@ -198,12 +198,12 @@ def without_cycles(problem: MeanProblem, w: np.ndarray, inputs: np.ndarray) -> t
 
 
 def further_starts(problem: MeanProblem, explore: Iterable[Weights], reaches: tuple) -> list[np.ndarray]:
-    """Return weights of every input for each reach: the next of ``explore``, each node's largest set to the reach."""
+    """Return one start for each reach: weights of every input, drawn from ``explore`` in turn and stretched to it."""
     return [_stretched(problem, weights, reach) for weights, reach in zip(cycle(explore), reaches, strict=False)]
 
 
 def _stretched(problem, weights, reach):
-    """Return the weights of every input, the largest of each node set to ``reach / root mean square of the input``."""
+    """Return the weights, rescaled so that each node's largest is ``reach / root mean square of the input``."""
     w = problem.input_weights(weights)
     rms = root_mean_square(problem.features)[problem.causes]
     largest = np.zeros(problem.every_node.size)
@@ -212,7 +212,7 @@ def _stretched(problem, weights, reach):
 
 
 def _missing_edges(problem, w, inputs):
-    """Return the absent edges that would lower the objective, the best first, unless they close a cycle.
+    """Return the absent edges that would lower the objective, without those that close a cycle with better ones.
 
     A weight of zero is optimal as long as the derivative by it does not exceed the lasso penalty. By how much it does
     is the violation of the optimality condition.

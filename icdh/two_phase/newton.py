@@ -1,10 +1,9 @@
-"""Phase II where the parents of a node are fixed: its weights by Newton's method.
+"""Phase II of one node whose parents are fixed, by Newton's method.
 
-There Phase II is a problem of each node alone: the sum of squares that is minimised over W2, plus lasso and ridge on
-its hidden weights w. Where no weight changes its sign the lasso is linear and Newton's method applies; steps end
-where a weight reaches zero. Hessians hold W2 first, then the weights that may move, so that W2 is eliminated by the
-beginning of their Cholesky factorisation. Steps are damped as in the method of Levenberg and Marquardt, in units of
-like curvature.
+The objective is a sum of squares, minimised over W2, plus lasso and ridge on the hidden weights w. The lasso is linear
+as long as no weight changes its sign, so a step ends where a weight reaches zero. The Hessian has W2 first, then the
+weights that may move: its Cholesky factorisation begins by eliminating W2. Steps have Levenberg-Marquardt damping, in
+units of like curvature.
 """
 
 from typing import NamedTuple
@@ -23,7 +22,7 @@ FIRST_DAMPING, LARGEST_DAMPING = 1e-2, 1e16
 
 
 class QuadraticModel(NamedTuple):
-    """The objective of a node near some weights, in W2 and the weights that may move.
+    """The quadratic model of a node's objective, in W2 and the weights that may move.
 
     Attributes
     ----------
@@ -109,7 +108,7 @@ def minimise_by_newton(
 ) -> tuple[np.ndarray, OptimizeResult]:
     """Minimise the objective of one node over the weights of its inputs.
 
-    It ends when two steps in a row were worth less than ``tolerance`` times the objective, or none is worth anything.
+    It ends when two steps in a row gained less than ``tolerance`` times the objective, or when no step gains anything.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def minimise_by_newton(
 
 
 def _damped_step(model, damping, growth):
-    """Return the worth of a step, damping and its growth, and the step, damped until it is worth anything."""
+    """Raise the damping until the model expects a fall; return that fall, damping, its growth, and the step."""
     while True:
         predicted, step = _step_in_orthant(model, damping)
         if predicted > 0.0 or damping >= LARGEST_DAMPING:
@@ -168,9 +167,10 @@ def _damped_step(model, damping, growth):
 
 
 def _step_in_orthant(model, damping):
-    """Return the fall of the model, and about the minimum of the damped one that takes nothing across zero.
+    """Return the fall that the model expects of a step, and the step.
 
-    The fall is NaN if the damped model is not convex.
+    The step leads to about the minimum of the damped model at which no weight has changed its sign. The fall is NaN if
+    the damped model is not convex.
     """
     size = model.gradient.size
     right, system = -model.gradient, model.hessian.copy()

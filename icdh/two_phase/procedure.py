@@ -61,23 +61,23 @@ def fit_two_phase(
     tol : float
         The procedure ends when a round lowers the criterion by less, in nats.
     schedule : {"fast", "paper"}
-        "paper" is Algorithm 1 as printed (`icdh.two_phase.as_printed`); "fast" see `icdh.two_phase.schedule`. By "fast"
-        the first rounds of long tables, which decide the graph, use few of the observations; later ones, numbered on,
-        use all.
+        "paper" is Algorithm 1 as printed (`icdh.two_phase.as_printed`). "fast" is described in
+        `icdh.two_phase.schedule`; of a long table its first rounds, which decide the graph, use a part of the
+        observations, and later rounds use all.
     h_tol, rho_max : float
         The acyclicity and the penalty weight at which the augmented Lagrangian method ends; "fast" ends at h = 0.
     forbidden_edges : ndarray of bool, shape (N, N), optional
         Edges i -> j that must not appear.
     required_edges : ndarray of bool, shape (N, N), optional
-        Edges i -> j that must appear, of an acyclic graph; whatever would close a cycle with them is forbidden.
+        Edges i -> j that must appear; they must be acyclic. Edges that close a cycle with them are forbidden.
     rows : ndarray of bool, shape (N, M), optional
-        The observations that count for the distribution of each variable, for instance those where nobody set it; by
-        default all.
+        The observations that count for the distribution of each variable; by default all. Those where an experiment
+        set it do not.
     random_state : int, SeedSequence, Generator or None
         Draws the initial weights.
     initial : Weights or sequence of Weights, optional
-        Initial weights in place of random ones. Of several the first is where the procedure begins, and all are
-        further starts of Phase II, in turn.
+        Initial weights in place of random ones. The procedure begins at the first; all are further starts of Phase II,
+        in turn.
     callback : callable, optional
         Called with the `Round` after each round.
     clock : Clock, optional
@@ -178,17 +178,17 @@ def fit_two_phase(
 
 
 def penalties(weights: Weights, l1: float, l2: float) -> float:
-    """Return the terms of the objective of Phase II that hold weights down, l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2)."""
+    """Return the penalties of Phase II, l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2)."""
     squares = np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2)
     return float(l1 * np.abs(weights.w1).sum() + 0.5 * l2 * squares)
 
 
 def draw_initial_weights(values: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> list[Weights]:
-    """Draw the weights that a fit begins with, and those that its later rounds and nodes start from in turn."""
+    """Draw the initial weights of a fit: where it begins, followed by further starts of its rounds and nodes."""
     rms = root_mean_square(values)
     return [weights_in_units(rms, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
 
 
 def _without_absent_edges(weights, rules):
-    """Return the edges that must not come in once the graph is decided, shape (N, N)."""
+    """Return the edges that are forbidden once the graph is decided: all that are absent; shape (N, N)."""
     return rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required)

@@ -1,4 +1,4 @@
-"""Several fits of the two-phase procedure from different random weights, of which the best is kept."""
+"""Several fits from different initial weights; the best is kept."""
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 def best_of_restarts(
     fit: Callable[..., TwoPhaseResult], starts: Sequence, n_jobs: int, report: Callable[[Round], None]
 ) -> TwoPhaseResult:
-    """Fit from every start and return the result of the lowest criterion, as rounds are judged.
+    """Fit from every start; return the result of the lowest cost or, without the last stage, of the lowest criterion.
 
     Parameters
     ----------
@@ -23,18 +23,17 @@ def best_of_restarts(
     starts : sequence
         What to pass as ``initial``.
     n_jobs : int
-        How many processes share the fits. Python code takes too large a part of a fit for threads to pay: two of them
-        save a quarter of the time at best, two processes half.
+        How many processes share the fits. Two processes save half of the time; two threads would save a quarter at
+        best, for much of a fit is Python code.
     report : callable
-        Called with every round and every move of the last stage: as it ends in this process, and when its fit ends in
-        another.
+        Called with every round and every move of the last stage. Those of another process are reported once the fit
+        there has ended.
 
     Returns
     -------
     TwoPhaseResult
-        The best. After a KeyboardInterrupt, the best that there is: in this process, of the fits that have at
-        least one round; of those in other processes, of the fits that have ended. Once their time is over, the best
-        of those that had any.
+        The best. After a KeyboardInterrupt, the best so far: of fits in this process with at least one round, of fits
+        in other processes that have ended. When the time is over, the best of the fits that had begun.
 
     Raises
     ------
@@ -70,7 +69,7 @@ def _fit_from(fit, start):
 
 
 def _reported(results, report):
-    """Yield every result and then report its rounds; after a lost process there are no more, as a warning says."""
+    """Yield every result, then report its rounds and moves. After a lost process, warn and yield no more."""
     count = 0
     with closing(results):
         try:
@@ -86,7 +85,7 @@ def _reported(results, report):
 
 
 def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:
-    """Return the result of the lowest criterion, of those that an interrupt left."""
+    """Return the best result; after an interrupt, the best of those that there are."""
     seen = []
     try:
         for result in results:
@@ -102,8 +101,5 @@ def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:
 
 
 def _merit(result):
-    """Return what sorts results, the best first: those whose first round was cut short are the last.
-
-    Graphs of the last stage are judged by their cost.
-    """
+    """Return a key that sorts results, the best first: by cost or criterion, and last those without a whole round."""
     return result.best.message == OUT_OF_TIME, result.best.criterion if result.cost is None else result.cost

@@ -1,4 +1,4 @@
-"""The rounds of the two-phase procedure: their records, the best of them, and when they end."""
+"""The rounds of the two-phase procedure: the record of each, the best one, and when to stop."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -21,8 +21,8 @@ class Round(NamedTuple):
     nll : float
         Negative log-likelihood after the round, in nats, mean over observations.
     criterion : float
-        What rounds are judged by, in nats; the lowest is the best. By ``schedule="paper"`` it is ``nll``, by "fast"
-        likelihood and penalties, ``nll + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2)``.
+        What rounds are compared by, in nats; the lowest is the best. ``schedule="paper"``: ``nll``. "fast":
+        ``nll + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2)``.
     objective : float
         Regularised objective of Phase II (without the terms in h) at its end.
     h : float
@@ -66,7 +66,7 @@ class MeanStep(NamedTuple):
 
 
 class TwoPhaseResult(NamedTuple):
-    """The best round: its weights and record, and the history up to where the procedure ended.
+    """The best round, and the history of all rounds.
 
     Attributes
     ----------
@@ -109,13 +109,13 @@ class Rounds:
     max_rounds : int
         The most rounds, those of ``before`` aside.
     tol : float
-        The gain of the criterion, in nats, up to which a round is the last; infinity makes the first one the last.
+        A round that lowers the criterion by no more, in nats, is the last; infinity makes the first one the last.
     clock : Clock
         Says when to end.
     callback : callable, optional
         Called with the record of each round.
     before : TwoPhaseResult, optional
-        What rounds on fewer observations gave; the first round on all of them replaces its best.
+        The result of rounds on fewer observations. The first round on all observations replaces its best one.
     """
 
     def __init__(

@@ -376,7 +376,7 @@ MUTANTS = {
     "two_phase/dag.py": [
         ("_missing_edges(self.problem, *self.weights())", "_missing_edges(self.problem, *self.weights())[:0]"),
         ("(1.0 + OPTIMALITY) * problem.l1", "10.0 * problem.l1"),
-        ("strength[inputs] = 1.0 + promise.max(initial=0.0)", "strength[inputs] = 0.0"),
+        ("strength[inputs] = 1.0 + violation.max(initial=0.0)", "strength[inputs] = 0.0"),
         ("before - after > WORTHWHILE * before", "before - after > -1e9"),
         ("if back >= 0 and self", "if self"),
         ("SMALL = 0.1", "SMALL = 0.0"),
