@@ -187,6 +187,18 @@ def test_what_speaks_against_the_model_is_said():
     assert "x0" in found["Variables are continuous."]
 
 
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_pairs_with_a_common_cause_come_by_the_size_of_their_correlation():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=(2, 500))
+    weak = np.column_stack([first, -first]) + rng.normal(size=(500, 2))
+    strong = np.column_stack([second, -second]) + 0.3 * rng.normal(size=(500, 2))
+    X = np.hstack([weak, strong])
+    fit = HNMSearch(noise_distribution="gaussian", forbidden_edges=np.ones((4, 4), dtype=bool)).fit(X)
+    text = doubts(fit, X)["No common cause of two variables is missing from the table."]
+    assert text.index("x2 and x3") < text.index("x0 and x1")
+
+
 class Sum:
     """Mean: the sum of two causes; spread: the second."""
 

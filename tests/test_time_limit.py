@@ -328,6 +328,20 @@ def test_a_clock_ends_at_the_same_time_on_another_machine(monkeypatch):
     assert pickle.loads(text).left == pytest.approx(30.0)
 
 
+def test_seconds_of_the_compiler_do_not_count(monkeypatch):
+    ticks = SimpleNamespace(now=100.0, monotonic=lambda: ticks.now)
+    monkeypatch.setattr(_clock, "time", ticks)
+    monkeypatch.setattr(_clock, "compiling", _clock._Waiting())
+    clock = Clock(10.0)
+    ticks.now = 103.0
+    _clock.compiling.begin()
+    ticks.now = 150.0
+    assert clock.left == pytest.approx(7.0)  # while it compiles
+    _clock.compiling.end()
+    ticks.now = 154.0
+    assert clock.left == pytest.approx(3.0)
+
+
 def test_callbacks_may_follow_the_clock(X):
     class Follower:
         def __init__(self):

@@ -96,6 +96,7 @@ def test_a_walk_through_orders_visits_them_as_often_as_they_are_probable(familie
     exact = OrderSums.of(families)
     rng = np.random.default_rng(0)
     orders, accepted = walk(families, np.arange(N), 20_000, rng)
+    assert orders.shape == (20_000, N)
     assert 0.1 < accepted < 1.0
     sampled = draw_graphs(families, orders, rng).mean(axis=0)
     np.testing.assert_allclose(sampled, exact.edge_probability(), atol=0.02)
@@ -200,6 +201,8 @@ def test_probabilities_of_an_ensemble(ensemble):
     assert ensemble.edges(0.8) == []
     turned = GraphEnsemble(["a", "b", "c"], ensemble.graphs.transpose(0, 2, 1), ensemble.weights)
     assert [edge[:4] for edge in turned.edges()] == [("b", "a", 0.75, 0.25), ("c", "b", 0.75, 0.0)]
+    tied = GraphEnsemble(["a", "b", "c"], ensemble.graphs, np.array([0.5, 0.5]))
+    assert tied.edges()[0][:4] == ("a", "b", 0.5, 0.5)  # of equal directions the one in the order of the columns
 
 
 def test_a_direction_is_decided_where_the_graphs_with_an_edge_agree(ensemble):
