@@ -19,6 +19,7 @@ SUBSAMPLE = 10_000  # observations that a table of more than twice as many is se
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
 USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
+MOST_EFFECTS = 0.5  # share of the effects that are linear, from which linear models have a search of their own
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 
 
@@ -199,11 +200,37 @@ class GraphSearch:
             "callback": lambda move: self.report(self.table.move_in_users_columns(move)),
         }
         first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
-        found = greedy_search(first, self.table.rules.forbidden, **options)
+        found = greedy_search(
+            first, self.table.rules.forbidden, **options, other_start=lambda graph: self._linear_start(first, graph)
+        )
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:
             found = greedy_search(scores, self.table.rules.forbidden, **options, start=found)
         return scores, found
+
+    def _linear_start(self, scores, graph):
+        """Return the graph of the best order for linear models, if most effects of a graph are linear; else None.
+
+        Linear Gaussian tables tell the class of a graph alone. To leave a wrong class a climb would have to turn a
+        chain of edges without a gain.
+        """
+        from icdh.search.order_search import search_orders
+
+        families = list(enumerate(graph))
+        effects = [scores.is_linear(own) for own in families if own[1]]
+        if not (
+            effects
+            and np.mean(effects) > MOST_EFFECTS
+            and all(scores.families.is_gaussian(node) for node, _ in families)
+        ):
+            return None
+
+        def gains(node, parents):
+            self.clock.check()
+            return scores.linear_gains(node, parents)
+
+        rules, most = self.table.rules, self.parameters.max_parents
+        return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)
 
     def _exact(self, scores, found):
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""

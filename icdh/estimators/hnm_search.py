@@ -34,7 +34,9 @@ class HNMSearch(CausalGraphEstimator):
 
     Given its causes every variable is Gaussian, with a mean and a standard deviation that are functions of the causes
     (`icdh.node_model`). The score of a graph is the sum of the evidence of its families; `icdh.search` looks for the
-    best graph. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
+    best graph. A family has the evidence of a neural network or, if that is higher, of a linear mean and a constant
+    standard deviation (`icdh.node_model.linear`). The fitted model holds the networks: they describe linear effects as
+    well. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
 
     Parameters
     ----------

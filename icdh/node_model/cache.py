@@ -2,6 +2,9 @@
 
 Entries are kept by family, hidden units and noise distribution. Where a node gets more units, or the noise another
 distribution, other entries serve, so nothing has to be forgotten.
+
+The score of a family is that of its network, or of its linear model if that is better. The fit that is kept is the
+network's, which can describe what is linear as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +16,8 @@ import numpy as np
 from icdh._clock import Clock
 from icdh._threads import map_on_threads
 from icdh.node_model.evidence import NodeFit
-from icdh.node_model.families import Families, Family
+from icdh.node_model.families import OPTIMISM, Families, Family
+from icdh.node_model.linear_gains import LinearGains
 from icdh.node_model.warm_starts import warm_start
 
 
@@ -40,7 +44,8 @@ class FamilyCache:
     def __init__(self, families: Families, units: list[int], noise: str, *, n_jobs: int, clock: Clock | None = None):
         self.families, self.units, self.noise = families, units, noise
         self.n_jobs, self.clock = n_jobs, clock or Clock()
-        self._fits, self._scores, self._estimates = {}, {}, {}
+        self.linear_gains = LinearGains(families)
+        self._fits, self._scores, self._linear_scores, self._estimates = {}, {}, {}, {}
         self._known_parents = [{} for _ in range(len(families))]  # as keys, in the order of their fits
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
@@ -78,32 +83,62 @@ class FamilyCache:
         return self._fits[self._key(family)]
 
     def score_of(self, family: Family) -> float:
-        """Return the score of a family that has a fit."""
+        """Return the score of a family that has a fit: that of its network or, if lower, of its linear model."""
+        return min(self.network_score_of(family), self.linear_score_of(family))
+
+    def linear_score_of(self, family: Family) -> float:
+        """Return the score that a family has by its linear model; infinite if it has none, or no parents."""
+        key = family, self.noise
+        if key not in self._linear_scores:
+            self._linear_scores[key] = self.families.linear_score(family, self.noise)
+        return self._linear_scores[key]
+
+    def is_linear(self, family: Family) -> bool:
+        """Return whether the linear model of a family scores better than its network."""
+        self([family])
+        return self.linear_score_of(family) < self.network_score_of(family)
+
+    def network_score_of(self, family: Family) -> float:
+        """Return the score that a family has by its fit."""
         key = self._key(family), self.noise
         if key not in self._scores:
             self._scores[key] = self.score_by(family, self.fit_of(family))
         return self._scores[key]
 
     def score_by(self, family: Family, fit: NodeFit) -> float:
-        """Return the score that a family has by a fit."""
+        """Return the score that a family has by a fit of its network."""
         return self.families.score(family, fit, self.noise)
 
     def keep(self, family: Family, fit: NodeFit, score: float | None = None) -> None:
-        """Keep a fit if it is better than the known one; its score is computed if not given."""
+        """Keep a fit if it is better than the known one; its own score is computed if not given."""
         self.clock.check()
         score = self.score_by(family, fit) if score is None else score
-        if family not in self or score < self.score_of(family):
+        if family not in self or score < self.network_score_of(family):
             self._fits[self._key(family)] = fit
             self._known_parents[family[0]][family[1]] = None
             self._scores[self._key(family), self.noise] = score
 
     def gain_estimates(self, family: Family) -> np.ndarray:
-        """Return estimates of the gain of every change of a family's parents, as `Families.gain_estimates` does."""
-        if self._key(family) not in self._estimates:
-            self([family])
+        """Return estimates of the gain of every change of a family's parents, by whichever model gains more."""
+        key = self._key(family), self.noise
+        if key not in self._estimates:
+            score = self([family])[0]
             self.clock.check()
-            self._estimates[self._key(family)] = self.families.gain_estimates(family, self.fit_of(family))
-        return self._estimates[self._key(family)]
+            estimates = self.families.gain_estimates(family, self.fit_of(family))
+            if self.families.is_gaussian(family[0]):
+                estimates = np.maximum(estimates, self._linear_estimates(family, score))
+            self._estimates[key] = estimates
+        return self._estimates[key]
+
+    def _linear_estimates(self, family, score):
+        """Return estimates of the gain of every change of a family's parents that makes its model linear."""
+        node, parents = family
+        behind = self.linear_score_of(family) - score if parents else 0.0
+        penalties = self.families.edge_penalty[:, node]
+        estimates = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
+        for parent in parents:
+            estimates[parent] = score - self.linear_score_of((node, tuple(k for k in parents if k != parent)))
+        return estimates
 
     def residuals(self, family: Family) -> np.ndarray:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""

@@ -12,6 +12,7 @@ from icdh.node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_wit
 from icdh.node_model.gain_estimates import gain_estimates
 from icdh.node_model.gaussian import GaussianResponse
 from icdh.node_model.label_gains import label_gain_estimates
+from icdh.node_model.linear import fit_linear
 from icdh.node_model.network import node_outputs, with_twice_the_units
 from icdh.node_model.noise import noise_gain
 from icdh.node_model.ordinal import OrdinalResponse
@@ -94,10 +95,14 @@ class Families:
     def data(self, family: Family) -> tuple[np.ndarray, Response]:
         """Return the parents, one network input a row, and the response, at the observations that count for it."""
         node, parents = family
-        x, response = self.causes[[row for parent in parents for row in self._inputs[parent]]], self.responses[node]
+        x, response = self.causes[self.inputs_of(parents)], self.responses[node]
         if self.rows is None:
             return x, response
         return np.ascontiguousarray(x[:, self.rows[node]]), response.take(self.rows[node])
+
+    def inputs_of(self, variables: Sequence[int]) -> list[int]:
+        """Return the network inputs, rows of ``causes``, that variables take."""
+        return [row for variable in variables for row in self._inputs[variable]]
 
     def weights_of(self, parent: int, others: Sequence[int], hidden_units: int) -> slice:
         """Return the slice of theta with the input weights of a parent, in a family with these other parents."""
@@ -154,12 +159,24 @@ class Families:
         return at_fixed_point(*self.data(family), fit, prior_precision=self.prior_precision)
 
     def score(self, family: Family, fit: NodeFit, noise: str) -> float:
-        """Return the negative log evidence plus the penalty of the edges, minus the gain of the noise distribution."""
-        node, parents = family
-        score = fit.evidence + self.edge_penalty[list(parents), node].sum()
-        if noise != "gaussian" and self.is_gaussian(node):
-            score -= self._noise_gain(family, fit, noise)
+        """Return the network's negative log evidence plus the penalty of edges, minus the gain of the noise."""
+        score = fit.evidence + self._penalty(family)
+        if noise != "gaussian" and self.is_gaussian(family[0]):
+            score -= self._noise_gain(family, self.residuals(family, fit)[0], noise)
         return score
+
+    def linear_score(self, family: Family, noise: str) -> float:
+        """Return the score of a family by its linear model; infinite if it has none, or no causes."""
+        node, parents = family
+        if not (parents and self.is_gaussian(node)):
+            return np.inf
+        x, response = self.data(family)
+        fit = fit_linear(x, response)
+        residuals = [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
+        return fit.evidence + self._penalty(family) - self._noise_gain(family, residuals, noise)
+
+    def _penalty(self, family):
+        return self.edge_penalty[list(family[1]), family[0]].sum()
 
     def is_gaussian(self, node: int) -> bool:
         """Return whether a variable has a Gaussian response."""
@@ -187,13 +204,12 @@ class Families:
         unresolved = np.mean(deviation**2 < 10.0 * VARIANCE_FLOOR) > LEAST_UNRESOLVED
         return not unresolved and noise_gain(residuals, "auto")[1] != "gaussian"
 
-    def _noise_gain(self, family, fit, noise):
+    def _noise_gain(self, family, residuals, noise):
         """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
 
         What a rounded cause leaves out is a different mixture at each of its levels. With a single density the effect
         would appear to lack noise that its own density, as a cause, may have.
         """
-        residuals, _ = self.residuals(family, fit)
         whole, _ = noise_gain(residuals, noise)
         if noise != "auto" or not self._causes_are_ordinal(family):
             return whole
@@ -232,7 +248,7 @@ class Families:
         others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
         x, response = self.data(family)
         hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
-        candidates = self.causes[[self._inputs[i][0] for i in others]]
+        candidates = self.causes[self.inputs_of(others)]
         if self.rows is not None:
             candidates = candidates[:, self.rows[node]]
         penalties = self.edge_penalty[:, node]

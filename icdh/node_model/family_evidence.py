@@ -80,7 +80,7 @@ class FamilyEvidence(FamilyCache):
         larger = self.on(self.families, self.clock)
         larger._growth = self._growth.up_to(most_units)
         for family in families:
-            larger.keep(family, self.fit_of(family), self.score_of(family))
+            larger.keep(family, self.fit_of(family), self.network_score_of(family))
         larger.grow(families)
         larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
         return larger

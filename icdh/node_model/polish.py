@@ -60,7 +60,7 @@ def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tu
     first = 0 if scores.noise == "auto" else 1
     fits = [scores.fit(family, seed=scores.families.random_state + k) for k in range(first, n_starts)]
     scored = [(fit, scores.score_by(family, fit)) for fit in fits]
-    best, _ = min([(scores.fit_of(family), scores.score_of(family)), *scored], key=lambda own: own[1])
+    best, _ = min([(scores.fit_of(family), scores.network_score_of(family)), *scored], key=lambda own: own[1])
     if not best.succeeded:
         return scored
     finer = scores.fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE_TOLERANCE)

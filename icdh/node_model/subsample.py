@@ -70,7 +70,7 @@ class ContinuedEvidence(FamilyCache):
         larger = ContinuedEvidence(self.subsample.with_more_units(families, most_units))
         grown = [own for own in families if larger.units[own[0]] > self.units[own[0]]]
         for family in set(families) - set(grown):
-            larger.keep(family, self.fit_of(family), self.score_of(family))
+            larger.keep(family, self.fit_of(family), self.network_score_of(family))
         larger.polish(grown)
         return larger
 

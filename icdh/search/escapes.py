@@ -1,10 +1,10 @@
 """Greedy search over directed acyclic graphs for a score that is a sum over families; a lower score is better.
 
-The search climbs from the graph of the required edges, by default the empty one. Then it tries to leave the local
-optimum. Each node in turn loses all parents that are not required; the climb goes on while the node gets no other
-parent, then freely, and the outcome stays if it is better. Then the families of the graph are polished, and the climb
-goes on. Last, the noise distribution is chosen. If that changes the scores, the search goes on from the graph at hand,
-or from the end of a new climb from the beginning, if that is better.
+The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
+one. Then it tries to leave the local optimum. Each node in turn loses all parents that are not required; the climb goes
+on while the node gets no other parent, then freely, and the outcome stays if it is better. Then the families of the
+graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
+search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 
 from icdh._clock import OutOfTime
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
-from icdh.search.moves import Graph, Move
+from icdh.search.moves import Graph, Move, toggled
 
 FAR = 100.0  # nats: more than growth gains
 POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
@@ -54,6 +54,7 @@ def greedy_search(
     required: np.ndarray | None = None,
     callback: Callable[[Move], None] | None = None,
     start: SearchResult | None = None,
+    other_start: Callable[[Graph], Graph | None] = lambda graph: None,
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
 
@@ -72,6 +73,8 @@ def greedy_search(
         the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
     start : SearchResult, optional
         The result of a search by other scores. The climb goes on from there, without escapes.
+    other_start : callable
+        Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
 
     Returns
     -------
@@ -84,6 +87,8 @@ def greedy_search(
     try:
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None:
+            if (other := other_start(search.graph)) is not None:
+                search.climb_from(other)
             search.escape()
         while start is None and search.choose_noise():
             search.escape()
@@ -116,11 +121,28 @@ class _Search:
         if not self.climber.choose_noise(self.graph):
             return False
         self.climb(self.graph)
-        least = self.climber.least_graph()
-        moves = [self._detach(node, own) for node, own in enumerate(least) if self.graph[node] != own]
-        graph, further = self.climber.climb(least, self._try)
-        self._take_if_better(graph, moves + further)
+        self.climb_from(self.climber.least_graph())
         return True
+
+    def climb_from(self, start):
+        """Climb from another graph, too, and take the end of that climb if it is better."""
+        moves = self._moves_to(start)
+        graph, further = self.climber.climb(start, self._try)
+        self._take_if_better(graph, moves + further)
+
+    def _moves_to(self, start):
+        """Return the moves to another graph: variables with other parents lose theirs, then get the new ones."""
+        least = self.climber.least_graph()
+        others = [node for node, own in enumerate(self.graph) if own != start[node]]
+        moves = [self._detach(node, least[node]) for node in others if self.graph[node] != least[node]]
+        for node in others:
+            parents = least[node]
+            for cause in sorted({*start[node]} - {*parents}):
+                more = toggled(parents, cause)
+                before, after = self.climber.scores([(node, parents)])[0], self.climber.scores([(node, more)])[0]
+                moves.append(Move("insert", cause, node, before - after))
+                parents = more
+        return moves
 
     def _keep(self, move, graph):
         self.graph = graph

@@ -1,0 +1,203 @@
+"""The linear model of a family, and scores that are those of the better of two models."""
+
+import numpy as np
+import pytest
+from helpers import family_evidence
+from naive import all_dags, linear_evidence
+
+from icdh import HNMSearch
+from icdh.entropy import negentropy
+from icdh.node_model.evidence import fit_node
+from icdh.node_model.gaussian import GaussianResponse
+from icdh.node_model.linear import LEAST_ROWS, fit_linear
+from icdh.node_model.linear_gains import LinearGains
+
+N = 400
+
+
+def standardised(*columns):
+    table = np.array(columns)
+    return (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
+
+
+def evidence(x, y):
+    return fit_linear(x, GaussianResponse.exact(y)).evidence
+
+
+def linear_chain(seed=0, size=N, draw="normal"):
+    """x0 -> x1 -> x2, standardised, one variable a row."""
+    noise = getattr(np.random.default_rng(seed), draw)(size=(3, size))
+    x1 = 0.8 * noise[0] + noise[1]
+    return standardised(noise[0], x1, x1 - 0.7 * noise[2])
+
+
+@pytest.mark.parametrize("p", [1, 3])
+def test_the_evidence_agrees_with_naive(p):
+    rng = np.random.default_rng(p)
+    x, spread = rng.normal(size=(p, 90)), rng.uniform(0.0, 0.5, size=90)
+    y = x.sum(axis=0) + rng.normal(size=90) + 3.0
+    found = fit_linear(x, GaussianResponse(y, spread, [y]))
+    assert found.evidence == pytest.approx(linear_evidence(x.T, y, spread), rel=1e-10)
+    design = np.column_stack([np.ones(90), x.T])
+    np.testing.assert_allclose(found.mean, design @ np.linalg.lstsq(design, y)[0], rtol=1e-9)
+
+
+def test_the_evidence_is_nearly_the_exact_one_under_a_prior_of_one_observation():
+    """Zellner's prior with g = n: the coefficients and the variance are integrated out in closed form."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(3, N))
+    y = 0.3 * x[0] - 0.2 * x[2] + rng.normal(size=N)
+    design = np.column_stack([np.ones(N), x.T])
+    unexplained = np.var(y - design @ np.linalg.lstsq(design, y)[0]) / y.var()
+    exact = 0.5 * (N - 1 - 3) * np.log(1 + N) - 0.5 * (N - 1) * np.log(1 + N * unexplained)
+    assert exact > 10.0
+    assert evidence(x[:0], y) - evidence(x, y) == pytest.approx(exact, abs=0.2)
+
+
+def test_without_causes_the_model_is_the_networks():
+    y = np.random.default_rng(3).normal(size=N) + 1.0
+    assert evidence(np.empty((0, N)), y) == pytest.approx(fit_node(np.empty((0, N)), y).evidence, rel=1e-12)
+
+
+def test_neither_model_is_favoured_by_a_constant_where_the_effect_is_small():
+    """What a network costs more grows with the effect, from nothing."""
+    rng = np.random.default_rng(4)
+    excess = []
+    for slope in (0.0, 1.0):
+        tables = [standardised(x, slope * x + e) for x, e in rng.normal(size=(10, 2, 1000))]
+        excess.append(np.mean([fit_node(x[np.newaxis], y).evidence - evidence(x[np.newaxis], y) for x, y in tables]))
+    assert abs(excess[0]) < 1.5
+    assert 2.0 < excess[1] < 8.0
+
+
+def test_units_and_orders_of_causes_and_rows_change_nothing_but_the_scale():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3, N))
+    y = x[0] - 2.0 * x[1] + rng.normal(size=N)
+    first, rows = evidence(x, y), rng.permutation(N)
+    assert evidence(x[[2, 0, 1]][:, rows], y[rows]) == pytest.approx(first, rel=1e-10)
+    assert evidence(x * [[-1e3], [1e-3], [5.0]] + 2.0, y) == pytest.approx(first, rel=1e-9)
+    assert evidence(x, 10.0 * y + 7.0) == pytest.approx(first + (N - 1) * np.log(10.0), rel=1e-10)
+
+
+def test_graphs_of_one_equivalence_class_have_one_sum():
+    """Edges and colliders whose causes are not joined say which graphs of three variables are equivalent."""
+    values, sums = linear_chain(), {}
+    for graph in all_dags(3):
+        colliders = [(j, *pair) for j in range(3) for pair in [tuple(np.flatnonzero(graph[:, j]))] if len(pair) == 2]
+        open_ones = tuple(own for own in colliders if not (graph + graph.T)[own[1], own[2]])
+        key = ((graph + graph.T) != 0).tobytes(), open_ones
+        total = sum(evidence(values[graph[:, j] != 0], values[j]) for j in range(3))
+        sums.setdefault(key, []).append(total)
+    assert len(sums) == 11
+    for own in sums.values():
+        np.testing.assert_allclose(own, own[0], rtol=1e-10)
+    assert len(np.unique(np.round([own[0] for own in sums.values()], 6))) == 11
+
+
+def test_a_collinear_cause_costs_nothing_and_gains_nothing():
+    """A cause of K labels is K indicators, of which K - 1 count."""
+    rng = np.random.default_rng(6)
+    labels = rng.integers(3, size=N)
+    x = (labels == np.arange(3)[:, np.newaxis]).astype(float)
+    y = x[0] + rng.normal(size=N)
+    assert evidence(x, y) == pytest.approx(evidence(x[:2], y), rel=1e-10)
+    alone = LinearGains(family_evidence(np.vstack([x, y])).families)(3, (0, 1))
+    assert alone[2] <= 0.0
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(masked):
+    rng = np.random.default_rng(7)
+    x, spread = rng.normal(size=(5, N)) + 2.0, rng.uniform(0.0, 0.5, size=N)
+    y = x[0] + 0.5 * x[2] - x[3] + rng.normal(size=N)
+    rows = rng.random((6, N)) < 0.8 if masked else None
+    responses = [*map(GaussianResponse.exact, x), GaussianResponse(y, spread, [y])]
+    penalty = rng.uniform(0.0, 5.0, size=(6, 6))
+    families = family_evidence(np.vstack([x, y]), responses, rows=rows, edge_penalty=penalty).families
+    gains = LinearGains(families)(5, (0, 1, 2))
+    own = families.linear_score((5, (0, 1, 2)), "gaussian")
+    for other, toggled in {0: (1, 2), 1: (0, 2), 2: (0, 1), 3: (0, 1, 2, 3), 4: (0, 1, 2, 4)}.items():
+        assert gains[other] == pytest.approx(own - families.linear_score((5, toggled), "gaussian"), abs=1e-5)
+    assert gains[5] == -np.inf
+
+
+def test_with_few_rows_for_each_weight_there_is_no_linear_model():
+    rng = np.random.default_rng(8)
+    least = LEAST_ROWS * 4
+    x, y = rng.normal(size=(2, least)), rng.normal(size=least)
+    assert np.isfinite(evidence(x, y))
+    assert evidence(x[:, 1:], y[1:]) == np.inf
+    rows = np.vstack([x, y, y])
+    assert np.isfinite(LinearGains(family_evidence(rows).families)(2, (0,))[1])
+    assert LinearGains(family_evidence(rows[:, 1:]).families)(2, (0,))[1] == -np.inf
+
+
+def test_a_variable_that_its_causes_determine_has_a_finite_score():
+    x = np.random.default_rng(9).normal(size=(2, N))
+    assert np.isfinite(evidence(x, x[0] + x[1]))
+
+
+def test_the_score_of_a_family_is_that_of_its_better_model():
+    rng = np.random.default_rng(10)
+    x, e = rng.normal(size=(2, N))
+    values = standardised(x + 0.8 * e, x, x**2 + 0.5 * e)
+    scores = family_evidence(values)
+    straight, curved = (0, (1,)), (2, (1,))
+    found = scores([straight, curved, (1, ())])
+    assert found[0] == pytest.approx(evidence(values[1:2], values[0]) + 2.0)
+    assert found[0] < scores.network_score_of(straight) - 1.0
+    assert found[1] == scores.network_score_of(curved) < evidence(values[1:2], values[2]) - 50.0
+    assert found[2] == scores.network_score_of((1, ()))
+
+
+def test_the_fit_that_is_kept_is_the_networks_best_where_the_linear_model_wins():
+    scores, family = family_evidence(linear_chain(), n_restarts=3), (1, (0,))
+    first = scores([family])[0]
+    before = scores.network_score_of(family)
+    scores.polish([family])
+    assert scores.network_score_of(family) < before
+    assert scores([family])[0] == first == scores.families.linear_score(family, "gaussian")
+
+
+def test_noise_of_a_linear_model_earns_what_its_residuals_do():
+    values = linear_chain(draw="laplace")
+    families = family_evidence(values).families
+    slope, x, y = values[0] @ values[1] / N, values[0], values[1]
+    earned = families.linear_score((1, (0,)), "gaussian") - families.linear_score((1, (0,)), "free")
+    assert earned == pytest.approx(N * negentropy(y - slope * x), rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "free"])
+def test_estimates_are_not_below_what_a_linear_parent_gains(noise):
+    values, kept = linear_chain(draw="laplace"), np.ones((3, N), dtype=bool)
+    kept[:, ::7] = False
+    scores = family_evidence(values, noise=noise, rows=kept)
+    for node, parents in [(1, ()), (1, (0,)), (1, (0, 2)), (2, (1,)), (2, (0, 1))]:
+        estimates, own = scores.gain_estimates((node, parents)), scores([(node, parents)])[0]
+        for other in {0, 1, 2} - {node}:
+            toggled = tuple(sorted({*parents} ^ {other}))
+            gain = own - scores.families.linear_score((node, toggled), noise) if toggled else -np.inf
+            if gain > 1.0:
+                assert estimates[other] > gain - 1e-9
+
+
+def test_a_weak_linear_cause_is_estimated_by_what_its_coefficient_gains():
+    """The network's estimate pays for more than a coefficient."""
+    rng = np.random.default_rng(12)
+    x, z, e = rng.normal(size=(3, N))
+    scores = family_evidence(standardised(x + 0.25 * z + e, x, z))
+    family = (0, (1,))
+    gain = np.subtract(*scores([family, (0, (1, 2))]))
+    assert scores.families.gain_estimates(family, scores.fit_of(family))[2] < gain
+    assert scores.gain_estimates(family)[2] > gain > 1.0
+
+
+def test_the_evidence_of_a_search_is_the_sum_of_its_families_scores():
+    values = linear_chain(size=600)
+    model = HNMSearch(column_transform="none", noise_distribution="gaussian", n_restarts=1).fit(values.T)
+    found = model.found_graph()
+    scores = found.scores(list(enumerate(found.graph)))
+    assert model.evidence_ == pytest.approx(-sum(scores), abs=1e-6)
+    linear = [found.scores.families.linear_score(own, "gaussian") for own in enumerate(found.graph) if own[1]]
+    assert linear == [score for score, own in zip(scores, enumerate(found.graph), strict=True) if own[1]]
