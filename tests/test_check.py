@@ -1,6 +1,7 @@
 """Is the model right, and which arrows can be trusted: `icdh.check`, its tests, its records, its questions."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,8 @@ from scipy import stats
 
 import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError, cli
+from icdh.diagnostics import ModelCheck, NodeCheck
+from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
 from icdh.diagnostics.nodes import holm
 from icdh.diagnostics.questions import questions_about
@@ -125,6 +128,71 @@ def test_a_distorted_scale_is_found_on_the_true_graph():
     assert "its cause x0" in effect.meaning
 
 
+def test_a_distorted_scale_of_several_causes_is_said_to_depend_on_the_mean():
+    rng = np.random.default_rng(13)
+    causes = rng.normal(size=(1000, 3))
+    table = np.column_stack([causes, np.sinh(causes.sum(axis=1) + rng.normal(size=1000))])
+    knowledge = {"forbidden": [(3, k) for k in range(3)], "required": [(k, 3) for k in range(3)]}
+    plain = HNMSearch(n_restarts=1, knowledge=knowledge, column_transform="none").fit(table)
+    effect = icdh.check(plain, table).nodes[3]
+    assert effect.rejected
+    assert effect.depends_on == "x3"
+    assert effect.p_mean < effect.p_causes
+    assert "the mean that its causes predict" in effect.meaning
+
+
+def nearly_without_noise(rng, m=800):
+    """A cause and an effect whose noise vanishes where the cause is negative."""
+    cause = rng.normal(size=m)
+    spread = np.where(cause > 0.0, 0.5, 10.0 ** (-3.0 + np.minimum(cause, 0.0)))
+    return np.column_stack([cause, 2.0 * np.tanh(cause) + spread * rng.normal(size=m)])
+
+
+def residuals_given_the_first(values):
+    graph = np.zeros((2, 2))
+    graph[0, 1] = 1.0
+    table = Table.of(values)
+    left = remainders(table, table.kinds, "none", graph)
+    return left, icdh.diagnostics.nodes.node_tests(left, graph, [])[1]
+
+
+def test_observations_whose_noise_cannot_be_seen_do_not_count(monkeypatch):
+    values = nearly_without_noise(np.random.default_rng(11))
+    left, test = residuals_given_the_first(values)
+    assert test.p_value > 0.05
+    effect = left.of[1]
+    assert effect.residual.size == effect.mean.size == effect.seen.sum() == left.rows[1].sum()
+    assert effect.seen[values[:, 0] > 0.3].all()
+    assert not effect.seen[values[:, 0] < -1.0].any()
+    assert effect.residual.std() == pytest.approx(1.0, abs=0.1)
+    monkeypatch.setattr("icdh.diagnostics.residuals.RESOLVED", 0.0)
+    assert residuals_given_the_first(values)[1].p_value < 1e-6  # the floor under the variance, taken for noise
+
+
+def test_a_variable_without_noise_is_not_judged():
+    cause = np.random.default_rng(12).normal(size=200)
+    left, test = residuals_given_the_first(np.column_stack([cause, np.tanh(cause)]))
+    assert left.of[1].residual.size == 0
+    assert left.of[1].noise == "none"
+    assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
+
+
+def test_a_distorted_scale_shows_beside_the_mean_of_several_causes():
+    rng = np.random.default_rng(13)
+    causes = rng.normal(size=(1000, 5))
+    right = causes.sum(axis=1) / 2.0 + rng.normal(size=1000)
+    graph = np.zeros((6, 6))
+    graph[:5, 5] = 1.0
+    for effect, is_right in ((right, True), (np.sinh(right), False)):
+        table = Table.of(np.column_stack([causes, effect]))
+        left = remainders(table, table.kinds, "none", graph)
+        test = icdh.diagnostics.nodes.node_tests(left, graph, [])[5]
+        assert test.on_mean.variable == 5
+        assert (test.p_value > 0.05) is is_right
+        if not is_right:
+            assert test.on_mean.p_value < 0.01 * test.on_causes.p_value
+
+
 def drawn(rng, kind, m=250):
     """A cause, its effect and a bystander, and the kinds of the columns."""
     cause, noise = rng.normal(size=m), rng.normal(size=m)
@@ -180,7 +248,7 @@ def test_residuals_of_few_values_and_labels_are_standard_normal(kind):
 
 
 def verdicts(found):
-    return {node.name: (node.p_causes, node.p_others, node.noise) for node in found.nodes}
+    return {node.name: (node.p_causes, node.p_mean, node.p_others, node.noise) for node in found.nodes}
 
 
 def test_units_order_and_signs_of_columns_change_nothing(fit):
@@ -189,8 +257,8 @@ def test_units_order_and_signs_of_columns_change_nothing(fit):
     moved = (X * [1000.0, 0.5, -2.0] + [3.0, -1.0, 0.0])[:, order]
     again = with_edges(fit.model_, (1, 2), (2, 0))
     other = icdh.check(replace(again, names=[names[k] for k in order], scaling=_scaling_of(moved)), moved)
-    for name, (causes, others, noise) in verdicts(one).items():
-        assert verdicts(other)[name] == (pytest.approx(causes, rel=1e-3), pytest.approx(others, rel=1e-3), noise)
+    for name, (*p_values, noise) in verdicts(one).items():
+        assert verdicts(other)[name] == (*(pytest.approx(p, rel=1e-3) for p in p_values), noise)
 
 
 def _scaling_of(values):
@@ -369,11 +437,70 @@ def test_what_was_found_is_json_and_html_and_text(found):
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert content["rejected"] is False
     assert content["edges"][0].keys() >= {"cause", "effect", "strength", "lost_by_reversal", "track_record", "close"}
-    assert content["nodes"][0].keys() >= {"name", "p_value", "p_causes", "p_others", "noise", "gaussian"}
+    assert content["nodes"][0].keys() >= {
+        "name",
+        "p_value",
+        "p_causes",
+        "p_mean",
+        "p_others",
+        "noise",
+        "gaussian",
+        "seen",
+    }
     assert found._repr_html_().count("<tr>") == 2 + 3 + 2
     summary = found.summary()
     assert "no residual depends on what it should not" in summary
     assert "hidden common causes" in summary
+
+
+SENTENCES = {  # all that a summary can say, and a check that says it
+    r"\d+ rows, \d+ variables, \d+ edges: no residual depends on what it should not \(level 5 % over .*\)": "right",
+    r"\d+ rows, .*: the model does not fit 3 of the variables \(level 5 % over the table\)": "wrong",
+    r"200 of 400 rows, .*": "long",
+    r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
+    r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
+    r"  c: p = .*, depends on a, no cause of it: an arrow that is missing or wrong, or a distorted scale": "wrong",
+    r"noise below 1 % of the standard deviation, which the test does not see: a \(75 % of the rows\)": "faint",
+    r"residuals that are not Gaussian: a; that is their noise, or a common cause that is no column": "long",
+    r"arrows, those to settle by knowledge first:": "edges",
+    r" *cause +effect +strength +lost if turned +direction +forward": "edges",
+    r" *a -> b +9 +50 +0.90 +80 % \(74 to 86\)": "edges",
+    r" *a -> c +9 +known": "edges",
+    r"and 2 more": "edges",
+    r"strength: .*; lost if turned: nats; direction: its probability; forward: .* \(interval of 95 %\)": "edges",
+    r"What it sees: of simulated tables .*": "right",
+}
+
+
+def record_of(name, group=0, on=None, noise="gaussian", seen=1.0):
+    meaning = MEANING[group].format(on) if on else ""
+    return NodeCheck(name, 0.01 if on else 0.6, 0.6, 0.6, 0.6, on, bool(on), noise, meaning, seen)
+
+
+SUMMARIES = {
+    "right": ModelCheck([record_of("a"), record_of("b")], [], 400, 400),
+    "wrong": ModelCheck([record_of("a", 0, "b"), record_of("b", 1, "b"), record_of("c", 2, "a")], [], 400, 400),
+    "long": ModelCheck([record_of("a", noise="student")], [], 400, 200),
+    "faint": ModelCheck([record_of("a", seen=0.25)], [], 400, 400),
+    "edges": ModelCheck(
+        [record_of("a"), record_of("b")],
+        [
+            edge(probability=0.9, track_record=BOTH, known=False),
+            edge(effect="c", track_record=None, known=True),
+            *[edge(track_record=BOTH, known=False, probability=0.9)] * 30,
+        ],
+        400,
+        400,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_sentence_of_a_summary_is_known(name):
+    lines = SUMMARIES[name].summary().splitlines()
+    own = [sentence for sentence, of in SENTENCES.items() if of == name]
+    assert all(any(re.fullmatch(sentence, line) for sentence in SENTENCES) for line in lines)
+    assert all(any(re.fullmatch(sentence, line) for line in lines) for sentence in own)
 
 
 def test_the_report_has_a_section_of_the_check(fit, tmp_path):

@@ -20,6 +20,12 @@ from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
 from icdh.model.structural import StructuralModel
 
+ROUNDING = 1.0 + 1e-9  # p-values that differ less are equal, as those of a cause and of an increasing function of it
+MEANING = (  # of dependence on causes, on the mean that they predict, and on others
+    "depends on its cause {}: a distorted scale, a cause that is missing or wrong, or too simple a spread",
+    "depends on the mean that its causes predict: a distorted scale, or a cause that is missing or wrong",
+    "depends on {}, no cause of it: an arrow that is missing or wrong, or a distorted scale",
+)
 MOST_ROWS = 5000  # that residuals are looked at; more would find what matters to nobody, in more than half of a fit
 
 
@@ -90,7 +96,7 @@ def check(
     looked_at = table.of_rows(part)
     left = remainders(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
     tests = node_tests(left, fitted.adjacency, table.unordered)
-    nodes = [_node(fitted.names, node, tests[node], left.of[node].noise) for node in sorted(tests)]
+    nodes = [_node(fitted.names, node, tests[node], left.of[node]) for node in sorted(tests)]
     edges = sorted(_edges(model, fitted, Marginals.of(table), rules), key=lambda edge: edge.doubt)
     return ModelCheck(nodes, edges, table.n_observations, part.size)
 
@@ -111,19 +117,15 @@ def _kinds(fitted, table):
     return [seen if kind == "constant" else kind for kind, seen in zip(told, table.kinds, strict=True)]
 
 
-def _node(names, node, test, noise):
-    strongest = min((test.on_causes, test.on_others), key=lambda own: own.p_value)
-    on = None if strongest.variable is None else names[strongest.variable]
-    rejected = test.p_value < LEVEL
-    meaning = _meaning(printable(on), strongest is test.on_causes) if rejected else ""
-    own = test.on_causes.p_value, test.on_others.p_value
-    return NodeCheck(names[node], test.p_value, *own, on, rejected, noise, meaning)
-
-
-def _meaning(on, is_cause):
-    if is_cause:
-        return f"depends on its cause {on}: a distorted scale, a cause that is missing or wrong, or too simple a spread"
-    return f"depends on {on}, no cause of it: an arrow that is missing or wrong, or a distorted scale"
+def _node(names, node, test, remainder):
+    groups = test.on_causes, test.on_mean, test.on_others
+    p_values = [group.p_value for group in groups]
+    strongest = next(k for k, p in enumerate(p_values) if p <= ROUNDING * min(p_values))
+    variable = groups[strongest].variable
+    on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
+    meaning = MEANING[strongest].format(printable(on)) if rejected else ""
+    seen = float(remainder.seen.mean()) if remainder.seen.size else 0.0
+    return NodeCheck(names[node], test.p_value, *p_values, on, rejected, remainder.noise, meaning, seen)
 
 
 def _edges(model, fitted, marginals, rules):

@@ -1,10 +1,12 @@
-"""Whether what remains of every variable is independent of its causes, and of all else that it does not cause.
+"""Whether what remains of every variable is independent of its causes, its fitted mean, and all that it does not cause.
 
 If the model is right, the noise of a variable is independent of all variables that it has no directed path to. Normal
 scores are compared, so that neither tails nor units matter, each pair by the test of `icdh.diagnostics.independence`.
-For every variable two questions are asked, whether anything remains of its causes, and of others; each takes the least
-p-value of its pairs times their number, and the variable the lesser of both times two. Over the variables Holm's
-procedure keeps the probability of any false alarm in the table below the level.
+For every variable three questions are asked: whether its residual depends on its causes, on the mean that they
+predict, and on others. A distorted scale shows best beside the mean: the noise is then skewed to one side where the
+mean is high, and to the other where it is low. Each question takes the least p-value of its pairs times their number,
+and the variable the least of its questions times their number. Over the variables Holm's procedure keeps the
+probability of any false alarm in the table below the level.
 
 References
 ----------
@@ -43,13 +45,15 @@ class NodeTest(NamedTuple):
 
     Attributes
     ----------
-    on_causes, on_others : Dependence
-        On its causes, and on all others that it does not cause.
+    on_causes, on_mean, on_others : Dependence
+        On its causes, on the mean that they predict (the variable is then itself), and on all others that it does not
+        cause.
     p_value : float
-        That of both, corrected over all variables.
+        That of all three, corrected over all variables.
     """
 
     on_causes: Dependence
+    on_mean: Dependence
     on_others: Dependence
     p_value: float
 
@@ -68,18 +72,28 @@ def node_tests(left: Remainders, adjacency: np.ndarray, labels: Collection[int])
     """
     reached = graphs.descendants(adjacency != 0)
     distances = _Distances(left, labels)
-    pairs = []
-    for node, remainder in left.of.items():
-        residual = Distances.of(normal_scores(remainder.residual)) if remainder.residual.size >= FEWEST_ROWS else None
-        found = {True: [], False: []}
-        for other in left.values:
-            if other != node and not reached[node, other] and residual is not None:
-                p = p_value(distance_correlation(distances(other, node), residual), remainder.residual.size)
-                found[bool(adjacency[other, node])].append(Dependence(other, p))
-        pairs.append((_strongest(found[True]), _strongest(found[False])))
-    both = [min(1.0, 2.0 * min(causes.p_value, others.p_value)) for causes, others in pairs]
-    tests = zip(left.of, pairs, holm(np.array(both)), strict=True)
-    return {node: NodeTest(*own, float(p)) for node, own, p in tests}
+    groups = [_groups(left, node, adjacency[:, node] != 0, reached[node], distances) for node in left.of]
+    corrected = holm(np.array([_of_all(own) for own in groups]))
+    return {node: NodeTest(*own, float(p)) for node, own, p in zip(left.of, groups, corrected, strict=True)}
+
+
+def _groups(left, node, is_cause, is_reached, distances):
+    """Return how a residual depends on causes, on the mean that they predict, and on others."""
+    remainder = left.of[node]
+    if remainder.residual.size < FEWEST_ROWS:
+        return (_strongest([]),) * 3
+    residual = Distances.of(normal_scores(remainder.residual))
+    others = [other for other in left.values if other != node and not is_reached[other]]
+    causes = [_dependence(other, distances(other, node), residual) for other in others if is_cause[other]]
+    rest = [_dependence(other, distances(other, node), residual) for other in others if not is_cause[other]]
+    mean = []
+    if causes and remainder.mean is not None:
+        mean = [_dependence(node, Distances.of(normal_scores(remainder.mean)), residual)]
+    return _strongest(causes), _strongest(mean), _strongest(rest)
+
+
+def _dependence(variable, distances, residual):
+    return Dependence(variable, p_value(distance_correlation(distances, residual), residual.values.size))
 
 
 class _Distances:
@@ -89,10 +103,10 @@ class _Distances:
         self.left, self.labels, self.known = left, labels, {}
 
     def __call__(self, variable, node):
-        rows = self.left.rows
-        key = variable, None if rows is None else rows[node].tobytes()
+        rows = self.left.rows[node]
+        key = variable, rows.tobytes()
         if key not in self.known:
-            values = self.left.values[variable] if rows is None else self.left.values[variable][rows[node]]
+            values = self.left.values[variable][rows]
             of_labels = variable in self.labels
             self.known[key] = Distances.of(values if of_labels else normal_scores(values), of_labels)
         return self.known[key]
@@ -104,6 +118,12 @@ def _strongest(pairs):
         return Dependence(None, 1.0)
     strongest = min(pairs, key=lambda pair: pair.p_value)
     return strongest._replace(p_value=min(1.0, len(pairs) * strongest.p_value))
+
+
+def _of_all(groups):
+    """Return the p-value of all groups that are not empty: Bonferroni's."""
+    asked = [group.p_value for group in groups if group.variable is not None]
+    return min(1.0, len(asked) * min(asked)) if asked else 1.0
 
 
 def holm(p: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from icdh.diagnostics.track_record import TrackRecord
 
 CLOSE, DECIDED = 10.0, 0.95  # nats, and the probability of a direction, below which the data hardly decide an arrow
-UNKNOWN_SHARE = 0.64  # of all arrows counted, for those that have no record
+UNKNOWN_SHARE = 0.60  # of all arrows counted, for those that have no record
 
 
 @dataclass(frozen=True)
@@ -22,26 +22,34 @@ class NodeCheck:
     p_value : float
         How often chance alone leaves a residual that depends as much on variables that it should not depend on;
         corrected over the table, by Holm's procedure.
-    p_causes, p_others : float
-        The same of its causes alone, and of all others that it does not cause; corrected within this group.
+    p_causes, p_mean, p_others : float
+        The same of its causes alone, of the mean that they predict, and of all others that it does not cause; corrected
+        within this group.
     depends_on : str or int, or None
-        The variable that its residual depends on most; None where nothing could be compared.
+        The variable that its residual depends on most, itself if that is its mean; None where nothing could be
+        compared.
     rejected : bool
         Whether ``p_value`` is below 5 %.
     noise : str
-        The distribution that suits the residual: "gaussian", "student" or "free", and "none" of few values and labels.
+        The distribution that suits the residual: "gaussian", "student" or "free", and "none" of few values and
+        labels, and where the test sees nothing.
     meaning : str
         What a rejection can mean; empty without one.
+    seen : float
+        The share of the observations that the test sees: those with a fitted standard deviation above 1 % of the
+        variable's. Noise below that cannot be told from none.
     """
 
     name: Any
     p_value: float
     p_causes: float
+    p_mean: float
     p_others: float
     depends_on: Any
     rejected: bool
     noise: str
     meaning: str
+    seen: float
 
     @property
     def gaussian(self) -> bool:

@@ -4,9 +4,14 @@ The search sees columns under a transform and on their grids (`icdh.node_model.c
 distributions of the columns as they are. So the families of the graph are fitted again as the search fits them: an
 estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
 
-A number leaves (value - mean) / standard deviation. Few values, or labels, leave a randomised quantile residual: a
-place drawn evenly between the probability of all values below and that up to the value, as a Gaussian quantile. It is
-standard normal and independent of the causes if the probabilities are right.
+A number leaves (value - mean) / standard deviation. The node model has a floor under the variance: 0.3 % of the
+column's standard deviation. Where the noise is as small as that, the quotient tells the floor and not the noise, and
+depends on the causes although the noise does not. So only those observations count whose fitted standard deviation is
+above 1 % of the column's. The causes alone choose them, so the noise of a right model is independent there, too.
+
+Few values, or labels, leave a randomised quantile residual: a place drawn evenly between the probability of all values
+below and that up to the value, as a Gaussian quantile. It is standard normal and independent of the causes if the
+probabilities are right.
 
 References
 ----------
@@ -27,6 +32,9 @@ from icdh.estimators.hnm_search import HNMSearch
 from icdh.experiments import Design
 from icdh.knowledge.rules import EdgeRules
 from icdh.model.conditionals import is_of_labels, nearest
+from icdh.node_model.families import RESOLVED
+from icdh.node_model.network import node_outputs
+from icdh.node_model.noise import noise_gain
 from icdh.table import Scaling, Table
 
 SMALLEST_SHARE = 1e-12
@@ -38,12 +46,19 @@ class Remainder(NamedTuple):
     Attributes
     ----------
     residual : ndarray, shape (n,)
-        At the observations that count for the variable.
+        At the observations that count for the variable and have noise enough to be seen.
+    seen : ndarray of bool
+        Which of those that count for the variable these are.
+    mean : ndarray, shape (n,), or None
+        The fitted mean; None of few values and labels.
     noise : str
-        What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels.
+        What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels, and without any
+        residual.
     """
 
     residual: np.ndarray
+    seen: np.ndarray
+    mean: np.ndarray | None
     noise: str
 
 
@@ -56,13 +71,13 @@ class Remainders(NamedTuple):
         By the variable's place in the table.
     values : dict of int to ndarray, shape (M,)
         The variables as causes; codes of labels.
-    rows : ndarray of bool, shape (N, M), or None
-        The observations that count for each variable.
+    rows : dict of int to ndarray of bool, shape (M,)
+        The observations that residuals are of.
     """
 
     of: dict[int, Remainder]
     values: dict[int, np.ndarray]
-    rows: np.ndarray | None
+    rows: dict[int, np.ndarray]
 
 
 def remainders(
@@ -91,7 +106,7 @@ def remainders(
         Draws initial weights, and places in cells and between probabilities.
     """
     if not table.varying.any():
-        return Remainders({}, {}, rows)
+        return Remainders({}, {}, {})
     own = _canonical(table, kinds, rows)
     columns = own.columns(transform, random_state).with_normal_scores()
     among = adjacency[np.ix_(own.order, own.order)] != 0
@@ -107,7 +122,15 @@ def remainders(
         scores.polish(graph)
         left = [_remainder(scores, family, seen, random_state) for family in graph]
     places = own.order.tolist()
-    return Remainders(dict(zip(places, left, strict=True)), dict(zip(places, seen, strict=True)), rows)
+    of = dict(zip(places, left, strict=True))
+    return Remainders(of, dict(zip(places, seen, strict=True)), {k: _rows_of(of[k], k, rows) for k in places})
+
+
+def _rows_of(remainder, place, rows):
+    """Return the observations that a residual is of."""
+    chosen = np.ones(remainder.seen.size, dtype=bool) if rows is None else rows[place].copy()
+    chosen[chosen] = remainder.seen
+    return chosen
 
 
 def _canonical(table, kinds, rows):
@@ -121,9 +144,11 @@ def _canonical(table, kinds, rows):
 
 def _remainder(scores, family, values, random_state):
     (node, parents), fit, families = family, scores.fit_of(family), scores.families
-    noise = families.noise_of(family, fit, "auto")
     if families.is_gaussian(node):
-        return Remainder(scores.residuals(family), noise)
+        samples, deviation = families.residuals(family, fit)
+        mean, seen = node_outputs(fit.theta, families.data(family)[0], fit.hidden_units)[0], deviation**2 > RESOLVED
+        samples = [sample[seen] for sample in samples]
+        return Remainder(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
     widths = families.widths[list(parents)]
     conditional = families.responses[node].conditional(
         np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units
@@ -131,7 +156,8 @@ def _remainder(scores, family, values, random_state):
     values = values if families.rows is None else values[:, families.rows[node]]
     codes = values[node].astype(int) if is_of_labels(conditional) else nearest(conditional.levels, values[node])
     rng = np.random.default_rng([random_state, node])
-    return Remainder(quantile_residuals(np.exp(conditional.log_probabilities(values)), codes, rng), noise)
+    residual = quantile_residuals(np.exp(conditional.log_probabilities(values)), codes, rng)
+    return Remainder(residual, np.ones(residual.size, dtype=bool), None, "none")
 
 
 def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

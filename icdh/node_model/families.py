@@ -24,6 +24,7 @@ TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in p
 OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
 LEAST_COST = 0.25  # the cost of a parent's loss is hardly less than this share of its second-order estimate
 LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
+RESOLVED = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
 LEAST_UNRESOLVED = 0.01  # share of the observations whose variance is not resolved, from which noise has no verdict
 
 
@@ -201,7 +202,7 @@ class Families:
     def denies_gaussian_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether the residuals of a family favour another noise distribution than the Gaussian."""
         residuals, deviation = self.residuals(family, fit)
-        unresolved = np.mean(deviation**2 < 10.0 * VARIANCE_FLOOR) > LEAST_UNRESOLVED
+        unresolved = np.mean(deviation**2 < RESOLVED) > LEAST_UNRESOLVED
         return not unresolved and noise_gain(residuals, "auto")[1] != "gaussian"
 
     def _noise_gain(self, family, residuals, noise):
