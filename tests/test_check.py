@@ -21,7 +21,7 @@ from icdh.diagnostics.independence import Distances, distance_correlation, p_val
 from icdh.diagnostics.nodes import holm
 from icdh.diagnostics.questions import questions_about
 from icdh.diagnostics.records import EdgeCheck
-from icdh.diagnostics.residuals import remainders
+from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
 from icdh.files import write_table
 from icdh.model.findings import findings
@@ -152,28 +152,36 @@ def residuals_given_the_first(values):
     graph = np.zeros((2, 2))
     graph[0, 1] = 1.0
     table = Table.of(values)
-    left = remainders(table, table.kinds, "none", graph)
-    return left, icdh.diagnostics.nodes.node_tests(left, graph, [])[1]
+    residuals = fit_residuals(table, table.kinds, "none", graph)
+    return residuals, icdh.diagnostics.nodes.node_tests(residuals, graph, [])[1]
 
 
 def test_observations_whose_noise_cannot_be_seen_do_not_count(monkeypatch):
     values = nearly_without_noise(np.random.default_rng(11))
-    left, test = residuals_given_the_first(values)
+    residuals, test = residuals_given_the_first(values)
     assert test.p_value > 0.05
-    effect = left.of[1]
-    assert effect.residual.size == effect.mean.size == effect.seen.sum() == left.rows[1].sum()
+    effect = residuals.of[1]
+    assert effect.values.size == effect.mean.size == effect.seen.sum() == residuals.rows[1].sum()
     assert effect.seen[values[:, 0] > 0.3].all()
     assert not effect.seen[values[:, 0] < -1.0].any()
-    assert effect.residual.std() == pytest.approx(1.0, abs=0.1)
+    assert effect.values.std() == pytest.approx(1.0, abs=0.1)
     monkeypatch.setattr("icdh.diagnostics.residuals.RESOLVED", 0.0)
     assert residuals_given_the_first(values)[1].p_value < 1e-6  # the floor under the variance, taken for noise
 
 
-def test_a_variable_without_noise_is_not_judged():
+def test_a_variable_without_noise_is_not_tested():
     cause = np.random.default_rng(12).normal(size=200)
-    left, test = residuals_given_the_first(np.column_stack([cause, np.tanh(cause)]))
-    assert left.of[1].residual.size == 0
-    assert left.of[1].noise == "none"
+    residuals, test = residuals_given_the_first(np.column_stack([cause, np.tanh(cause)]))
+    assert residuals.of[1].values.size == 0
+    assert residuals.of[1].noise == "none"
+    assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
+
+
+def test_a_variable_whose_noise_is_seen_in_few_rows_is_not_tested():
+    values = nearly_without_noise(np.random.default_rng(11))
+    few = np.sort(np.argsort(values[:, 0])[:600])  # 400 without noise, and 200 of those with noise
+    residuals, test = residuals_given_the_first(values[few])
+    assert 0.2 < residuals.of[1].seen.mean() < 0.5
     assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
 
 
@@ -185,8 +193,8 @@ def test_a_distorted_scale_shows_beside_the_mean_of_several_causes():
     graph[:5, 5] = 1.0
     for effect, is_right in ((right, True), (np.sinh(right), False)):
         table = Table.of(np.column_stack([causes, effect]))
-        left = remainders(table, table.kinds, "none", graph)
-        test = icdh.diagnostics.nodes.node_tests(left, graph, [])[5]
+        residuals = fit_residuals(table, table.kinds, "none", graph)
+        test = icdh.diagnostics.nodes.node_tests(residuals, graph, [])[5]
         assert test.on_mean.variable == 5
         assert (test.p_value > 0.05) is is_right
         if not is_right:
@@ -228,8 +236,8 @@ def test_right_graphs_keep_the_level_whatever_noise_and_columns(kind):
     for _ in range(n_tables):
         values, kinds = drawn(rng, kind)
         table = Table.of(values).coded(kinds or None)
-        left = remainders(table, table.kinds_given(kinds or None), transform, graph)
-        tests = icdh.diagnostics.nodes.node_tests(left, graph, table.unordered)
+        residuals = fit_residuals(table, table.kinds_given(kinds or None), transform, graph)
+        tests = icdh.diagnostics.nodes.node_tests(residuals, graph, table.unordered)
         rejected += min(test.p_value for test in tests.values()) < 0.05
     assert rejected <= 4  # of a binomial of 25 and 5 % more come once in 140
 
@@ -240,10 +248,10 @@ def test_residuals_of_few_values_and_labels_are_standard_normal(kind):
     table = Table.of(values).coded(kinds or None)
     graph = np.zeros((3, 3))
     graph[0, 1] = 1.0
-    residual = remainders(table, table.kinds_given(kinds or None), "none", graph).of[1].residual
+    residual = fit_residuals(table, table.kinds_given(kinds or None), "none", graph).of[1].values
     assert stats.kstest(residual, "norm").pvalue > 0.01
     assert p_of(values[:, 0], residual) > 0.01
-    alone = remainders(table, table.kinds_given(kinds or None), "none", 0.0 * graph).of[1].residual
+    alone = fit_residuals(table, table.kinds_given(kinds or None), "none", 0.0 * graph).of[1].values
     assert p_of(values[:, 0], alone) < 1e-6
 
 
@@ -272,7 +280,7 @@ def test_increasing_functions_of_a_bystander_change_nothing():
     found = []
     for bystander in (values[:, 2], np.exp(values[:, 2])):
         table = Table.of(np.column_stack([values[:, :2], bystander]))
-        tests = icdh.diagnostics.nodes.node_tests(remainders(table, table.kinds, "none", graph), graph, [])
+        tests = icdh.diagnostics.nodes.node_tests(fit_residuals(table, table.kinds, "none", graph), graph, [])
         found.append(tests[1])
     assert found[0].p_value == pytest.approx(found[1].p_value, rel=1e-9)
 
@@ -460,8 +468,8 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
     r"  c: p = .*, depends on a, no cause of it: an arrow that is missing or wrong, or a distorted scale": "wrong",
-    r"noise below 1 % of the standard deviation, which the test does not see: a \(75 % of the rows\)": "faint",
-    r"residuals that are not Gaussian: a; that is their noise, or a common cause that is no column": "long",
+    r"not tested, as their noise is below 1 % of their .* in most rows: a \(75 % of the rows\)": "faint",
+    r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
     r" *cause +effect +strength +lost if turned +direction +forward": "edges",
     r" *a -> b +9 +50 +0.90 +80 % \(74 to 86\)": "edges",

@@ -28,8 +28,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "check",
         help="whether a saved model fits a table, and which of its arrows can be trusted",
-        description="Test whether what the causes leave of every variable is independent of these and of all else that "
-        "it does not cause, and list the arrows, those to settle by knowledge first. No graph is changed.",
+        description="Test whether the residual of every variable is independent of its causes, of the mean that they "
+        "predict, and of all else that it does not cause. List the arrows, those to settle by knowledge first. No "
+        "graph is changed.",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("model", help=MODEL_HELP)

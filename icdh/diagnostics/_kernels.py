@@ -9,8 +9,9 @@ from icdh._jit import CONTRACT, kernel
 def sum_of_products_of_distances(x, y, place):
     """Return the sum over all ordered pairs of |x_i - x_j| |y_i - y_j|.
 
-    ``x`` ascends, and ``place`` is the rank of y_i among all y, from 1 to n. Whatever came before j is kept in four
-    binary indexed trees over these ranks (count, x, y, x y), so that the part with a smaller y is had in log n steps.
+    ``x`` ascends, and ``place`` is the rank of y_i among all y, from 1 to n. All
+    observations before j are in four binary indexed trees over these ranks (count, x, y, x y), so that sums over those
+    of them with a smaller y take log n steps.
     """
     n = x.size
     below = np.zeros((n + 1, 4))

@@ -11,7 +11,7 @@ from icdh._labels import printable
 from icdh._threads import single_blas_thread
 from icdh.diagnostics.nodes import node_tests
 from icdh.diagnostics.records import EdgeCheck, NodeCheck
-from icdh.diagnostics.residuals import remainders
+from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck
 from icdh.diagnostics.reversal import lost_by_reversal
 from icdh.diagnostics.track_record import Marginals
@@ -26,7 +26,7 @@ MEANING = (  # of dependence on causes, on the mean that they predict, and on ot
     "depends on the mean that its causes predict: a distorted scale, or a cause that is missing or wrong",
     "depends on {}, no cause of it: an arrow that is missing or wrong, or a distorted scale",
 )
-MOST_ROWS = 5000  # that residuals are looked at; more would find what matters to nobody, in more than half of a fit
+MOST_ROWS = 5000  # more would find deviations too small to matter, and take longer than half of a fit
 
 
 def check(
@@ -40,9 +40,10 @@ def check(
     """Test whether the residuals of a model are as they would be if it were right, and say what is known of its arrows.
 
     Every variable is fitted to its causes again, as the search does: its transform, its grid, its kinds of columns.
-    Then the residual is tested for independence of the causes, and of all others that the variable does not cause
-    (`icdh.diagnostics.nodes`); 5 % of tables that the model is right about are rejected, or fewer. That asks whether
-    heteroscedastic noise models on this graph can explain the table, whoever found the graph. It changes no graph.
+    Then the residual is tested for independence of its causes, of the mean that they predict, and of all others that
+    the variable does not cause (`icdh.diagnostics.nodes`). If the model is right, at most 5 % of tables are rejected.
+    The question is whether heteroscedastic noise models on this graph can explain the table, whatever found the graph.
+    No graph is changed.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def check(
     knowledge : Knowledge or mapping, optional
         Arrows that it settles are not asked about; by default what the estimator knows.
     random_state : int, SeedSequence, Generator or None
-        Draws rows, initial weights, and places between the probabilities of few values.
+        Seeds the draw of rows, initial weights, and the residuals of few values.
 
     Returns
     -------
@@ -94,9 +95,9 @@ def check(
         part = np.sort(rng.choice(part, MOST_ROWS, replace=False))
     counts = None if design.baseline is None else design.baseline[:, part]
     looked_at = table.of_rows(part)
-    left = remainders(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
-    tests = node_tests(left, fitted.adjacency, table.unordered)
-    nodes = [_node(fitted.names, node, tests[node], left.of[node]) for node in sorted(tests)]
+    residuals = fit_residuals(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
+    tests = node_tests(residuals, fitted.adjacency, table.unordered)
+    nodes = [_node(fitted.names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
     edges = sorted(_edges(model, fitted, Marginals.of(table), rules), key=lambda edge: edge.doubt)
     return ModelCheck(nodes, edges, table.n_observations, part.size)
 
@@ -117,15 +118,15 @@ def _kinds(fitted, table):
     return [seen if kind == "constant" else kind for kind, seen in zip(told, table.kinds, strict=True)]
 
 
-def _node(names, node, test, remainder):
+def _node(names, node, test, residual):
     groups = test.on_causes, test.on_mean, test.on_others
     p_values = [group.p_value for group in groups]
     strongest = next(k for k, p in enumerate(p_values) if p <= ROUNDING * min(p_values))
     variable = groups[strongest].variable
     on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""
-    seen = float(remainder.seen.mean()) if remainder.seen.size else 0.0
-    return NodeCheck(names[node], test.p_value, *p_values, on, rejected, remainder.noise, meaning, seen)
+    seen = float(residual.seen.mean()) if residual.seen.size else 0.0
+    return NodeCheck(names[node], test.p_value, *p_values, on, rejected, residual.noise, meaning, seen)
 
 
 def _edges(model, fitted, marginals, rules):

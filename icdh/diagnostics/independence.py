@@ -6,8 +6,8 @@ With a_ij the distance of two observations of x, centred as
 
 and B likewise of y, the mean of A_ij B_ij over all pairs, with n (n - 3) in place of their number, is zero in
 expectation if x and y are independent. Divided by the root of that of x with itself times that of y with itself it is
-the distance correlation R, which is zero in distribution under independence alone. Then n R + 1 has hardly ever a
-heavier upper tail than a chi-square of one degree of freedom, whatever the distributions: that is the test.
+the distance correlation R. Its population value is zero under independence alone. The test compares n R + 1 with a
+chi-square of one degree of freedom, whose upper tail is hardly ever lighter, whatever the distributions.
 
 The distance of two numbers is that on the line, of two labels zero if they are the same and else one.
 
@@ -28,11 +28,11 @@ from scipy.special import erfc
 from icdh.diagnostics._kernels import sum_of_products_of_distances
 
 FEWEST_ROWS = 4
-ROUNDING = 1e-12  # of the sum of squared distances: what a variance of zero may look like
+ROUNDING = 1e-12  # of the sum of squared distances: a smaller distance variance is zero
 
 
 class Distances(NamedTuple):
-    """A sample, and what its distances add up to.
+    """A sample, and the sums of its distances.
 
     Attributes
     ----------

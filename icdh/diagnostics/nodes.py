@@ -1,4 +1,4 @@
-"""Whether what remains of every variable is independent of its causes, its fitted mean, and all that it does not cause.
+"""Tests whether residuals are independent of causes, of the fitted mean, and of all that a variable does not cause.
 
 If the model is right, the noise of a variable is independent of all variables that it has no directed path to. Normal
 scores are compared, so that neither tails nor units matter, each pair by the test of `icdh.diagnostics.independence`.
@@ -6,7 +6,8 @@ For every variable three questions are asked: whether its residual depends on it
 predict, and on others. A distorted scale shows best beside the mean: the noise is then skewed to one side where the
 mean is high, and to the other where it is low. Each question takes the least p-value of its pairs times their number,
 and the variable the least of its questions times their number. Over the variables Holm's procedure keeps the
-probability of any false alarm in the table below the level.
+probability of any false alarm in the table below the level. A variable whose noise is too small to be seen in most of
+the rows is not tested.
 
 References
 ----------
@@ -21,7 +22,8 @@ import numpy as np
 
 from icdh import graphs
 from icdh.diagnostics.independence import FEWEST_ROWS, Distances, distance_correlation, p_value
-from icdh.diagnostics.residuals import Remainders
+from icdh.diagnostics.records import LEAST_SEEN
+from icdh.diagnostics.residuals import Residuals
 from icdh.transforms import normal_scores
 
 
@@ -58,12 +60,12 @@ class NodeTest(NamedTuple):
     p_value: float
 
 
-def node_tests(left: Remainders, adjacency: np.ndarray, labels: Collection[int]) -> dict[int, NodeTest]:
+def node_tests(residuals: Residuals, adjacency: np.ndarray, labels: Collection[int]) -> dict[int, NodeTest]:
     """Test the residual of every variable that varies.
 
     Parameters
     ----------
-    left : Remainders
+    residuals : Residuals
         The residuals, and the variables.
     adjacency : ndarray, shape (N, N)
         The graph.
@@ -71,24 +73,24 @@ def node_tests(left: Remainders, adjacency: np.ndarray, labels: Collection[int])
         The variables of labels without an order.
     """
     reached = graphs.descendants(adjacency != 0)
-    distances = _Distances(left, labels)
-    groups = [_groups(left, node, adjacency[:, node] != 0, reached[node], distances) for node in left.of]
+    distances = _Distances(residuals, labels)
+    groups = [_groups(residuals, node, adjacency[:, node] != 0, reached[node], distances) for node in residuals.of]
     corrected = holm(np.array([_of_all(own) for own in groups]))
-    return {node: NodeTest(*own, float(p)) for node, own, p in zip(left.of, groups, corrected, strict=True)}
+    return {node: NodeTest(*own, float(p)) for node, own, p in zip(residuals.of, groups, corrected, strict=True)}
 
 
-def _groups(left, node, is_cause, is_reached, distances):
+def _groups(residuals, node, is_cause, is_reached, distances):
     """Return how a residual depends on causes, on the mean that they predict, and on others."""
-    remainder = left.of[node]
-    if remainder.residual.size < FEWEST_ROWS:
+    own = residuals.of[node]
+    if own.values.size < FEWEST_ROWS or own.seen.mean() < LEAST_SEEN:
         return (_strongest([]),) * 3
-    residual = Distances.of(normal_scores(remainder.residual))
-    others = [other for other in left.values if other != node and not is_reached[other]]
+    residual = Distances.of(normal_scores(own.values))
+    others = [other for other in residuals.variables if other != node and not is_reached[other]]
     causes = [_dependence(other, distances(other, node), residual) for other in others if is_cause[other]]
     rest = [_dependence(other, distances(other, node), residual) for other in others if not is_cause[other]]
     mean = []
-    if causes and remainder.mean is not None:
-        mean = [_dependence(node, Distances.of(normal_scores(remainder.mean)), residual)]
+    if causes and own.mean is not None:
+        mean = [_dependence(node, Distances.of(normal_scores(own.mean)), residual)]
     return _strongest(causes), _strongest(mean), _strongest(rest)
 
 
@@ -99,14 +101,14 @@ def _dependence(variable, distances, residual):
 class _Distances:
     """The distances of variables at the observations that count for another one, each computed once."""
 
-    def __init__(self, left, labels):
-        self.left, self.labels, self.known = left, labels, {}
+    def __init__(self, residuals, labels):
+        self.residuals, self.labels, self.known = residuals, labels, {}
 
     def __call__(self, variable, node):
-        rows = self.left.rows[node]
+        rows = self.residuals.rows[node]
         key = variable, rows.tobytes()
         if key not in self.known:
-            values = self.left.values[variable][rows]
+            values = self.residuals.variables[variable][rows]
             of_labels = variable in self.labels
             self.known[key] = Distances.of(values if of_labels else normal_scores(values), of_labels)
         return self.known[key]

@@ -1,4 +1,4 @@
-"""Arrows in doubt as a file of knowledge that a person answers by taking marks away."""
+"""The arrows most in doubt as a file of knowledge; a person answers by uncommenting lines."""
 
 import json
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from icdh._checks import check_number
 
 HEAD = (
     "# Arrows in doubt, the most doubtful first, both directions of each.",
-    '# Take the mark "# " away in front of every arrow that cannot be, then fit again with this file as knowledge.',
+    '# Uncomment every arrow that is impossible (remove its "# "), then fit again with this file as knowledge.',
 )
 
 
 def questions_about(edges: Sequence[Any], n_questions: int) -> str:
-    """Return the first edges as TOML that `icdh.Knowledge.read` reads: nothing is known until a mark is taken away.
+    """Return the first edges as TOML that `icdh.Knowledge.read` reads: all arrows are comments.
 
     Parameters
     ----------

@@ -8,7 +8,8 @@ import numpy as np
 from icdh.diagnostics.track_record import TrackRecord
 
 CLOSE, DECIDED = 10.0, 0.95  # nats, and the probability of a direction, below which the data hardly decide an arrow
-UNKNOWN_SHARE = 0.60  # of all arrows counted, for those that have no record
+LEAST_SEEN = 0.5  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
+UNKNOWN_SHARE = 0.60  # of all arrows counted: for those without a record
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class NodeCheck:
         What a rejection can mean; empty without one.
     seen : float
         The share of the observations that the test sees: those with a fitted standard deviation above 1 % of the
-        variable's. Noise below that cannot be told from none.
+        variable's. Noise below that cannot be told from none. Where most of it is, the variable is not tested.
     """
 
     name: Any
@@ -50,6 +51,11 @@ class NodeCheck:
     noise: str
     meaning: str
     seen: float
+
+    @property
+    def tested(self) -> bool:
+        """Whether the noise is large enough in half of the rows."""
+        return self.seen >= LEAST_SEEN
 
     @property
     def gaussian(self) -> bool:
@@ -68,9 +74,9 @@ class EdgeCheck:
     strength : float
         The edge's weight: of `icdh.HNMSearch` nats that it is worth.
     lost_by_reversal : float or None
-        How many nats the graph loses if the arrow is turned; below zero it gains. For the five arrows that lose least
-        the rest of the graph makes the best of it, for others it stays: a bound. None of saved models, which keep no
-        scores, and where the arrow must not be turned.
+        How many nats of evidence the graph loses if the arrow is turned; below zero it gains. For the five arrows that
+        lose least the rest of the graph is searched again; for others it stays, so that the loss is an upper bound.
+        None for saved models, which keep no scores, and for arrows that must not be turned.
     probability : float or None
         That of this direction given an edge, by posterior or resamples, where they were computed.
     track_record : TrackRecord or None

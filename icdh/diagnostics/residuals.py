@@ -1,4 +1,4 @@
-"""What a graph leaves unexplained: every variable given its causes, fitted anew, and what remains of it.
+"""The residuals of every variable given its causes in a graph, after a fit of their own.
 
 The search sees columns under a transform and on their grids (`icdh.node_model.columns`), and a saved model holds
 distributions of the columns as they are. So the families of the graph are fitted again as the search fits them: an
@@ -40,12 +40,12 @@ from icdh.table import Scaling, Table
 SMALLEST_SHARE = 1e-12
 
 
-class Remainder(NamedTuple):
-    """What its causes leave of a variable.
+class Residual(NamedTuple):
+    """The residual of a variable given its causes.
 
     Attributes
     ----------
-    residual : ndarray, shape (n,)
+    values : ndarray, shape (n,)
         At the observations that count for the variable and have noise enough to be seen.
     seen : ndarray of bool
         Which of those that count for the variable these are.
@@ -56,39 +56,39 @@ class Remainder(NamedTuple):
         residual.
     """
 
-    residual: np.ndarray
+    values: np.ndarray
     seen: np.ndarray
     mean: np.ndarray | None
     noise: str
 
 
-class Remainders(NamedTuple):
-    """What is left of all variables that vary.
+class Residuals(NamedTuple):
+    """The residuals of all variables that vary.
 
     Attributes
     ----------
-    of : dict of int to Remainder
+    of : dict of int to Residual
         By the variable's place in the table.
-    values : dict of int to ndarray, shape (M,)
+    variables : dict of int to ndarray, shape (M,)
         The variables as causes; codes of labels.
     rows : dict of int to ndarray of bool, shape (M,)
-        The observations that residuals are of.
+        The observations that the residual of each is of.
     """
 
-    of: dict[int, Remainder]
-    values: dict[int, np.ndarray]
+    of: dict[int, Residual]
+    variables: dict[int, np.ndarray]
     rows: dict[int, np.ndarray]
 
 
-def remainders(
+def fit_residuals(
     table: Table,
     kinds: Sequence[str],
     transform: str,
     adjacency: np.ndarray,
     rows: np.ndarray | None = None,
     random_state: int = 0,
-) -> Remainders:
-    """Fit the families of a graph to a table, and return what they leave.
+) -> Residuals:
+    """Fit the families of a graph to a table, and return their residuals.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def remainders(
         Draws initial weights, and places in cells and between probabilities.
     """
     if not table.varying.any():
-        return Remainders({}, {}, {})
+        return Residuals({}, {}, {})
     own = _canonical(table, kinds, rows)
     columns = own.columns(transform, random_state).with_normal_scores()
     among = adjacency[np.ix_(own.order, own.order)] != 0
@@ -120,16 +120,16 @@ def remainders(
         scores(graph)
         scores = scores.with_more_units(graph, MOST_UNITS)
         scores.polish(graph)
-        left = [_remainder(scores, family, seen, random_state) for family in graph]
+        found = [_residual_of(scores, family, seen, random_state) for family in graph]
     places = own.order.tolist()
-    of = dict(zip(places, left, strict=True))
-    return Remainders(of, dict(zip(places, seen, strict=True)), {k: _rows_of(of[k], k, rows) for k in places})
+    of = dict(zip(places, found, strict=True))
+    return Residuals(of, dict(zip(places, seen, strict=True)), {k: _rows_of(of[k], k, rows) for k in places})
 
 
-def _rows_of(remainder, place, rows):
+def _rows_of(residual, place, rows):
     """Return the observations that a residual is of."""
-    chosen = np.ones(remainder.seen.size, dtype=bool) if rows is None else rows[place].copy()
-    chosen[chosen] = remainder.seen
+    chosen = np.ones(residual.seen.size, dtype=bool) if rows is None else rows[place].copy()
+    chosen[chosen] = residual.seen
     return chosen
 
 
@@ -142,13 +142,13 @@ def _canonical(table, kinds, rows):
     return CanonicalTable.of(table, scaling, kinds, Design(counts, np.zeros((0, M)), []), everything)
 
 
-def _remainder(scores, family, values, random_state):
+def _residual_of(scores, family, values, random_state):
     (node, parents), fit, families = family, scores.fit_of(family), scores.families
     if families.is_gaussian(node):
         samples, deviation = families.residuals(family, fit)
         mean, seen = node_outputs(fit.theta, families.data(family)[0], fit.hidden_units)[0], deviation**2 > RESOLVED
         samples = [sample[seen] for sample in samples]
-        return Remainder(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
+        return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
     widths = families.widths[list(parents)]
     conditional = families.responses[node].conditional(
         np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units
@@ -157,7 +157,7 @@ def _remainder(scores, family, values, random_state):
     codes = values[node].astype(int) if is_of_labels(conditional) else nearest(conditional.levels, values[node])
     rng = np.random.default_rng([random_state, node])
     residual = quantile_residuals(np.exp(conditional.log_probabilities(values)), codes, rng)
-    return Remainder(residual, np.ones(residual.size, dtype=bool), None, "none")
+    return Residual(residual, np.ones(residual.size, dtype=bool), None, "none")
 
 
 def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -31,7 +31,7 @@ class ModelCheck:
 
     @property
     def rejected(self) -> bool:
-        """Whether any variable is rejected: 5 % of tables that the model is right about are, or fewer."""
+        """Whether any variable is rejected. If the model is right, at most 5 % of tables are."""
         return any(node.rejected for node in self.nodes)
 
     def questions(self, n_questions: int = 5) -> str:
@@ -46,7 +46,7 @@ class ModelCheck:
         -------
         str
             TOML that `icdh.Knowledge.read` and ``icdh fit --knowledge`` take as it is. Both directions of every arrow
-            are in it as comments: take the mark away in front of what cannot be.
+            are comments in it; uncomment what is impossible.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class ModelCheck:
             "level": LEVEL,
             "n_observations": self.n_observations,
             "n_checked": self.n_checked,
-            "nodes": [asdict(node) | {"gaussian": node.gaussian} for node in self.nodes],
+            "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
             "edges": [_as_dict(edge) for edge in self.edges],
             "legend": words.LEGEND,
             "blind_spots": words.BLIND_SPOTS,

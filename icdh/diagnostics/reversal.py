@@ -1,4 +1,4 @@
-"""What the data lose when an arrow is turned and the rest of the graph makes the best of it."""
+"""The evidence that is lost when an arrow is turned and the rest of the graph is searched again."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -18,9 +18,9 @@ def lost_by_reversal(
 ) -> dict[tuple[int, int], float]:
     """Return for edges how many nats the graph loses if that edge is turned.
 
-    The weakest edges on cycles are left out then. For the five edges that lose least a greedy climb begins there, which
-    keeps the edge turned and may change all else. So these are losses of the whole graph, others bounds of them. One
-    below zero says that the search missed a better graph.
+    If that closes a cycle, its weakest edge is left out. For the five edges that lose least a greedy search goes on
+    from there; it keeps the edge turned and may change all else. These are losses of the whole graph, the others are
+    upper bounds. A loss below zero means that the search missed a better graph.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def lost_by_reversal(
     Returns
     -------
     dict
-        By edge; those that the rules of the search do not let turn are missing, and all if time was over.
+        By edge. Edges that knowledge does not let turn are missing; all are, if the search ran out of time.
     """
     if found.timed_out:
         return {}
     place = {int(k): node for node, k in enumerate(found.order)}
-    scores, graph, rules = _apart(found.scores), found.graph, found.rules
+    scores, graph, rules = _copied(found.scores), found.graph, found.rules
     total = Climber(scores, rules.forbidden, max_parents).total(graph)
     weights, turned = strengths(found)[np.ix_(found.order, found.order)], []
     for edge in edges:
@@ -63,12 +63,12 @@ def _turned(scores, rules, weights, edge, max_parents):
     return Climber(scores, forbidden, max_parents, required), graph
 
 
-def _apart(scores):
-    """Return scores that learn new families without telling the ones that they were copied from."""
-    apart = copy(scores)
+def _copied(scores):
+    """Return a copy of scores: new fits of the copy do not reach the original."""
+    copied = copy(scores)
     for name, part in vars(scores).items():
         if isinstance(part, dict):
-            setattr(apart, name, copy(part))
-    if hasattr(apart, "subsample"):
-        apart.subsample = _apart(apart.subsample)
-    return apart
+            setattr(copied, name, copy(part))
+    if hasattr(copied, "subsample"):
+        copied.subsample = _copied(copied.subsample)
+    return copied

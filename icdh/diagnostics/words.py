@@ -7,7 +7,6 @@ from icdh._labels import printable
 from icdh.diagnostics.track_record import LEGEND as FORWARD
 
 MOST_EDGES = 30
-FEW_SEEN = 0.5  # of the rows of a variable
 HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")
 LEGEND = (
     f"strength: what the edge is worth; lost if turned: nats; direction: its probability; {FORWARD} (interval of 95 %)"
@@ -38,13 +37,14 @@ def summary(found: Any) -> str:
 def _about_nodes(nodes):
     bad = [node for node in nodes if node.rejected]
     lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
-    faint = [f"{printable(node.name)} ({1 - node.seen:.0%} of the rows)" for node in nodes if node.seen < FEW_SEEN]
-    if faint:
-        lines.append(f"noise below 1 % of the standard deviation, which the test does not see: {', '.join(faint)}")
+    untested = [node for node in nodes if not node.tested]
+    if untested:
+        shares = ", ".join(f"{printable(node.name)} ({100 * (1 - node.seen):.0f} % of the rows)" for node in untested)
+        lines.append(f"not tested, as their noise is below 1 % of their standard deviation in most rows: {shares}")
     odd = ", ".join(printable(node.name) for node in nodes if not node.gaussian)
     if odd:
         lines.append(
-            f"residuals that are not Gaussian: {odd}; that is their noise, or a common cause that is no column"
+            f"residuals that are not Gaussian: {odd}; either their noise is not, or they have a hidden common cause"
         )
     return lines
 

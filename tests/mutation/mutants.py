@@ -264,9 +264,10 @@ MUTANTS = {
         ("len(pairs) * strongest.p_value", "strongest.p_value"),
         ("np.arange(p.size, 0, -1)", "p.size"),
         ("len(asked) * min(asked", "min(asked"),
+        (" or own.seen.mean() < LEAST_SEEN", ""),
         (" if asked else 1.0", " if asked else 0.0"),
-        ("if causes and remainder.mean is not None:", "if False:"),
-        ("self.left.values[variable][rows]", "self.left.values[variable]"),
+        ("if causes and own.mean is not None:", "if False:"),
+        ("self.residuals.variables[variable][rows]", "self.residuals.variables[variable]"),
     ],
     "diagnostics/residuals.py": [
         ("low + (high - low) * rng.random(codes.size)", "0.5 * (low + high)"),
@@ -274,7 +275,7 @@ MUTANTS = {
         ("np.cumsum(probabilities, axis=0)", "probabilities"),
         ("values[:, families.rows[node]]", "values"),
         ("deviation**2 > RESOLVED", "deviation > 0.0"),
-        ("chosen[chosen] = remainder.seen", "pass"),
+        ("chosen[chosen] = residual.seen", "pass"),
     ],
     "diagnostics/track_record.py": [
         ("own[effect] > own[cause]", "own[effect] < own[cause]"),
@@ -287,7 +288,7 @@ MUTANTS = {
             "required[j, i], weights[i, j] = True, 0.0",
         ),
         ("climber.total(best) - total", "climber.total(best)"),
-        ("setattr(apart, name, copy(part))", "pass"),
+        ("setattr(copied, name, copy(part))", "pass"),
     ],
     "graphs/edges.py": [
         ("np.abs(A) >= value", "np.abs(A) > value"),
