@@ -105,6 +105,24 @@ def test_strengths_cover_no_box_and_no_other_strength():
         assert np.count_nonzero(apart) == len(places)
 
 
+def test_a_strength_stands_nearer_to_its_own_arrow_than_to_any_other():
+    rng = np.random.default_rng(3)
+    for n, edges, fewest in ((5, 6, 5), (14, 25, 20), (30, 45, 36)):
+        A = random_dag(rng, n, edges)
+        layout = plotting.layered_layout(A, box_sizes([LONG[k % 5] for k in range(n)]))
+        found = label_places(layout, {edge: "12.5" for edge in layout.routes})
+        assert len(found) >= fewest
+        for edge, place in found.items():
+            away = {other: box_distance(place, along(route)) for other, route in layout.routes.items()}
+            assert 2.0 * away.pop(edge) < min(away.values())
+
+
+def box_distance(place, points):
+    """From the box of a text of four letters to the nearest point."""
+    beyond = np.maximum(np.abs(points - place) - np.array([0.065 * 4, 0.13]) / 2, 0.0)
+    return np.linalg.norm(beyond, axis=1).min()
+
+
 def test_a_picture_says_what_widths_numbers_and_dashes_mean():
     doubtful = CHAIN == 0.5
     words = {"title": "data.csv", "unit": "nats", "doubtful": doubtful, "doubt": "who knows"}

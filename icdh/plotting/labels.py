@@ -1,4 +1,4 @@
-"""Where the strengths of edges stand: beside their arrows, over no box, no other strength and few other arrows."""
+"""Where the strengths of edges stand: beside their own arrow and clear of all other arrows, boxes and strengths."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from icdh.plotting.layout import Layout, bends, bounds
 
 ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # places on the arrow, the best first
 LETTER, HEIGHT, AWAY = 0.065, 0.13, 0.06  # inches: a letter, a line, and the distance from the arrow
+CLEAR = 2.5 * AWAY  # from other arrows: a text belongs to the arrow that it is nearest to
 POINTS = 60  # of every arrow; texts keep away from them
 
 
@@ -38,7 +39,7 @@ def label_places(layout: Layout, texts: Mapping[tuple[int, int], str]) -> dict[t
         for place in _candidates(drawn[edge], half):
             covered = np.abs(np.concatenate(middles) - place) < np.concatenate(halves) + half
             inside = (place - half > low).all() and (place + half < high).all()
-            crossed = (np.abs(others - place) < half + 0.02).all(axis=1).any()
+            crossed = (np.abs(others - place) < half + CLEAR).all(axis=1).any()
             if inside and not crossed and not covered.all(axis=1).any():
                 found[edge] = tuple(place)
                 middles.append(place[np.newaxis])
