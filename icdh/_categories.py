@@ -147,9 +147,9 @@ def _check_few(found, n_rows, column):
     if len(found.labels) <= most:
         return
     examples = f"{column} holds text, {counted(len(found.labels), 'different label')} such as {found.labels[0]!r}"
-    if found.declared:
-        raise TypeError(f"{examples}, more than {MOST_LABELS}; join rare ones, {ENCODE}")
+    if len(found.labels) > MOST_LABELS:
+        raise TypeError(f"{examples}, more than {MOST_LABELS}; drop it, join rare labels, or encode it as numbers")
     raise TypeError(
-        f"{examples}, more than {most} in {n_rows} rows; say kinds={{name: 'categorical'}} if they are labels "
-        f"nevertheless (at most {MOST_LABELS}), or {ENCODE}"
+        f"{examples}, more than {most} in {n_rows} rows; drop it, or say kinds={{name: 'categorical'}} if they are "
+        "labels nevertheless"
     )

@@ -107,6 +107,9 @@ def test_a_table_and_a_model_in_one_anothers_place_are_noticed(table, capsys):
     assert swapped in error_of(capsys, "predict", "data.csv", "model.icdh")
     assert swapped.partition(";")[0] in error_of(capsys, "sample", "data.csv")
     assert "model.icdh is a fitted model, not a table" in error_of(capsys, "fit", "model.icdh")
+    told = error_of(capsys, "report", "model.icdh", "data.csv")
+    assert "model.icdh is a fitted model" in told
+    assert "icdh report data.csv --model model.icdh" in told
     assert "--do has the variable 'aa'" in error_of(capsys, "sample", "model.icdh", "--do", "aa=1")
 
 
@@ -116,6 +119,10 @@ def test_a_table_and_a_model_in_one_anothers_place_are_noticed(table, capsys):
         ("use scaling='standardize'", "use --scaling standardize"),
         ("say kinds={column: kind} to confirm", "say --kinds COLUMN=KIND to confirm"),
         ("say kinds={name: 'categorical'} if", "say --kinds NAME=categorical if"),
+        ("column 'a b' has 30; drop it", "column 'a b' has 30; say --drop 'a b'"),
+        ("column 'a b' has 30, say kinds={name: 'categorical'}", "column 'a b' has 30, say --kinds 'a b=categorical'"),
+        ("say kinds={'a': 'binary'} to confirm", "say --kinds a=binary to confirm"),
+        ("say drop=['a (b)'] (--drop 'a (b)') if not", "say --drop 'a (b)' if not"),
         ("say dates= (--dates) if days are counted", "say --dates if days are counted"),
         ("say decimal=',' (--decimal ','), if", "say --decimal ',', if"),
         ("random_state must be None", "--seed must be None"),

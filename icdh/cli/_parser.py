@@ -1,9 +1,11 @@
 """The parser of a command: complaints that fit on a line and know what was meant, help that is short at first."""
 
 import argparse
+import shlex
 from collections.abc import Collection
 
 from icdh._labels import did_you_mean, listed
+from icdh.cli._files import is_model
 from icdh.cli._messages import BAD_INPUT
 
 
@@ -27,10 +29,18 @@ class CommandParser(argparse.ArgumentParser):
         """Refuse what is unknown at once, and say what may have been meant."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
+            self._check_model_before_table(known, unknown)
             options = [option for option in self._option_string_actions if option.startswith("--")]
             meant = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
             self.error(f"no such option or argument here: {' '.join(unknown)}{meant}")
         return known, unknown
+
+    def _check_model_before_table(self, known, unknown):
+        """Show how to name a model where other commands take it: before the table."""
+        model = getattr(known, "data", None)
+        if "--model" in self._option_string_actions and is_model(model):
+            command = shlex.join([*self.prog.split(), unknown[0], "--model", model])
+            self.error(f"{model} is a fitted model, which stands behind --model here: {command}")
 
     def _check_value(self, action, value):
         if action.choices is not None and value not in action.choices:

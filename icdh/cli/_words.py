@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shlex
 from pathlib import Path
 
 from icdh._labels import did_you_mean
@@ -40,6 +41,7 @@ PARAMETERS = (
     "random_state",
     "kinds",
     "dates",
+    "drop",
     "header",
     "delimiter",
     "decimal",
@@ -48,10 +50,14 @@ PARAMETERS = (
 )
 _NAME = rf"\b({'|'.join(sorted(PARAMETERS, key=len, reverse=True))})"
 _VALUE = r"(?:'([^']*)'|([-\w.]+))"
+_COLUMN = re.compile(r"column ('[^']*'|\"[^\"]*\") ")  # of a message that begins with the column it is about
 # In this order: what names both says the option alone; pairs of a column and its kind; values; bare names.
 _RULES = (
     (re.compile(rf"{_NAME}=(?:\[?{_VALUE}\]?)? ?\((--[^()]*(?:'[^']*')?[^()]*)\)"), lambda found: found[4]),
-    (re.compile(r"\bkinds=\{'?(\w+)'?: '?(\w+)'?\}"), lambda found: f"--kinds {_shout(found[1])}={_shout(found[2])}"),
+    (
+        re.compile(r"\bkinds=\{(['\"]?)([^{}]+)\1: (['\"]?)(\w+)\3\}"),
+        lambda found: f"--kinds {shlex.quote(f'{_shout(found[2])}={_shout(found[4])}')}",
+    ),
     (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
     (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),
     (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),
@@ -74,6 +80,8 @@ def as_options(text: str) -> str:
     >>> as_options("column 'a' has gaps; use missing='impute'")
     "column 'a' has gaps; use --missing impute"
     """
+    if column := _COLUMN.match(text):
+        text = text.replace("drop it", f"say --drop {column[1]}").replace("{name: ", f"{{{column[1]}: ")
     for pattern, words in _RULES:
         text = pattern.sub(words, text)
     return text

@@ -31,21 +31,27 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mappi
     told = {table.position(column) for column in declared or ()}
     told |= {k for k, own in table.categories.items() if own.declared}
     guessed = {
-        kind: [repr(table.names[k]) for k, own in enumerate(kinds) if own == kind and k not in told]
+        kind: [table.names[k] for k, own in enumerate(kinds) if own == kind and k not in told]
         for kind in ("binary", "ordinal", "categorical")
     }
-    text = guessed.pop("categorical")
-    labels = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in guessed.items() if names)
+    guessed = {kind: names for kind, names in guessed.items() if names}
+    levels = "; ".join(f"{kind}: {_quoted(names)}" for kind, names in guessed.items() if kind != "categorical")
     found = []
-    if labels:
+    if levels:
         found.append(
             f"columns of fewer than {FEW_VALUES} different values are taken for variables of few ordered levels "
-            f"({labels})"
+            f"({levels})"
         )
-    if text:
-        found.append(f"columns of text are taken for variables of labels without an order ({', '.join(text)})")
+    if text := guessed.get("categorical"):
+        found.append(f"columns of text are taken for variables of labels without an order ({_quoted(text)})")
     if found:
-        warn(f"{', and '.join(found)}; say kinds={{column: kind}} to confirm or change this", DataWarning)
+        kind, (name, *_) = next(iter(guessed.items()))
+        example = f"kinds={{{name!r}: {kind!r}}}"
+        warn(f"{', and '.join(found)}; say {example} to confirm, or name another kind", DataWarning)
+
+
+def _quoted(names):
+    return ", ".join(map(repr, names))
 
 
 def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) -> None:

@@ -21,9 +21,12 @@ _KINDS = [
     for pattern, remedy in (
         (
             r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?",
-            "it looks like a date or time; say dates= (--dates) if days are to be counted, or leave the column out",
+            "it looks like a date or time; say dates= (--dates) if days are to be counted, drop= (--drop) if not",
         ),
-        (r"\d{1,2}:\d{2}.*", "it looks like a time of day; write it as a number of hours, or leave the column out"),
+        (
+            r"\d{1,2}:\d{2}.*",
+            "it looks like a time of day; write it as a number of hours, or leave the column out (--drop)",
+        ),
         (r"(?i:true|false|yes|no)", "write truth values as 1 and 0"),
         (_SEPARATED_THOUSANDS, "thousands are separated in it; write it without separators"),
         (

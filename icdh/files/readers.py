@@ -79,7 +79,8 @@ class LabelReader:
     def complaint(self, cell: str) -> str:
         """Return the message about a cell that differs in kind from the cells before it, with the remedy."""
         if self.codes and not is_label(cell) and cell not in MISSING:
-            return f"{cell!r} stands in a column of labels such as {next(iter(self.codes))!r}; leave the column out"
+            known = next(iter(self.codes))
+            return f"{cell!r} stands in a column of labels such as {known!r}; leave the column out (--drop)"
         return complaint(cell)
 
 

@@ -344,13 +344,14 @@ def _complaint(name, line, row, wanted, readers, labels, decimal):
     either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
     what = reader.complaint(row[at]) if isinstance(reader, DateReader | LabelReader) else complaint(row[at])
     if labels:
-        what = what.replace("dates= (--dates)", _dates_of(labels[at]))
+        for option in ("dates", "drop"):
+            what = what.replace(f"{option}= (--{option})", _of_column(option, labels[at]))
     return f"{place}: {what}{remedy}{either}"
 
 
-def _dates_of(column):
-    """Return how to say that a column holds dates."""
-    return f"dates=[{column!r}] (--dates {column!r})"
+def _of_column(option, column):
+    """Return how to name a column to an option."""
+    return f"{option}=[{column!r}] (--{option} {column!r})"
 
 
 def _reads(reader, cell, decimal):
@@ -399,12 +400,18 @@ def _arrow_numbers(path, table, column, dates):
     kind = str(table.schema.field(column).type)
     if kind.startswith(("timestamp", "date")):
         if column not in dates:
-            raise ValueError(f"{path}, column {column!r} holds dates; say {_dates_of(column)} or leave it out")
+            raise ValueError(
+                f"{path}, column {column!r} holds dates; say {_of_column('dates', column)} if days are to be counted, "
+                f"{_of_column('drop', column)} if not"
+            )
         moments = table[column].to_numpy().astype("datetime64[us]")
         days = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
         return np.where(np.isnat(moments), np.nan, days)
     if not kind.startswith(("int", "uint", "float", "double", "half", "bool", "decimal")):
-        raise ValueError(f"{path}, column {column!r} holds {kind}, not numbers; encode it as numbers or leave it out")
+        raise ValueError(
+            f"{path}, column {column!r} holds {kind}, not numbers; encode it as numbers or say "
+            f"{_of_column('drop', column)}"
+        )
     return np.array([np.nan if cell is None else float(cell) for cell in table[column].to_pylist()])
 
 
