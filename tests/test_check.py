@@ -17,6 +17,7 @@ import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError, cli
 from icdh.diagnostics import ModelCheck, NodeCheck
 from icdh.diagnostics.check import MEANING
+from icdh.diagnostics import words
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
 from icdh.diagnostics.nodes import holm
 from icdh.diagnostics.questions import questions_about
@@ -509,6 +510,24 @@ def test_every_sentence_of_a_summary_is_known(name):
     own = [sentence for sentence, of in SENTENCES.items() if of == name]
     assert all(any(re.fullmatch(sentence, line) for sentence in SENTENCES) for line in lines)
     assert all(any(re.fullmatch(sentence, line) for line in lines) for sentence in own)
+
+
+def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
+    heading = "cause    effect  strength  lost if turned  forward"
+    assert " ".join(heading.split()) in " ".join(found.summary().split())
+    assert "direction" not in words.legend(found.edges)
+    saved = icdh.check(fit.model_, X)
+    assert "lost if turned" not in saved.summary()
+    assert "lost if turned" not in saved._repr_html_()
+    assert "nats" not in saved.to_dict()["legend"]
+    likely = [replace(own, probability=0.9) for own in saved.edges]
+    assert "direction: its probability" in words.legend(likely)
+
+
+def test_a_loss_below_zero_is_explained(found):
+    assert "below zero" not in found.summary()
+    better = replace(found, edges=[replace(found.edges[0], lost_by_reversal=-3.0), *found.edges[1:]])
+    assert "below zero: the graph with that arrow turned is better, and the search missed it" in better.summary()
 
 
 def test_the_report_has_a_section_of_the_check(fit, tmp_path):

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from icdh import graphs
+from icdh._clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber
 from icdh.search.escapes import FAR, greedy_search
 from icdh.search.moves import KINDS, changed_families
 from icdh.search.moves import legal_moves as masks_of_legal_moves
+from icdh.search.reversals import MARGIN, reversal_losses, reverse_while_it_gains
 
 N = 4
 
@@ -246,6 +248,55 @@ def test_no_room_is_made_for_graphs_far_behind():
         greedy_search(table, np.eye(N, dtype=bool), max_parents=3)
         assert asked
         assert all(asked[k] < min(asked[:k]) + FAR for k in range(1, len(asked)))
+
+
+def reversible():
+    """x0 -> x1 is found; x1 -> x0 is better by 5 nats, once both of its families are refined."""
+    scores = {family: 50.0 * len(family[1]) for family in all_families()} | {(1, (0,)): -20.0, (0, (1,)): -19.0}
+    return Table(scores, {(0, (1,)): -25.0})
+
+
+def test_a_reversal_that_gains_once_its_families_are_refined_is_taken():
+    forbidden, seen = np.eye(N, dtype=bool), []
+    table = reversible()
+    found = greedy_search(table, forbidden)
+    assert found.graph == ((), (0,), (), ())
+    climber = Climber(table, forbidden, 8)
+    assert reversal_losses(climber, found.graph) == {(0, 1): -5.0}
+    turned = reverse_while_it_gains(climber, found, seen.append)
+    assert turned.graph == ((1,), (), (), ())
+    assert turned.moves == [*found.moves, *seen]
+    assert seen == [("reverse", 0, 1, 5.0, True)]
+    assert reversal_losses(climber, turned.graph) == {(1, 0): 5.0}
+    assert reverse_while_it_gains(climber, turned) == turned
+
+
+def test_reversals_keep_to_the_rules_and_far_ones_are_not_refined():
+    table, chain = reversible(), ((), (0,), (0, 1), ())
+    losses = reversal_losses(Climber(table, np.eye(N, dtype=bool), 8), chain)
+    assert sorted(losses) == [(0, 1), (1, 2)]  # 0 -> 2 reversed closes a cycle
+    bound = np.eye(N, dtype=bool)
+    bound[1, 0] = True
+    assert sorted(reversal_losses(Climber(table, bound, 8), chain)) == [(1, 2)]
+    required = np.zeros((N, N), dtype=bool)
+    required[0, 1] = True
+    assert sorted(reversal_losses(Climber(table, np.eye(N, dtype=bool), 8, required), chain)) == [(1, 2)]
+    far = Table(table.scores | {(0, (1,)): MARGIN}, {(0, (1,)): -500.0})
+    climber = Climber(far, np.eye(N, dtype=bool), 8)
+    assert reversal_losses(climber, ((), (0,), (), ()), MARGIN) == {(0, 1): MARGIN + 20.0}
+    assert reversal_losses(climber, ((), (0,), (), ())) == {(0, 1): -480.0}
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, OutOfTime])
+def test_what_ends_the_reversals_early_keeps_the_graph(end):
+    def stop(move):
+        raise end
+
+    table = reversible()
+    climber = Climber(table, np.eye(N, dtype=bool), 8)
+    stopped = reverse_while_it_gains(climber, greedy_search(table, climber.forbidden), stop)
+    assert stopped.graph == ((1,), (), (), ())
+    assert (stopped.interrupted, stopped.timed_out) == (end is KeyboardInterrupt, end is OutOfTime)
 
 
 def random_tables(count, seed=5):

@@ -13,10 +13,11 @@ from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, Trac
 from icdh.estimators.hnm_search import HNMSearch
 
 MARK = "?"  # beside an arrow that may as well point the other way
+ZERO = -0.05  # nats: smaller losses are rounding
 COLOURS = {BOTH: ("green", "#00785a"), NEITHER: ("orange", "#c8641e")}  # of arrows in pictures, by track record
 
 
-class Doubts(NamedTuple):
+class Directions(NamedTuple):
     """How sure the directions of the edges of a fit are.
 
     Attributes
@@ -37,7 +38,7 @@ class Doubts(NamedTuple):
     records: dict[tuple[int, int], TrackRecord]
 
 
-def doubts_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Doubts:
+def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
     """Return how sure the directions of a fit are, by an ensemble of graphs if there is one, else by turning edges."""
     from icdh.uncertainty.turning import DOUBTFUL, doubtful, turning_loss
 
@@ -50,9 +51,9 @@ def doubts_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) ->
             loss = turning_loss(model, clock=clock)
     records = _records(model, table)
     if ensemble is not None:
-        return Doubts(loss, ensemble.undecided(dag), told_by_graphs(), records)
+        return Directions(loss, ensemble.undecided(dag), told_by_graphs(), records)
     meaning = f"turning this arrow costs less than {DOUBTFUL:g} nats: the data hardly tell its direction"
-    return Doubts(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
+    return Directions(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
 
 
 def _records(model, table):
@@ -74,7 +75,7 @@ def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str,
     return {"styles": styles, "note": note}
 
 
-def edge_lines(model: Any, doubts: Doubts | None = None) -> list[str]:
+def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     """Return what is printed of a fit: its course, its edges, strongest first, and a legend."""
     dag, names = model.adjacency_matrix_, [printable(name) for name in model.model_.names]
     edges = [tuple(edge) for edge in sorted(np.argwhere(dag).tolist(), key=lambda edge: -abs(dag[tuple(edge)]))]
@@ -84,25 +85,26 @@ def edge_lines(model: Any, doubts: Doubts | None = None) -> list[str]:
     searched = isinstance(model, HNMSearch)
     rows = [("cause", "effect", "strength" if searched else "weight")]
     rows += [(names[i], names[j], f"{dag[i, j]:.1f}" if searched else f"{dag[i, j]:.3f}") for i, j in edges]
-    loss = None if doubts is None else doubts.loss
+    loss = None if directions is None else directions.loss
     if loss is not None:
-        told = ["if turned", *("-" if np.isnan(loss[edge]) else f"{loss[edge]:.1f}" for edge in edges)]
+        told = ["if turned", *("-" if np.isnan(loss[edge]) else f"{_at_least_zero(loss[edge]):.1f}" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
     agreement = model.model_.search_agreement
     if agreement is not None:
         shares = ["searches", *(f"{agreement[edge]:.0%}" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, shares, strict=True)]
-    records = {} if doubts is None else doubts.records
+    records = {} if directions is None else directions.records
     if records:
         told = ["forward", *(f"{100 * records[edge].share:.0f} %" if edge in records else "-" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
-    marks = ["", *(MARK if doubts is not None and doubts.marked[edge] else "" for edge in edges)]
+    marks = ["", *(MARK if directions is not None and directions.marked[edge] else "" for edge in edges)]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for (cause, effect, *numbers), mark in zip(rows, marks, strict=True):
         cells = [f"{cell:>{width}}" for cell, width in zip(numbers, wide[2:], strict=True)]
         lines.append("  ".join([f"{cause:>{wide[0]}} -> {effect:<{wide[1]}}", *cells, mark]).rstrip())
     several = ["searches: how many of them found the edge"] if agreement is not None else []
-    return [*lines, *_legend(searched, loss, doubts, any(marks)), *several]
+    below_zero = [_below_zero(model)] if loss is not None and (loss < ZERO).any() else []
+    return [*lines, *_legend(searched, loss, directions, any(marks)), *below_zero, *several]
 
 
 def _head(model, n_edges):
@@ -118,7 +120,23 @@ def _head(model, n_edges):
     )
 
 
-def _legend(searched, loss, doubts, marked):
+def _at_least_zero(loss):
+    """Return a loss without the sign of what is zero but for rounding."""
+    return max(loss, 0.0) if loss >= ZERO else loss
+
+
+def _below_zero(model):
+    """Return why the graph may be better with an arrow turned."""
+    if model.search_agreement_ is not None:
+        reason = "but most searches agree on this graph"
+    elif np.count_nonzero(model.edge_strength_) > np.count_nonzero(model.adjacency_matrix_):
+        reason = "of the graph before weak edges were left out it was not"
+    else:
+        reason = "the search missed that graph"
+    return f"below zero: the evidence is higher with this arrow turned; {reason}"
+
+
+def _legend(searched, loss, directions, marked):
     """Return what the columns and the marks mean, of what there is to see."""
     if not searched:
         lines = ["weight: the size of the effect in the fitted network, without a unit"]
@@ -126,10 +144,10 @@ def _legend(searched, loss, doubts, marked):
         lines = ["strength: nats (units of log-likelihood) of evidence that are lost without the edge"]
     if loss is not None:
         lines.append("if turned: nats lost when this arrow alone is turned round; - where it cannot be")
-    if doubts is not None and doubts.records:
+    if directions is not None and directions.records:
         lines.append(LEGEND)
     if marked:
-        lines.append(f"{MARK} {doubts.meaning}")
+        lines.append(f"{MARK} {directions.meaning}")
     return lines
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._clock import Clock
 from icdh._labels import counted
-from icdh.cli._edges import comparison_line, doubts_of, edge_lines, picture_of_records
+from icdh.cli._edges import comparison_line, directions_of, edge_lines, picture_of_records
 from icdh.cli._experiments import (
     add_experiment_options,
     check_experiment_options,
@@ -194,14 +194,14 @@ def run(args: argparse.Namespace) -> int:
     clock = Clock(estimator.max_seconds)
     model = learned(args, estimator, table, interventions)
     ensemble, failure = ensemble_of(args, model, table, interventions, clock)
-    doubts = doubts_of(args, model, table, ensemble, clock)
-    complete = _write(args, model, ensemble, doubts)
+    directions = directions_of(args, model, table, ensemble, clock)
+    complete = _write(args, model, ensemble, directions)
     if args.save:
         probability = None if ensemble is None else ensemble.edge_probability
         complete &= succeeds(partial(model.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        print(*edge_lines(model, doubts), *target_lines(model), sep="\n")
+        print(*edge_lines(model, directions), *target_lines(model), sep="\n")
         if ensemble is not None:
             print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
         if truth is not None:
@@ -245,7 +245,7 @@ def _columns_of_labels(args):
     return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
 
 
-def _write(args, model, ensemble, doubts):
+def _write(args, model, ensemble, directions):
     """Write graph and picture, and return whether all went well; a graph that cannot be written is printed.
 
     With probabilities these, and not the weights, are the widths of the lines in the picture.
@@ -258,22 +258,22 @@ def _write(args, model, ensemble, doubts):
         from icdh.plotting import save_plot
 
         drawn = dag if ensemble is None else (dag != 0) * np.maximum(ensemble.edge_probability, FAINTEST)
-        words = _words_of_picture(model, args, ensemble, doubts)
-        complete &= succeeds(partial(save_plot, args.plot, drawn, names, doubtful=doubts.marked, **words))
+        words = _words_of_picture(model, args, ensemble, directions)
+        complete &= succeeds(partial(save_plot, args.plot, drawn, names, doubtful=directions.marked, **words))
     if args.probabilities and ensemble is not None:
         complete &= succeeds(write_probabilities, args.probabilities, ensemble)
     return complete
 
 
-def _words_of_picture(model, args, ensemble, doubts):
+def _words_of_picture(model, args, ensemble, directions):
     """Return title and legend of the picture of a fit."""
     table = args.dataset or ("standard input" if args.data == STANDARD_INPUT else os.path.basename(args.data))
     unit = "probability" if ensemble is not None else weight_unit(model.model_)
     return {
         "title": f"{table}: {counted(model.model_.about['n_observations'], 'row')}, {type(model).__name__}",
         "unit": unit,
-        "doubt": doubts.meaning,
-        **picture_of_records(doubts.records),
+        "doubt": directions.meaning,
+        **picture_of_records(directions.records),
     }
 
 

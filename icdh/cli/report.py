@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from icdh._clock import Clock
-from icdh.cli._edges import doubts_of, edge_lines
+from icdh.cli._edges import directions_of, edge_lines
 from icdh.cli._experiments import complete, target_lines, targets_file
 from icdh.cli._files import STANDARD_INPUT, check_files, check_model, succeeds
 from icdh.cli._help import HelpFormatter
@@ -64,14 +64,15 @@ def run(args: argparse.Namespace) -> int:
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
     if args.model:
         model, notes = _loaded(args)
+        args.columns = [str(name) for name in model.names]
         table, _, interventions = read_input(args, columns_of_labels(model))
-        ensemble = failure = doubts = None
+        ensemble = failure = directions = None
     else:
         table, _, interventions = read_input(args)
         clock = Clock(getattr(args, "max_seconds", None))
         model, notes = _learned(args, table, interventions)
         ensemble, failure = ensemble_of(args, model, table, interventions, clock)
-        doubts = doubts_of(args, model, table, ensemble, clock)
+        directions = directions_of(args, model, table, ensemble, clock)
     rows, interventions = complete(table, interventions)
     write = partial(
         model.report,
@@ -82,12 +83,12 @@ def run(args: argparse.Namespace) -> int:
         notes=notes,
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title,
-        doubtful=None if doubts is None else doubts.marked,
-        doubt="" if doubts is None else doubts.meaning,
+        doubtful=None if directions is None else directions.marked,
+        doubt="" if directions is None else directions.meaning,
     )
     if not succeeds(write):
         if not args.model:
-            print(*edge_lines(model, doubts), sep="\n")
+            print(*edge_lines(model, directions), sep="\n")
         return BAD_INPUT
     if not args.quiet:
         print(output)

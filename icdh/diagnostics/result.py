@@ -69,7 +69,7 @@ class ModelCheck:
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
             "edges": [_as_dict(edge) for edge in self.edges],
-            "legend": words.LEGEND,
+            "legend": words.legend(self.edges),
             "blind_spots": words.BLIND_SPOTS,
         }
 

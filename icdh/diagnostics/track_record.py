@@ -98,7 +98,7 @@ class Marginals(NamedTuple):
         return {edge: record for edge, record in found.items() if record is not None}
 
     def record(self, cause: int, effect: int) -> TrackRecord | None:
-        """Return the track record of an arrow, None where labels are cause or effect: nobody counted these."""
+        """Return the track record of an arrow, None where cause or effect has labels: these were not counted."""
         if np.isnan(self.kurtosis[[cause, effect]]).any():
             return None
         tails, explained = (own[effect] > own[cause] for own in self)

@@ -1,5 +1,6 @@
 """A check in plain words, for terminals and for notebooks; with what it cannot see, in numbers."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -8,9 +9,7 @@ from icdh.diagnostics.track_record import LEGEND as FORWARD
 
 MOST_EDGES = 30
 HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")
-LEGEND = (
-    f"strength: what the edge is worth; lost if turned: nats; direction: its probability; {FORWARD} (interval of 95 %)"
-)
+BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it"
 BLIND_SPOTS = (
     "What it sees: of simulated tables (8 variables, 1000 rows) it rejects 2 % if the model is right, all if scales "
     "are distorted by a cube or a sigmoid, and 58 % if the strongest arrow is turned, but only 12 % of those with two "
@@ -52,11 +51,30 @@ def _about_nodes(nodes):
 def _about_edges(edges):
     if not edges:
         return []
-    rows = [[printable(edge.cause), printable(edge.effect), *figures(edge)] for edge in edges[:MOST_EDGES]]
-    wide = [max(map(len, column)) for column in zip(HEADING, *rows, strict=True)]
-    lines = [_line(HEADING, "  ", wide), *(_line(row, "->", wide) for row in rows)]
+    heading, *rows = _filled([printable(edge.cause), printable(edge.effect), *figures(edge)] for edge in edges)
+    wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+    lines = [_line(heading, "  ", wide), *(_line(row, "->", wide) for row in rows[:MOST_EDGES])]
     more = [f"and {len(edges) - MOST_EDGES} more"] if len(edges) > MOST_EDGES else []
-    return ["arrows, those to settle by knowledge first:", *lines, *more, LEGEND]
+    return ["arrows, those to settle by knowledge first:", *lines, *more, legend(edges)]
+
+
+def _filled(rows):
+    """Return the heading and the rows of edges, without columns that are empty, as some of a saved model are."""
+    columns = zip(HEADING, *rows, strict=True)
+    return list(zip(*(column for column in columns if any(column[1:])), strict=True)) or [HEADING]
+
+
+def legend(edges: Sequence) -> str:
+    """Return what the columns of a list of edges mean, of those that are not empty."""
+    meanings = ["strength: what the edge is worth"]
+    losses = [edge.lost_by_reversal for edge in edges if edge.lost_by_reversal is not None]
+    if losses or any(edge.known for edge in edges):
+        meanings.append("lost if turned: nats" + (f" ({BELOW_ZERO})" if min(losses, default=0.0) < 0.0 else ""))
+    if any(edge.probability is not None for edge in edges):
+        meanings.append("direction: its probability")
+    if any(edge.track_record is not None for edge in edges):
+        meanings.append(f"{FORWARD} (interval of 95 %)")
+    return "; ".join(meanings)
 
 
 def _line(row, arrow, wide):
@@ -81,9 +99,11 @@ def as_html(found: Any) -> str:
     nodes = [
         [str(node.name), f"{node.p_value:.2g}", node.noise, node.meaning or "nothing found"] for node in found.nodes
     ]
-    edges = [[str(edge.cause), str(edge.effect), *figures(edge)] for edge in found.edges[:MOST_EDGES]]
-    tables = _table(("variable", "p-value", "noise", "verdict"), nodes) + _table(HEADING, edges)
-    return f"<div><p><strong>{verdict(found)}</strong></p>{tables}<p>{LEGEND}</p><p>{BLIND_SPOTS}</p></div>"
+    heading, *edges = _filled([str(edge.cause), str(edge.effect), *figures(edge)] for edge in found.edges[:MOST_EDGES])
+    tables = _table(("variable", "p-value", "noise", "verdict"), nodes) + _table(heading, edges)
+    return (
+        f"<div><p><strong>{verdict(found)}</strong></p>{tables}<p>{legend(found.edges)}</p><p>{BLIND_SPOTS}</p></div>"
+    )
 
 
 def _table(heading, rows):

@@ -14,6 +14,7 @@ from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import Graph, Move
 from icdh.search.prior import price_of_width
+from icdh.search.reversals import reverse_while_it_gains
 
 SUBSAMPLE = 10_000  # observations that a table of more than twice as many is searched on first
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
@@ -178,8 +179,7 @@ class GraphSearch:
         from icdh.estimators.transform_choice import choose_transform
 
         def pilot(columns, part):
-            scores = self._evidence(columns, part.rows, 1)
-            return Climber(scores, part.rules.forbidden, self.parameters.max_parents, part.rules.required)
+            return self._climber(self._evidence(columns, part.rows, 1), part.rules)
 
         if self.parameters.column_transform != "auto":
             return self.parameters.column_transform
@@ -197,7 +197,7 @@ class GraphSearch:
         options = {
             "max_parents": self.parameters.max_parents,
             "required": self.table.rules.required,
-            "callback": lambda move: self.report(self.table.move_in_users_columns(move)),
+            "callback": self._tell,
         }
         first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
         found = greedy_search(
@@ -206,7 +206,15 @@ class GraphSearch:
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:
             found = greedy_search(scores, self.table.rules.forbidden, **options, start=found)
+        if not found.ended_early:
+            found = reverse_while_it_gains(self._climber(scores, self.table.rules), found, self._tell)
         return scores, found
+
+    def _climber(self, scores, rules):
+        return Climber(scores, rules.forbidden, self.parameters.max_parents, rules.required)
+
+    def _tell(self, move):
+        self.report(self.table.move_in_users_columns(move))
 
     def _linear_start(self, scores, graph):
         """Return the graph of the best order for linear models, if most effects of a graph are linear; else None.

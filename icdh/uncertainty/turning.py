@@ -8,7 +8,8 @@ from icdh._checks import check_number
 from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.estimators.hnm_search import HNMSearch
-from icdh.graphs.cycles import reachability
+from icdh.search.climb import Climber
+from icdh.search.reversals import reversal_losses
 
 DOUBTFUL = 10.0  # nats: below this loss, the opposite direction is nearly as good
 
@@ -48,17 +49,10 @@ def turning_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
     """
     found, dag = model.found_graph(), model.adjacency_matrix_ != 0
     loss = np.full(dag.shape, np.nan)
-    parents = found.among(dag)
-    turned = {
-        (i, j): [(i, tuple(sorted((*parents[i], j)))), (j, tuple(k for k in parents[j] if k != i))]
-        for i, j in _that_may_be_turned(found, parents, model.max_parents)
-    }
-    families = [family for pair in turned.values() for family in pair]
+    climber = Climber(found.scores, found.rules.forbidden, model.max_parents, found.rules.required)
     with suppress(OutOfTime), single_blas_thread(), found.scores.limited(clock or Clock()):
-        kept = found.scores(list(enumerate(parents)))
-        found.scores.polish(families)
-        for (i, j), pair in turned.items():
-            loss[found.order[i], found.order[j]] = sum(found.scores(pair)) - kept[i] - kept[j]
+        for (i, j), lost in reversal_losses(climber, found.among(dag)).items():
+            loss[found.order[i], found.order[j]] = lost
     return loss
 
 
@@ -81,14 +75,3 @@ def doubtful(loss: np.ndarray, level: float = DOUBTFUL) -> np.ndarray:
     """
     check_number("level", level, low=0)
     return ~np.isnan(loss) & (np.nan_to_num(loss) < level)
-
-
-def _that_may_be_turned(found, parents, max_parents):
-    """Yield the edges whose reversal gives an allowed graph."""
-    reaches = reachability(parents)
-    for j, causes in enumerate(parents):
-        for i in causes:
-            around = any(reaches[i, other] for other in causes if other != i)
-            free = not (found.rules.forbidden[j, i] or found.rules.required[i, j])
-            if free and not around and len(parents[i]) < max_parents:
-                yield i, j
