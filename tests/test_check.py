@@ -15,9 +15,8 @@ from scipy import stats
 
 import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError, cli
-from icdh.diagnostics import ModelCheck, NodeCheck
+from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
-from icdh.diagnostics import words
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
 from icdh.diagnostics.nodes import holm
 from icdh.diagnostics.questions import questions_about

@@ -271,6 +271,25 @@ def test_a_reversal_that_gains_once_its_families_are_refined_is_taken():
     assert reverse_while_it_gains(climber, turned) == turned
 
 
+def test_after_a_reversal_the_climb_goes_on():
+    """Once x1 -> x0 is there, x0 asks for x2 as well."""
+    table = reversible()
+    table.scores[0, (1, 2)] = -30.0
+    forbidden = np.eye(N, dtype=bool)
+    start = greedy_search(reversible(), forbidden)
+    found = reverse_while_it_gains(Climber(table, forbidden, 8), start)
+    assert found.graph == ((1, 2), (), (), ())
+    assert [move[:3] for move in found.moves[-2:]] == [("reverse", 0, 1), ("insert", 2, 0)]
+
+
+def test_of_several_reversals_the_one_that_gains_most_is_first():
+    table, forbidden = reversible(), np.eye(N, dtype=bool)
+    table.scores |= {(3, (2,)): -20.0, (2, (3,)): -19.0}
+    table.refined |= {(2, (3,)): -21.0}
+    found = reverse_while_it_gains(Climber(table, forbidden, 8), greedy_search(table, forbidden))
+    assert [move[:3] for move in found.moves[-2:]] == [("reverse", 0, 1), ("reverse", 2, 3)]
+
+
 def test_reversals_keep_to_the_rules_and_far_ones_are_not_refined():
     table, chain = reversible(), ((), (0,), (0, 1), ())
     losses = reversal_losses(Climber(table, np.eye(N, dtype=bool), 8), chain)
