@@ -112,7 +112,7 @@ def test_predict_leaves_empty_what_rests_on_a_gap(visits, capsys, what, empty):
         for row, cells in enumerate(whole[:8])
     ]
     assert _cells(shown.out) == expected
-    assert "note: what rests on a gap stays empty: 5 gaps in 4 of 8 rows" in shown.err
+    assert "note: results that depend on a gap stay empty: 5 gaps in 4 of 8 rows" in shown.err
 
 
 def test_predict_leaves_out_rows_with_gaps(visits, tmp_path, capsys):

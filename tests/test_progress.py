@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
-from icdh.cli._progress import SignsOfLife
+from icdh.cli._progress import ProgressLines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 
@@ -76,14 +76,14 @@ def test_silence_is_broken_again_and_again(monkeypatch):
                 twice.set()
 
     monkeypatch.setattr(sys, "stderr", Stream())
-    with SignsOfLife("moves", silence=0.01) as signs:
+    with ProgressLines("moves", silence=0.01) as signs:
         signs()
         assert twice.wait(60.0)
     assert all(line.endswith("1 moves so far\n") for line in lines)
 
 
 def test_nothing_is_said_while_steps_are_quick(capsys):
-    with SignsOfLife("moves", silence=3600.0) as signs:
+    with ProgressLines("moves", silence=3600.0) as signs:
         for _ in range(5):
             signs()
     assert capsys.readouterr().err == ""

@@ -11,7 +11,7 @@ from helpers import family_evidence, hetero_chain
 
 from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, _clock, cli, graphs
 from icdh._clock import Clock, OutOfTime
-from icdh.cli._progress import SignsOfLife
+from icdh.cli._progress import ProgressLines
 from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
 from icdh.model.strength import strength_of_inputs
@@ -286,7 +286,7 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
     with pytest.raises(OutOfTime):
         clock.check()
     assert Clock().describe() == ""
-    signs = SignsOfLife("moves", 4)
+    signs = ProgressLines("moves", 4)
     signs.follow(clock)
     signs()
     assert signs._line(7.0) == (

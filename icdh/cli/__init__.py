@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = CommandParser(
         prog="icdh",
-        description="Which variable causes which: causal graphs from tables. icdh fit data.csv begins.",
+        description="Learn from a table which variable causes which. Start with: icdh fit data.csv",
     )
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
@@ -67,14 +67,14 @@ def main(argv: list[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success, 2 on bad usage or bad input, which one line on stderr explains, 130 if interrupted, 141 if
-        nobody reads the output any more, 1 on an error that icdh did not expect.
+        0 on success, 2 on bad usage or bad input (one line on stderr explains it), 130 if interrupted, 141 if the
+        output was closed, 1 on a defect of icdh.
     """
     return run(parse(argv))
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
-    """Return the options in the arguments of `main`; without any, show the commands."""
+    """Return the parsed arguments of `main`; without any, show the list of commands."""
     parser = build_parser()
     if not (sys.argv[1:] if argv is None else argv):
         parser.print_help(sys.stderr)
@@ -86,7 +86,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 
 
 def _flushed(code):
-    """Return the exit code, or that of an output that cannot take what was written."""
+    """Flush the standard output; return the exit code, or another one if that fails."""
     if sys.stdout is None:
         return code
     try:
@@ -135,7 +135,7 @@ def _say_interrupted():
 
 
 def _explain(error):
-    """Say in one line what happened, and return the exit code."""
+    """Print one line about an error, and return the exit code."""
     if isinstance(error, MemoryError):
         say("error", f"not enough memory; use fewer rows, columns or hidden units. {error}")
         return BAD_INPUT
@@ -169,7 +169,7 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def _notes_of_the_library(quiet: bool) -> Iterator[None]:
-    """Say that the user waits for the compiler, and how a file was read."""
+    """Show notes about compiling, and about how a file was read."""
     logs, notes = [logging.getLogger(name) for name in ("icdh.compilation", "icdh.files")], _Notes()
     levels = [log.level for log in logs]
     for log in () if quiet else logs:

@@ -1,4 +1,4 @@
-"""The edges of a fit as lines: how strong each is, how sure its direction, and what the columns mean."""
+"""The list of edges that a fit prints: strength, certainty of the direction, and a legend."""
 
 from typing import Any, NamedTuple
 
@@ -12,24 +12,24 @@ from icdh.cli._uncertainty import told_by_graphs
 from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord
 from icdh.estimators.hnm_search import HNMSearch
 
-MARK = "?"  # beside an arrow that may as well point the other way
+MARK = "?"  # of an arrow whose direction is uncertain
 ZERO = -0.05  # nats: smaller losses are rounding
 COLOURS = {BOTH: ("green", "#00785a"), NEITHER: ("orange", "#c8641e")}  # of arrows in pictures, by track record
 
 
 class Directions(NamedTuple):
-    """How sure the directions of the edges of a fit are.
+    """The certainty of the directions of the edges of a fit.
 
     Attributes
     ----------
     loss : ndarray, shape (N, N), or None
-        Nats that are lost when an edge is turned round; None where nothing tells.
+        Nats that are lost when an edge is turned round; None if that was not computed.
     marked : ndarray of bool, shape (N, N)
-        The edges that deserve a mark.
+        The edges whose direction is uncertain.
     meaning : str
-        What the mark says.
+        What the mark means.
     records : dict
-        By edge its track record, where it has one. Only arrows of the search were counted.
+        The track record of each edge that has one; fits of `icdh.ICDH` have none.
     """
 
     loss: np.ndarray | None
@@ -39,7 +39,7 @@ class Directions(NamedTuple):
 
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
-    """Return how sure the directions of a fit are, by an ensemble of graphs if there is one, else by turning edges."""
+    """Return the certainty of the directions: from an ensemble of graphs if there is one, else from turned edges."""
     from icdh.uncertainty.turning import DOUBTFUL, doubtful, turning_loss
 
     dag, loss = model.adjacency_matrix_, None
@@ -57,7 +57,7 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
 
 
 def _records(model, table):
-    """Return the track records of a search's arrows; none without two rows that have no gap."""
+    """Return the track records of the edges of a search; none if fewer than two rows are complete."""
     rows = complete_rows(table)
     if not isinstance(model, HNMSearch) or len(rows.values) < 2:
         return {}
@@ -65,7 +65,7 @@ def _records(model, table):
 
 
 def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str, Any]:
-    """Return colours of edges by their track record, and what these mean, as `icdh.plotting.plot_graph` takes them."""
+    """Return colours of edges by their track record, and their legend, as arguments of `icdh.plotting.plot_graph`."""
     from icdh.plotting.graph import EdgeStyle
 
     seen = [record for record in COLOURS if record in records.values()]
@@ -76,7 +76,7 @@ def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str,
 
 
 def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
-    """Return what is printed of a fit: its course, its edges, strongest first, and a legend."""
+    """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
     dag, names = model.adjacency_matrix_, [printable(name) for name in model.model_.names]
     edges = [tuple(edge) for edge in sorted(np.argwhere(dag).tolist(), key=lambda edge: -abs(dag[tuple(edge)]))]
     lines = [_head(model, len(edges))]
@@ -126,7 +126,7 @@ def _at_least_zero(loss):
 
 
 def _below_zero(model):
-    """Return why the graph may be better with an arrow turned."""
+    """Return a line that says why a loss is negative."""
     if model.search_agreement_ is not None:
         reason = "but most searches agree on this graph"
     elif np.count_nonzero(model.edge_strength_) > np.count_nonzero(model.adjacency_matrix_):
@@ -137,7 +137,7 @@ def _below_zero(model):
 
 
 def _legend(searched, loss, directions, marked):
-    """Return what the columns and the marks mean, of what there is to see."""
+    """Return what the columns and marks that are shown mean."""
     if not searched:
         lines = ["weight: the size of the effect in the fitted network, without a unit"]
     else:
@@ -152,7 +152,7 @@ def _legend(searched, loss, directions, marked):
 
 
 def comparison_line(estimate: np.ndarray, truth: np.ndarray) -> str:
-    """Return how many edges of a graph are right, in a sentence, given the true one."""
+    """Return a sentence that compares a graph with the true one."""
     from icdh.metrics import edge_differences
 
     extra, missing, reversed_ = edge_differences(estimate, truth)

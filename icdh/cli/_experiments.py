@@ -1,4 +1,4 @@
-"""The options that say under which condition every row was observed, and what the conditions set."""
+"""Options about experiments: the condition of every row, and the variables that each condition sets."""
 
 import argparse
 from collections.abc import Hashable, Mapping, Sequence
@@ -41,7 +41,7 @@ def check_experiment_options(args: argparse.Namespace) -> None:
 
 
 def targets_file(args: argparse.Namespace) -> str | None:
-    """Return the file that --targets names, if it is one."""
+    """Return the file given to --targets; None if there is none."""
     return args.targets if args.targets is not None and args.targets.lower().endswith(FILES) else None
 
 

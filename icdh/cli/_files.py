@@ -1,4 +1,4 @@
-"""The files that a command reads and writes: looked at before any work is spent, so that none is lost."""
+"""Input and output files of a command, checked before any work is done."""
 
 import io
 import os
@@ -14,12 +14,12 @@ MODEL = ".icdh"
 
 
 def source(path: str):
-    """Return what to read from: the standard input if the path is "-"."""
+    """Return the path, or the standard input for "-"."""
     return sys.stdin.buffer if path == STANDARD_INPUT else path
 
 
 class Content(io.BytesIO):
-    """What a file holds, under its name."""
+    """The content of a file, with its name."""
 
     def __init__(self, name: str, data: bytes):
         super().__init__(data)
@@ -27,7 +27,7 @@ class Content(io.BytesIO):
 
 
 def twice(path: str) -> tuple:
-    """Return two sources with the content of a path: the standard input, and pipes, can be read but once."""
+    """Return two sources of the content of a path, as standard input and pipes can be read only once."""
     if os.path.isfile(path):
         return path, path
     data = source(path)
@@ -43,7 +43,7 @@ def is_model(path: str | None) -> bool:
 
 
 def check_table(path: str, model: str | None) -> None:
-    """Raise ValueError if what ought to be a table is a model, perhaps in the place of the table.
+    """Raise ValueError if the table is a saved model, perhaps because the two were swapped.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def check_table(path: str, model: str | None) -> None:
 
 
 def check_model(path: str, table: str | None = None) -> None:
-    """Raise ValueError if what ought to be a model is no file of one; ``table`` is what ought to be a table."""
+    """Raise ValueError if the model is not a saved model, perhaps because it was swapped with ``table``."""
     if os.path.isfile(path) and not zipfile.is_zipfile(path):
         swap = "; swap the two: first the model, then the table" if is_model(table) else ""
         raise ValueError(f"{path} is not a fitted model, which icdh fit TABLE --save MODEL{MODEL} writes{swap}")
@@ -94,7 +94,7 @@ def _is_same_file(a, b):
 
 
 def succeeds(write: Callable[..., None], *arguments) -> bool:
-    """Return whether a file was written; say why not, so that what else there is to show can follow."""
+    """Write a file, report an error if that fails, and return whether it succeeded."""
     try:
         write(*arguments)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The options that say what is known of the graph."""
+"""Options for background knowledge about the graph."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from icdh.knowledge import Knowledge
 def add_knowledge_options(parser) -> None:
     """Describe the options that `knowledge_of` reads."""
     parser.add_argument(
-        "--knowledge", metavar="FILE", help="what is known of the graph: .toml, .json, or Tetrad's knowledge format"
+        "--knowledge", metavar="FILE", help="file of background knowledge: .toml, .json, or Tetrad's format"
     )
     for flag, what in (("--forbid", "must not"), ("--require", "must")):
         parser.add_argument(
@@ -25,13 +25,13 @@ def add_knowledge_options(parser) -> None:
         type=_tiers,
         default=[],
         metavar="'A B; C'",
-        help="groups of variables, earlier ones first; none causes one of an earlier group; names that hold spaces "
-        "are separated by commas, in all groups",
+        help="groups of variables in order of time; no variable causes one of an earlier group; if names contain "
+        "spaces, separate them by commas in all groups",
     )
 
 
 def knowledge_of(args: argparse.Namespace) -> Knowledge:
-    """Return what the file and the other options say together."""
+    """Return the knowledge of the file and of the other options together."""
     given = Knowledge(forbidden=args.forbid, required=args.require, tiers=args.tiers)
     return Knowledge.read(args.knowledge) | given if args.knowledge else given
 

@@ -1,4 +1,4 @@
-"""What every command says when something is not as it should be, and its exit codes."""
+"""Messages and exit codes that all commands share."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ BROKEN_PIPE = 141
 
 
 def report(kind: str, message) -> None:
-    """Write one line to the standard error stream; that it cannot be written is no reason to lose a fit."""
+    """Write one line to the standard error stream; a closed stream must not cost a fit."""
     try:
         print(f"icdh: {kind}: {printable(' '.join(str(message).split()))}", file=sys.stderr, flush=True)
     except OSError:
@@ -22,5 +22,5 @@ def report(kind: str, message) -> None:
 
 
 def drop(stream: TextIO) -> None:
-    """Forget what a stream did not take: Python would complain of it once more when it closes it."""
+    """Discard what a stream did not accept, as Python would report it again when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,4 +1,4 @@
-"""What the commands about a saved model share: the model, what is done to its variables, tables as output."""
+"""Options and functions that the commands about a saved model share: interventions, and tables as output."""
 
 import argparse
 import sys
@@ -12,16 +12,20 @@ MODEL_HELP = "a fitted model, written by icdh fit --save"
 
 
 def add_do_options(parser) -> None:
-    """Describe the options that say what is done to variables."""
+    """Describe the options for interventions."""
     parser.add_argument(
         "--do",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a variable to a value, in its units, or to a label; several times for several variables",
+        help="set a variable to a value, in its units, or to a label; may be repeated",
     )
     parser.add_argument(
-        "--shift", action="append", default=[], metavar="NAME=AMOUNT", help="add an amount to what a variable would be"
+        "--shift",
+        action="append",
+        default=[],
+        metavar="NAME=AMOUNT",
+        help="add an amount to a variable, whatever its causes make it; may be repeated",
     )
 
 

@@ -1,4 +1,4 @@
-"""The parser of a command: complaints that fit on a line and know what was meant, help that is short at first."""
+"""The parser of a command: errors in one line, with suggestions; short help by default."""
 
 import argparse
 import shlex
@@ -10,7 +10,7 @@ from icdh.cli._messages import BAD_INPUT
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose complaints name the command, suggest what was meant, and fit on a line.
+    """A parser whose errors fit on one line, name the command and suggest what was meant.
 
     Attributes
     ----------
@@ -21,12 +21,12 @@ class CommandParser(argparse.ArgumentParser):
     usual: Collection[str] = ()
 
     def show_first(self, *usual: str) -> None:
-        """Let ``--help`` show these options alone, and a new one, ``--help-all``, show all."""
+        """Let ``--help`` show these options only, and add ``--help-all``, which shows all."""
         self.usual, self.usage = ("help", "help_all", *usual), f"{self.prog} [options] data.csv"
         self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
 
     def parse_known_args(self, args=None, namespace=None):
-        """Refuse what is unknown at once, and say what may have been meant."""
+        """Refuse unknown arguments at once, with a suggestion."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self._check_model_before_table(known, unknown)
@@ -49,7 +49,7 @@ class CommandParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(told, f"{value!r} is none of {listed(action.choices)}{meant}")
 
     def format_help(self):
-        """Return the help of the usual options, and how many more there are."""
+        """Return the help of the usual options, and the number of the others."""
         hidden = [action for action in self._actions if self.usual and action.dest not in self.usual]
         before = [action.help for action in hidden]
         try:
@@ -62,7 +62,7 @@ class CommandParser(argparse.ArgumentParser):
         return f"{text}\n{len(hidden)} more options: {self.prog} --help-all\n" if hidden else text
 
     def error(self, message):
-        """Say what is wrong in one line, and where to read on."""
+        """Print the error in one line, with the command that shows help, and exit."""
         if message == "one of the arguments data --dataset is required":
             message = (
                 f"a table is missing; it stands before options that take several names: {self.prog} data.csv --drop id"

@@ -1,4 +1,4 @@
-"""What a command that takes long says meanwhile."""
+"""Progress messages of commands that take long."""
 
 import sys
 import threading
@@ -20,29 +20,29 @@ def watched(args, what: str, total: int | None = None):
         elif quiet or not (verbose or sys.stderr.isatty()):
             yield None
         else:
-            with SignsOfLife(what, total) as signs:
-                yield signs
+            with ProgressLines(what, total) as lines:
+                yield lines
 
 
 @contextmanager
 def busy(args, doing: str):
-    """Say on a terminal what is being done, as long as it takes, if that is long."""
+    """Show on a terminal what is being done, every few seconds."""
     if getattr(args, "quiet", False) or not sys.stderr.isatty():
         yield
     else:
-        with SignsOfLife("", doing=doing):
+        with ProgressLines("", doing=doing):
             yield
 
 
-class SignsOfLife:
-    """Writes a line whenever nothing has happened for a while.
+class ProgressLines:
+    """Writes a line whenever no step was done for some seconds.
 
     Parameters
     ----------
     what : str
         What is counted.
     total : int, optional
-        How many there will be at the most.
+        The largest number of steps.
     silence : float
         Seconds without a step after which a line is written, and after that again; the first comes earlier.
     doing : str
@@ -54,16 +54,16 @@ class SignsOfLife:
         self.what, self.total, self.silence, self.steps = what, total, silence, 0
         self._clock = None
         self._begin = self._last = time.monotonic()
-        self._patience = min(FIRST, silence)
+        self._wait = min(FIRST, silence)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def follow(self, clock) -> None:
-        """Take what is being done from the clock of a fit."""
+        """Read the current task from the clock of a fit."""
         self._clock = clock
 
     def __call__(self, record=None) -> None:
-        """Note that a step is done; the estimator has said so itself."""
+        """Count a step."""
         self.steps, self._last = self.steps + 1, time.monotonic()
 
     def __enter__(self):
@@ -75,10 +75,10 @@ class SignsOfLife:
         self._thread.join()
 
     def _run(self):
-        while not self._over.wait(max(self._last + self._patience - time.monotonic(), 0.01)):
+        while not self._over.wait(max(self._last + self._wait - time.monotonic(), 0.01)):
             now = time.monotonic()
-            if now >= self._last + self._patience:
-                self._last, self._patience = now, self.silence
+            if now >= self._last + self._wait:
+                self._last, self._wait = now, self.silence
                 sys.stderr.write(f"icdh: {self._line(now - self._begin)}\n")
                 sys.stderr.flush()
 

@@ -1,4 +1,4 @@
-"""The table that a command reads, and the options that say how it is written."""
+"""The input table of a command, and the options that describe its format."""
 
 import argparse
 from collections.abc import Collection, Sequence
@@ -16,13 +16,13 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon":
 DONE_ABOUT_GAPS = {
     "drop": "rows with gaps are left out",
     "impute": "gaps are imputed",
-    "keep": "what rests on a gap stays empty",
+    "keep": "results that depend on a gap stay empty",
 }
 TABLE_HELP = "table of numbers as text (CSV, TSV, ..., or packed by gzip), observations in rows; - is standard input"
 
 
 def add_format_options(parser, *, header: bool = True) -> None:
-    """Describe the options that say how a table is written; `format_of` returns them."""
+    """Describe the options for the format of a table; `format_of` returns them."""
     if header:
         parser.add_argument(
             "--header",
@@ -35,14 +35,14 @@ def add_format_options(parser, *, header: bool = True) -> None:
         "--delimiter",
         dest="delimiter",
         metavar="C",
-        help="what separates the cells: a character, tab or space (any white space); by default found out",
+        help="separator of the cells: a character, tab or space (any white space); detected by default",
     )
-    parser.add_argument("--decimal", choices=(".", ","), help="the decimal mark; by default what the numbers show")
+    parser.add_argument("--decimal", choices=(".", ","), help="the decimal mark; detected by default")
     parser.add_argument("--encoding", metavar="NAME", help="such as latin-1 or utf-16; by default UTF-8")
 
 
 def add_column_options(parser, *, missing: Sequence[str]) -> None:
-    """Describe the options that choose columns, and what is done about gaps; `read` takes all of them."""
+    """Describe the options that choose columns and deal with gaps; `read` uses all of them."""
     parser.add_argument(
         "--columns",
         nargs="+",
@@ -54,19 +54,19 @@ def add_column_options(parser, *, missing: Sequence[str]) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="columns that are no variables, by name or by number from 1",
+        help="columns to leave out, by name or by number from 1",
     )
     parser.add_argument(
         "--id-column",
         metavar="NAME",
-        help="the column that labels the rows, which is no variable, by name or by number; a first column "
-        "without a name is one",
+        help="the column of row labels, which is not a variable, by name or by number; a first column without a "
+        "name is taken as one",
     )
     add_cell_options(parser, missing=missing)
 
 
 def add_cell_options(parser, *, missing: Sequence[str]) -> None:
-    """Describe the options that say what cells of dates are, and what is done about gaps."""
+    """Describe the options for dates and for gaps."""
     parser.add_argument(
         "--dates",
         nargs="+",
@@ -79,7 +79,7 @@ def add_cell_options(parser, *, missing: Sequence[str]) -> None:
         "--missing",
         choices=missing,
         default="error",
-        help="what is done about gaps (empty cells, NA, NaN, ?): "
+        help="how to deal with gaps (empty cells, NA, NaN, ?): "
         + "; ".join(f"{remedy}: {DONE_ABOUT_GAPS[remedy]}" for remedy in remedies),
     )
     parser.set_defaults(remedies=[f"--missing {remedy}" for remedy in remedies])
@@ -97,7 +97,7 @@ def read_with_conditions(
 
 
 def format_of(args: argparse.Namespace) -> dict:
-    """Return how the file is written, as `icdh.files.read_table` takes it."""
+    """Return the format of the file, as arguments of `icdh.files.read_table`."""
     found = {"delimiter": DELIMITERS.get(args.delimiter, args.delimiter)}
     return found | {name: getattr(args, name) for name in ("header", "decimal", "encoding") if hasattr(args, name)}
 
@@ -151,7 +151,7 @@ def complete_rows(table: LabelledTable) -> LabelledTable:
 
 
 def _say_what_was_done(table, drop, dates, missing):
-    """Write one line for whatever is not as it stands in the file."""
+    """Write a note about every change to the table."""
     if drop:
         report("note", f"left out: {', '.join(drop)}")
     if dates:

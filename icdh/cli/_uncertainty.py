@@ -1,4 +1,4 @@
-"""How sure the edges of a fitted graph are: options, and lines to print."""
+"""Probabilities of the edges of a fitted graph: options, and lines to print."""
 
 import argparse
 
@@ -22,9 +22,9 @@ def add_uncertainty_options(parser) -> None:
     """Describe the options that ask for probabilities."""
     group = parser.add_argument_group("uncertainty")
     how = group.add_mutually_exclusive_group()
-    how.add_argument("--bootstrap", type=int, metavar="N", help="learn from N resamples of the rows as well")
+    how.add_argument("--bootstrap", type=int, metavar="N", help="learn also from N resamples of the rows")
     how.add_argument(
-        "--posterior", action="store_true", help="probabilities from the evidence itself; not for --method icdh"
+        "--posterior", action="store_true", help="probabilities of edges from the evidence; not for --method icdh"
     )
     group.add_argument(
         "--sampling",
@@ -32,12 +32,12 @@ def add_uncertainty_options(parser) -> None:
         default="subsample",
         help="how --bootstrap draws rows: half of them (the default), or as many with replacement",
     )
-    group.add_argument("--checkpoint", metavar="FILE", help="keep resamples there, and go on with those that it holds")
+    group.add_argument("--checkpoint", metavar="FILE", help="save resamples there, and continue with those that it has")
     group.add_argument("--probabilities", metavar="FILE", help="write the probabilities of all edges as a table (.csv)")
 
 
 def ensemble_of(args: argparse.Namespace, model, table, interventions, clock: Clock) -> tuple:
-    """Return the ensemble that was asked for, or None, and what went wrong, or None.
+    """Return the ensemble that was asked for, or None, and the error, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
     """
@@ -50,7 +50,7 @@ def ensemble_of(args: argparse.Namespace, model, table, interventions, clock: Cl
 
 
 def exit_code(model, failure: BaseException | None) -> int:
-    """Return 0, or 130 after Ctrl-C, or raise what went wrong after the fit."""
+    """Return 0, or 130 after Ctrl-C, or raise the error that came after the fit."""
     if isinstance(failure, KeyboardInterrupt):
         report("error", "interrupted before the probabilities were known; the fitted graph is kept")
         return INTERRUPTED
@@ -104,7 +104,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def probability_lines(ensemble, dag: np.ndarray) -> list[str]:
-    """Return a line for every edge of the graph, and for every other one that is not improbable."""
+    """Return a line for every edge of the graph, and for all others that are probable enough."""
     rows, undecided = [("edge", "probability", "reverse", "path", "")], ensemble.undecided(dag)
     for edge in ensemble.edges():
         i, j = ensemble.names.index(edge.cause), ensemble.names.index(edge.effect)
@@ -120,7 +120,7 @@ def probability_lines(ensemble, dag: np.ndarray) -> list[str]:
 
 
 def told_by_graphs() -> str:
-    """Return what it means that the direction of an edge is undecided."""
+    """Return the meaning of "direction undecided"."""
     from icdh.uncertainty.ensemble import DECIDED
 
     return f"of the graphs that join the two, fewer than {DECIDED:.0%} agree on the direction"

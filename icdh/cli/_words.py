@@ -1,4 +1,4 @@
-"""What the library says of its arguments, in the words of the command line."""
+"""Messages of the library in the words of the command line: options in place of arguments."""
 
 import errno
 import os
@@ -96,7 +96,7 @@ def _shout(word):
 
 
 def said_of_file(error: OSError) -> str:
-    """Return what is wrong with a file that could not be opened, and which one may have been meant."""
+    """Return a message about a file that could not be opened, with a suggestion."""
     path = error.filename
     if error.errno == errno.ENOENT:
         folder = Path(path).parent

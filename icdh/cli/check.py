@@ -36,14 +36,14 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("model", help=MODEL_HELP)
     parser.add_argument("data", help=TABLE_HELP)
     parser.add_argument(
-        "--questions", metavar="FILE", help="write the arrows most in doubt as a file of knowledge to answer: .toml"
+        "--questions", metavar="FILE", help="write the least certain arrows as a file of knowledge to fill in: .toml"
     )
-    parser.add_argument("--n-questions", type=int, default=5, metavar="N", help="how many arrows")
+    parser.add_argument("--n-questions", type=int, default=5, metavar="N", help="number of arrows in that file")
     parser.add_argument(
-        "--knowledge", metavar="FILE", help="what is known of the graph; arrows that it settles are not asked about"
+        "--knowledge", metavar="FILE", help="file of background knowledge; arrows that it decides are not asked about"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws rows and initial weights")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of rows and initial weights")
     add_format_options(parser)
     add_cell_options(parser, missing=("error", "drop"))
     add_experiment_options(parser.add_argument_group("experiments"))

@@ -49,7 +49,7 @@ def _add_tuebingen(names):
         "--data-home", metavar="FOLDER", help="folder of the raw files; else $ICDH_DATA_HOME or a cache"
     )
     parser.add_argument("--no-swap", action="store_true", help="keep the columns in the order of the raw files")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws which columns are swapped")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the swaps")
     parser.set_defaults(run=export_tuebingen)
 
 

@@ -27,10 +27,8 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=HelpFormatter,
     )
     parser.add_argument("data", help=TABLE_HELP)
-    parser.add_argument(
-        "--abstain-below", type=float, default=0.0, metavar="X", help="the confidence that a verdict needs"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the subsamples of the rows")
+    parser.add_argument("--abstain-below", type=float, default=0.0, metavar="X", help="least confidence of a verdict")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the subsamples")
     parser.add_argument("--plot", metavar="FILE", help="draw the two variables: .png, .svg, .pdf; needs icdh[plot]")
     add_format_options(parser)
     add_column_options(parser, missing=("error", "drop"))

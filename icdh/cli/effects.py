@@ -17,7 +17,7 @@ def add_parser(subparsers: Any) -> None:
     """Describe the command's options."""
     parser = subparsers.add_parser(
         "effects",
-        help="what setting one variable does to others, by a saved model",
+        help="effects of setting one variable on others, by a saved model",
         description="Print the total effects between all pairs of variables of a saved model: half the change of the "
         "mean from the 16 to the 84 % quantile of the cause, how much of the effect's spread its mean covers as the "
         "cause runs through its values, and by what factor the spread grows from low to high causes. With a cause and "
@@ -28,16 +28,16 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("cause", nargs="?", help="the variable that is set")
     parser.add_argument("effect", nargs="?", help="the variable that is looked at")
     parser.add_argument(
-        "--values", nargs="+", metavar="X", help="what the cause is set to; by default its quantiles, or all labels"
+        "--values", nargs="+", metavar="X", help="values of the cause; by default its quantiles, or all its labels"
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the effect: .png, .svg, .pdf; needs icdh[plot]")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the noise")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the noise")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, ask, draw and print."""
+    """Read the model, compute, draw and print."""
     from icdh.model.effects import total_effects
     from icdh.model.structural import load
 
@@ -79,7 +79,7 @@ def _curve(args, model):
 
 
 def _values(args, model):
-    """Return what the cause is set to: what was given, by default its usual quantiles, or all its labels."""
+    """Return the values of the cause: those given, by default its quantiles or all its labels."""
     import numpy as np
 
     from icdh._labels import variable_index

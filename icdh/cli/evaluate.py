@@ -21,12 +21,12 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=HelpFormatter,
     )
     parser.add_argument("estimated", help="estimated graph: adjacency matrix, edge list or .json, with weights if any")
-    parser.add_argument("truth", help="true graph: likewise")
+    parser.add_argument("truth", help="true graph, in the same formats")
     parser.add_argument(
         "--threshold", type=float, default=0.0, metavar="X", help="edges of smaller weight are left out"
     )
     parser.add_argument(
-        "--probabilities", action="store_true", help="the weights are probabilities: say how well they are calibrated"
+        "--probabilities", action="store_true", help="the weights are probabilities: print their calibration"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_format_options(parser.add_argument_group("how both files are written"), header=False)

@@ -1,4 +1,4 @@
-"""``icdh example``: scripts to start from, that print and explain."""
+"""``icdh example``: commented scripts to start from."""
 
 import argparse
 import ast
@@ -18,11 +18,11 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "example",
         help="print or write one of five commented scripts to start from",
-        description="Print a commented Python script, or write it with --output; without a name, say which there are.",
+        description="Print a commented Python script, or write it with --output; without a name, list all scripts.",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("name", nargs="?", choices=NAMES, help="which script")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write it there; a file that is there is kept")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; an existing one is kept")
     parser.set_defaults(run=run)
 
 

@@ -44,7 +44,7 @@ from icdh.two_phase.schedule import SCHEDULES
 
 DATASETS = ("sachs", "sachs-experiments")
 USUAL_INPUT = ("dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
-FAINTEST = 0.02  # the probability that an edge is drawn with at the least
+FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 METHODS = {"search": HNMSearch, "icdh": ICDH}
 
 
@@ -66,7 +66,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
-    """Describe the options that say what to learn from."""
+    """Describe the options of the input."""
     group = parser.add_argument_group("input")
     source = group.add_mutually_exclusive_group(required=True)
     source.add_argument("data", nargs="?", help=TABLE_HELP)
@@ -83,7 +83,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         "--method",
         choices=METHODS,
         default="search",
-        help="a search on the evidence (HNMSearch), which no unit can mislead, or the procedure of the article (ICDH)",
+        help="search (HNMSearch: by evidence, independent of units) or icdh (the procedure of the article)",
     )
 
     def add(name, help, *others, **details):
@@ -93,24 +93,24 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("hidden_units", type=_units, metavar="N", help="hidden units of every variable's network; auto for the search")
     add("l1", type=float, metavar="X", help="lasso penalty on the input weights")
     add("l2", type=float, metavar="X", help="ridge penalty on the weights")
-    add("noise", choices=NOISE, help="what the standard deviation of the noise is")
+    add("noise", choices=NOISE, help="model of the standard deviation of the noise")
     add("bias", action=argparse.BooleanOptionalAction, help="whether hidden units and means get intercepts")
-    add("scaling", choices=SCALINGS, help="what is done to the columns first")
+    add("scaling", choices=SCALINGS, help="scaling of the columns before the fit")
     add("threshold", type=float, metavar="X", help="edges of smaller weight are left out")
     add("edge_cost", type=_price, metavar="X", help="nats that an edge costs in ICDH's last stage; none leaves it out")
     add("max_rounds", type=int, metavar="N", help="the most rounds of the two phases")
     add("tol", type=float, metavar="X", help="stop when a round lowers the negative log-likelihood by less, in nats")
-    add("schedule", choices=SCHEDULES, help="how closely the paper's algorithms are followed")
+    add("schedule", choices=SCHEDULES, help="how closely the article's algorithms are followed")
     add("h_tol", type=float, metavar="X", help="the acyclicity at which the constraint counts as met")
-    add("n_restarts", type=int, metavar="N", help="from how many initial weights to fit; the best fit is kept")
+    add("n_restarts", type=int, metavar="N", help="number of initial weights to fit from; the best fit is kept")
     add("n_searches", type=int, metavar="N", help="independent searches; the graph that most of them agree on is kept")
-    add("rho_max", type=float, metavar="X", help="the penalty weight at which the augmented Lagrangian gives up")
+    add("rho_max", type=float, metavar="X", help="largest penalty weight of the augmented Lagrangian")
     add("edge_penalty", type=_penalty, metavar="X", help="nats that an edge must be worth beyond its evidence, or auto")
     add(
         "binary_effect_penalty",
         type=float,
         metavar="X",
-        help="nats more that an edge from a number to a column of two values or labels must be worth",
+        help="additional nats for an edge from a number to a column of two values or labels",
     )
     add("max_parents", type=int, metavar="N", help="the most causes of a variable")
     add("noise_distribution", choices=NOISE_DISTRIBUTION, help="the density of the standardised noise")
@@ -122,15 +122,15 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         help="kinds of columns: ordinal, gridded, ...; else guessed",
     )
     add("column_transform", choices=TRANSFORM_CHOICES, help="a monotone transform of every column before the search")
-    add("search", choices=SEARCHES, help="how a search goes about it; exact needs at most 22 variables")
-    add("prior_precision", type=float, metavar="X", help="precision of the weights' prior to start from")
-    add("max_seconds", type=float, metavar="S", help="end after so many seconds with the best graph so far")
+    add("search", choices=SEARCHES, help="greedy, or exact for at most 22 variables")
+    add("prior_precision", type=float, metavar="X", help="initial precision of the prior of the weights")
+    add("max_seconds", type=float, metavar="S", help="stop after so many seconds with the best graph so far")
     add("min_strength", type=float, metavar="X", help="leave out edges of less strength, in nats")
     add("max_edges", type=int, metavar="N", help="keep at most the N strongest edges")
-    add("n_imputations", type=int, metavar="N", help="how many times gaps are imputed, for --missing impute")
-    add("n_jobs", "how many workers share the fits, -1 for one a core", "--jobs", type=int, metavar="N")
+    add("n_imputations", type=int, metavar="N", help="number of imputations of the gaps, for --missing impute")
+    add("n_jobs", "number of workers, -1 for one per core", "--jobs", type=int, metavar="N")
     add("forbidden_edges", metavar="FILE", help="graph of edges that must not appear, in a format of --truth")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="draws the initial weights")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the initial weights")
 
 
 def _units(text):
@@ -174,7 +174,7 @@ def _add_output(parser):
 
 
 def add_loudness_options(group: Any) -> None:
-    """Describe the options that say how much is said."""
+    """Describe the options --verbose and --quiet."""
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
         "--verbose", action="store_true", help="report every round, move or five seconds on the standard error stream"
@@ -210,7 +210,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_files(args):
-    """Complain about what cannot be written before the fit, not after it."""
+    """Raise an error before the fit if an output cannot be written."""
     read = {"the table": args.data, "--truth": args.truth, "--forbidden-edges": getattr(args, "forbidden_edges", None)}
     read |= {"--knowledge": args.knowledge, "--targets": targets_file(args)}
     written = {"--output": args.output, "--save": args.save, "--plot": args.plot, "--probabilities": args.probabilities}
@@ -226,7 +226,7 @@ def _check_files(args):
 def read_input(args: argparse.Namespace, categorical: Collection[str] | None = None):
     """Return the labelled table, the true graph or None, and what was done to the rows or None.
 
-    Columns of labels are those that ``categorical`` names, by default those that the options call so.
+    ``categorical`` names the categorical columns; by default the options do.
     """
     check_experiment_options(args)
     if args.dataset:
@@ -239,7 +239,7 @@ def read_input(args: argparse.Namespace, categorical: Collection[str] | None = N
 
 
 def _columns_of_labels(args):
-    """Return the columns that are called categorical; None where the method takes no labels."""
+    """Return the columns declared categorical; None if the method takes no labels."""
     if args.method != "search":
         return None
     return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
@@ -248,7 +248,7 @@ def _columns_of_labels(args):
 def _write(args, model, ensemble, directions):
     """Write graph and picture, and return whether all went well; a graph that cannot be written is printed.
 
-    With probabilities these, and not the weights, are the widths of the lines in the picture.
+    If there are probabilities, they are the widths of the lines in the picture.
     """
     dag, names, complete = model.adjacency_matrix_, model.model_.names, True
     if args.output and not succeeds(write_graph, args.output, dag, names):
@@ -296,7 +296,7 @@ def estimator_of(args: argparse.Namespace, names: list):
 
 
 def learned(args: argparse.Namespace, estimator: Any, table: Any, interventions: Any):
-    """Return the estimator after its fit, which a bar or lines accompany."""
+    """Fit the estimator with a progress bar or lines, and return it."""
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
     with watched(args, what) as callback:
         estimator.set_params(callback=callback).fit(table, interventions=interventions)

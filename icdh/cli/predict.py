@@ -1,4 +1,4 @@
-"""``icdh predict``: what a saved model says of the rows of a table."""
+"""``icdh predict``: predictions of a saved model for the rows of a table."""
 
 import argparse
 from typing import Any
@@ -19,25 +19,23 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "predict",
         help="means, spreads, residuals or counterfactuals of the rows of a table",
-        description="Say what a saved model predicts for the rows of a table: the mean of every variable given its "
-        "causes, its standard deviation, or the standardised residuals; with --do or --shift, what the rows would "
-        "have been, each with its own noise.",
+        description="Predict by a saved model for the rows of a table: the mean of every variable given its "
+        "causes, its standard deviation, or the standardised residuals; with --do or --shift, counterfactual "
+        "rows, each with its own noise.",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("model", help=MODEL_HELP)
     parser.add_argument("data", help=TABLE_HELP)
     parser.add_argument("--what", choices=QUESTIONS, help="by default mean")
     add_do_options(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file: .csv or .tsv; by default standard output")
     add_format_options(parser)
     add_cell_options(parser, missing=("error", "drop", "keep"))
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, ask and write."""
+    """Read, predict and write."""
     from icdh.model.structural import load
 
     check_files({"the model": args.model, "the table": args.data}, {"--output": args.output})

@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
         "report",
         help="one HTML page of what was learned from a table, to hand on",
         description="Learn a causal graph from a table and write one HTML page, without links to anything outside it: "
-        "the table, the graph, the fitted curves, residual checks, effects, the assumptions and what speaks against "
+        "the table, the graph, the fitted curves, residual checks, effects, the assumptions and the evidence against "
         "them. Needs icdh[report].",
         formatter_class=HelpFormatter,
     )
@@ -43,8 +43,8 @@ def add_parser(subparsers: Any) -> None:
     add_knowledge_options(parser.add_argument_group("knowledge"))
     add_uncertainty_options(parser)
     group = parser.add_argument_group("report")
-    group.add_argument("--model", metavar="FILE", help=MODEL_HELP + "; nothing is learned then")
-    group.add_argument("-o", "--output", metavar="FILE", help="the page; by default named as the table, in this folder")
+    group.add_argument("--model", metavar="FILE", help=MODEL_HELP + ", to report in place of a new fit")
+    group.add_argument("-o", "--output", metavar="FILE", help="the page; by default named like the table")
     group.add_argument("--title", default="", metavar="TEXT", help="its title")
     add_loudness_options(group)
     parser.show_first("data", *USUAL_INPUT, "model", "output", "title")
@@ -112,7 +112,7 @@ def _loaded(args):
 
 
 def _learned(args, table, interventions):
-    """Return the fitted estimator and what it warned of, which is said at once as well."""
+    """Return the fitted estimator and its warnings, which are also shown at once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = learned(args, estimator_of(args, table.columns), table, interventions)

@@ -17,12 +17,10 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=HelpFormatter,
     )
     parser.add_argument("model", help=MODEL_HELP)
-    parser.add_argument("-n", "--rows", type=int, default=1000, metavar="M", help="how many rows")
+    parser.add_argument("-n", "--rows", type=int, default=1000, metavar="M", help="number of rows")
     add_do_options(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write: .csv or .tsv; by default standard output"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the noise")
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file: .csv or .tsv; by default standard output")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the noise")
     parser.set_defaults(run=run)
 
 

@@ -23,8 +23,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("truth", help="file to write the true graph to: .csv matrix, .tsv edge list, .json, .dot")
     _add_graph(parser)
     _add_model(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws everything")
-    parser.add_argument("--quiet", action="store_true", help="do not describe what was drawn")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed")
+    parser.add_argument("--quiet", action="store_true", help="print no description")
     parser.set_defaults(run=run)
 
 
@@ -34,18 +34,24 @@ def _add_graph(parser):
     source.add_argument("--graph", choices=GRAPHS, default="erdos-renyi", help="kind of random graph")
     source.add_argument("--adjacency", metavar="FILE", help="a graph to use in place of a random one")
     group.add_argument("--variables", type=int, default=10, metavar="N", help="number of variables")
-    group.add_argument("--edges-per-variable", type=float, default=1, metavar="K", help="edges over variables")
+    group.add_argument("--edges-per-variable", type=float, default=1, metavar="K", help="edges per variable")
 
 
 def _add_model(parser):
     group = parser.add_argument_group("observations")
     group.add_argument("--observations", type=int, default=1000, metavar="M", help="number of rows")
-    group.add_argument("--mechanism", choices=MECHANISMS, default="mlp", help="what the means are")
-    group.add_argument("--noise", choices=NOISES, default="softplus-shared", help="what the spreads are")
-    group.add_argument("--distribution", choices=DISTRIBUTIONS, default="gaussian", help="what the noise is")
-    group.add_argument("--spread", type=float, default=10.0, metavar="X", help="largest over smallest bounded spread")
+    group.add_argument("--mechanism", choices=MECHANISMS, default="mlp", help="functions of the means")
+    group.add_argument("--noise", choices=NOISES, default="softplus-shared", help="model of the standard deviations")
+    group.add_argument("--distribution", choices=DISTRIBUTIONS, default="gaussian", help="distribution of the noise")
+    group.add_argument(
+        "--spread",
+        type=float,
+        default=10.0,
+        metavar="X",
+        help="largest over smallest bounded spread",
+    )
     group.add_argument("--center", action="store_true", help="give every column mean zero")
-    group.add_argument("--standardize", action="store_true", help="and standard deviation one")
+    group.add_argument("--standardize", action="store_true", help="also give it standard deviation one")
 
 
 def run(args: argparse.Namespace) -> int:

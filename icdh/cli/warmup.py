@@ -1,4 +1,4 @@
-"""``icdh warmup``: compile in advance what the first fit would have to wait for."""
+"""``icdh warmup``: compile in advance all that fits need."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ def add_parser(subparsers: Any) -> None:
     """Describe the command's options."""
     parser = subparsers.add_parser(
         "warmup",
-        help="compile everything now, in place of the first fit",
+        help="compile in advance, so that the first fit need not wait",
         description="Compile everything that fits need, once for this installation, so that no later process waits "
         "for it: for images of containers and for continuous integration. What is compiled is kept beside the package, "
         "or in NUMBA_CACHE_DIR if that is set; processors of another kind compile again.",
