@@ -6,8 +6,8 @@ For every variable three questions are asked: whether its residual depends on it
 predict, and on others. A distorted scale shows best beside the mean: the noise is then skewed to one side where the
 mean is high, and to the other where it is low. Each question takes the least p-value of its pairs times their number,
 and the variable the least of its questions times their number. Over the variables Holm's procedure keeps the
-probability of any false alarm in the table below the level. A variable whose noise is too small to be seen in most of
-the rows is not tested.
+probability of any false alarm in the table below the level. A variable whose noise is too small to be seen in more
+than a fifth of the rows is not tested.
 
 References
 ----------

@@ -8,7 +8,7 @@ import numpy as np
 from icdh.diagnostics.track_record import TrackRecord
 
 CLOSE, DECIDED = 10.0, 0.95  # nats, and the probability of a direction, below which the data hardly decide an arrow
-LEAST_SEEN = 0.5  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
+LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
 UNKNOWN_SHARE = 0.60  # of all arrows counted: for those without a record
 
 
@@ -38,7 +38,7 @@ class NodeCheck:
         What a rejection can mean; empty without one.
     seen : float
         The share of the observations that the test sees: those with a fitted standard deviation above 1 % of the
-        variable's. Noise below that cannot be told from none. Where most of it is, the variable is not tested.
+        variable's. Noise below that cannot be told from none. With less than 80 % the variable is not tested.
     """
 
     name: Any
@@ -54,7 +54,7 @@ class NodeCheck:
 
     @property
     def tested(self) -> bool:
-        """Whether the noise is large enough in half of the rows."""
+        """Whether the noise is large enough in four of five rows."""
         return self.seen >= LEAST_SEEN
 
     @property

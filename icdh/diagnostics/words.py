@@ -39,7 +39,7 @@ def _about_nodes(nodes):
     untested = [node for node in nodes if not node.tested]
     if untested:
         shares = ", ".join(f"{printable(node.name)} ({100 * (1 - node.seen):.0f} % of the rows)" for node in untested)
-        lines.append(f"not tested, as their noise is below 1 % of their standard deviation in most rows: {shares}")
+        lines.append(f"not tested, as their noise is below 1 % of their standard deviation in many rows: {shares}")
     odd = ", ".join(printable(node.name) for node in nodes if not node.gaussian)
     if odd:
         lines.append(
