@@ -85,6 +85,22 @@ def test_holms_procedure():
     assert holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
 
 
+def test_p_values_are_corrected_for_all_questions_and_all_variables():
+    wrong = np.zeros((3, 3))
+    wrong[0, 1] = 1.0  # and not x1 -> x2: dependence is left
+    table = Table.of(X)
+    tests = icdh.diagnostics.nodes.node_tests(fit_residuals(table, table.kinds, "none", wrong), wrong, [])
+    assert {node: [group.variable is not None for group in test[:3]] for node, test in tests.items()} == {
+        0: [False, False, True],
+        1: [True, True, True],
+        2: [False, False, True],
+    }
+    asked = [[group.p_value for group in test[:3] if group.variable is not None] for test in tests.values()]
+    uncorrected = np.array([min(1.0, len(own) * min(own)) for own in asked])
+    assert 0.0 < uncorrected.min() < 0.05
+    np.testing.assert_allclose([test.p_value for test in tests.values()], holm(uncorrected), rtol=1e-12)
+
+
 def test_a_right_model_passes_and_every_variable_and_edge_has_a_record(found, fit):
     assert not found.rejected
     assert [node.name for node in found.nodes] == ["x0", "x1", "x2"]
@@ -464,6 +480,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"\d+ rows, \d+ variables, \d+ edges: no residual depends on what it should not \(level 5 % over .*\)": "right",
     r"\d+ rows, .*: the model does not fit 3 of the variables \(level 5 % over the table\)": "wrong",
     r"200 of 400 rows, .*": "long",
+    r"400 rows, 1 variable, 0 edges: no residual .* \(level 5 % over the table\); 1 variable not tested": "faint",
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
     r"  c: p = .*, depends on a, no cause of it: an arrow that is missing or wrong, or a distorted scale": "wrong",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from icdh._labels import printable
+from icdh._labels import counted, printable
 from icdh.diagnostics.track_record import LEGEND as FORWARD
 
 MOST_EDGES = 30
@@ -21,11 +21,12 @@ BLIND_SPOTS = (
 def verdict(found: Any) -> str:
     """Return in a line what a `ModelCheck` found."""
     rows = f"{found.n_checked} of {found.n_observations}" if found.n_checked < found.n_observations else found.n_checked
-    head = f"{rows} rows, {len(found.nodes)} variables, {len(found.edges)} edges: "
+    head = f"{rows} rows, {counted(len(found.nodes), 'variable')}, {counted(len(found.edges), 'edge')}: "
     bad = sum(node.rejected for node in found.nodes)
-    if bad:
-        return f"{head}the model does not fit {bad} of the variables (level 5 % over the table)"
-    return f"{head}no residual depends on what it should not (level 5 % over the table)"
+    says = f"the model does not fit {bad} of the variables" if bad else "no residual depends on what it should not"
+    untested = sum(not node.tested for node in found.nodes)
+    rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
+    return f"{head}{says} (level 5 % over the table){rest}"
 
 
 def summary(found: Any) -> str:
