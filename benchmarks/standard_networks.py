@@ -172,13 +172,15 @@ METHODS = {"HNMSearch": hnm_search, "GES": ges, "BOSS": boss, "hill climbing": h
 
 
 def frame(table, labels):
-    """Return a table of pandas, with labels as text."""
+    """Return a table of pandas, with labels as text, even those that are numbers."""
     import pandas as pd
 
     columns = [f"v{k}" for k in range(table.shape[1])]
     if labels is None:
         return pd.DataFrame(table, columns=columns)
-    return pd.DataFrame({name: np.array(labels[k])[table[:, k]] for k, name in enumerate(columns)})
+    return pd.DataFrame(
+        {name: np.array([f"label {own}" for own in labels[k]])[table[:, k]] for k, name in enumerate(columns)}
+    )
 
 
 def main():

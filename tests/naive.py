@@ -263,6 +263,21 @@ def linear_evidence(x, y, spread):
     return cost + 0.5 * np.log(np.linalg.det(hessian)) + 0.5 * x.shape[1] * np.log(n)
 
 
+def table_evidence(y, x, sizes, worth):
+    """Negative log evidence of a table of conditional probabilities: each observation predicted from those before it.
+
+    Labels y, shape (n,), given those of the parents in columns, shape (n, p); sizes are the numbers of labels of y
+    and of each parent. The prior counts ``worth`` observations, evenly spread over all cells.
+    """
+    cell = worth / np.prod(sizes)
+    seen, cost = [], 0.0
+    for label, given in zip(y.tolist(), x.tolist(), strict=True):
+        alike = [other for other, parents in seen if parents == given]
+        cost -= np.log((alike.count(label) + cell) / (len(alike) + cell * sizes[0]))
+        seen.append((label, given))
+    return cost
+
+
 def level_probabilities(x, theta, units, cuts):
     """P of every level of the cumulative logit of `icdh.node_model.ordinal` at one observation of its parents."""
     p = len(x)

@@ -49,7 +49,7 @@ ROOMS = {
         "responses linear",
         "evidence columns",
         "families",
-        "warm_starts linear_gains",
+        "warm_starts linear_gains table_gains",
         "cache",
         "polish growth noise_choice",
         "family_evidence",

@@ -202,6 +202,24 @@ def test_refined_scores_count():
     assert graph[0] == (1,)
 
 
+def test_another_start_helps_where_it_ends_better_and_its_moves_lead_there():
+    """Three families gain together, but not one of them alone."""
+    scores = {family: 1.0 * len(family[1]) for family in all_families(4)}
+    best = ((), (0,), (0, 1), (0, 1, 2))
+    scores[3, (0, 1, 2)], scores[2, (0, 1)], scores[1, (0,)] = -9.0, -5.0, -1.0
+    alone = greedy_search(Table(scores), np.eye(4, dtype=bool))
+    assert alone.graph != best
+    asked = []
+    found = greedy_search(Table(scores), np.eye(4, dtype=bool), other_start=lambda graph: asked.append(graph) or best)
+    assert found.graph == best
+    assert len(asked) == 1
+    assert sum(move.gain for move in found.moves) == pytest.approx(15.0)
+    inserted = {(move.cause, move.effect) for move in found.moves if move.kind == "insert"}
+    assert inserted == {(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)}
+    worse = greedy_search(Table(scores), np.eye(4, dtype=bool), other_start=lambda graph: ((), (), (), ()))
+    assert worse == alone
+
+
 class Changing(Table):
     """Scores that another table replaces, once, when the search asks for it by one of its methods."""
 

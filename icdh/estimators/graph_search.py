@@ -135,6 +135,25 @@ def family_evidence(
     )
 
 
+def cheap_gains(scores: Any, families: list) -> Callable | None:
+    """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
+
+    Parameters
+    ----------
+    scores : icdh.node_model.family_evidence.FamilyEvidence
+        The scores that the graph was found by.
+    families : list
+        The families of the graph.
+    """
+    from icdh.node_model.table_gains import TableGains
+
+    gaussian = [scores.families.is_gaussian(node) for node, _ in families]
+    if not any(gaussian):
+        return TableGains(scores.families)
+    linear = [scores.is_linear(own) for own in families if own[1]]
+    return scores.linear_gains if all(gaussian) and np.mean(linear or 0) > MOST_EFFECTS else None
+
+
 class GraphSearch:
     """The search of one table.
 
@@ -201,7 +220,7 @@ class GraphSearch:
         }
         first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
         found = greedy_search(
-            first, self.table.rules.forbidden, **options, other_start=lambda graph: self._linear_start(first, graph)
+            first, self.table.rules.forbidden, **options, other_start=lambda graph: self._cheap_start(first, graph)
         )
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:
@@ -216,26 +235,21 @@ class GraphSearch:
     def _tell(self, move):
         self.report(self.table.move_in_users_columns(move))
 
-    def _linear_start(self, scores, graph):
-        """Return the graph of the best order for linear models, if most effects of a graph are linear; else None.
+    def _cheap_start(self, scores, graph):
+        """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
 
-        Linear Gaussian tables tell the class of a graph alone. To leave a wrong class a climb would have to turn a
-        chain of edges without a gain.
+        What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
+        a climb would have to turn a chain of edges without a gain.
         """
         from icdh.search.order_search import search_orders
 
-        families = list(enumerate(graph))
-        effects = [scores.is_linear(own) for own in families if own[1]]
-        if not (
-            effects
-            and np.mean(effects) > MOST_EFFECTS
-            and all(scores.families.is_gaussian(node) for node, _ in families)
-        ):
+        cheap = cheap_gains(scores, list(enumerate(graph)))
+        if cheap is None:
             return None
 
         def gains(node, parents):
             self.clock.check()
-            return scores.linear_gains(node, parents)
+            return cheap(node, parents)
 
         rules, most = self.table.rules, self.parameters.max_parents
         return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)

@@ -1,0 +1,77 @@
+"""Tables of conditional probabilities: their evidence, what a parent changes, and searches that begin at theirs."""
+
+import numpy as np
+import pytest
+from helpers import scores_of_columns
+from naive import all_dags, table_evidence
+
+from icdh import HNMSearch
+from icdh.node_model import table_gains
+from icdh.node_model.columns import columns_of
+from icdh.node_model.table_gains import WORTH, TableGains
+
+SIZES = (3, 2, 4, 3)
+
+
+def labels(n=60, seed=0):
+    """x0 -> x1 -> x2 <- x3: labels of 3, 2, 4 and 3 kinds, the last two levels."""
+    rng = np.random.default_rng(seed)
+    x0, x3 = rng.integers(3, size=(2, n))
+    x1 = (rng.random(n) < np.array([0.1, 0.5, 0.9])[x0]).astype(int)
+    x2 = (x1 + x3 + (rng.random(n) < 0.2)) % 4
+    values = np.array([x0, x1, x2, x3], dtype=float)
+    values[:, :4] = [[0, 1, 2, 0], [0, 1, 0, 1], [0, 1, 2, 3], [0, 1, 2, 0]]  # all labels occur
+    return values
+
+
+def gains_of(values, **options):
+    columns = columns_of(values, ["categorical", "binary", "ordinal", "categorical"])
+    return TableGains(scores_of_columns(columns, **options).families)
+
+
+@pytest.mark.parametrize("parents", [(), (0,), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("most_cells", [table_gains.MOST_CELLS, 4])
+def test_the_evidence_agrees_with_naive(parents, most_cells, monkeypatch):
+    monkeypatch.setattr(table_gains, "MOST_CELLS", most_cells)
+    values = labels()
+    sizes = [SIZES[3], *(SIZES[k] for k in parents)]
+    exact = table_evidence(values[3], values[list(parents)].T, sizes, WORTH)
+    assert gains_of(values).score(3, parents) == pytest.approx(exact + 2.0 * len(parents), rel=1e-10)
+
+
+def test_observations_that_do_not_count_say_nothing():
+    values, rows = labels(), np.random.default_rng(1).random((4, 60)) < 0.7
+    few = rows[2]
+    exact = table_evidence(values[2, few], values[[0, 3]][:, few].T, (4, 3, 3), WORTH)
+    assert gains_of(values, rows=rows).score(2, (0, 3)) == pytest.approx(exact + 4.0, rel=1e-10)
+
+
+def test_gains_are_the_differences_of_scores():
+    penalty = np.random.default_rng(2).uniform(0.0, 5.0, size=(4, 4))
+    gains = gains_of(labels(), edge_penalty=penalty)
+    found = gains(2, (0, 1))
+    for other, toggled in {0: (1,), 1: (0,), 3: (0, 1, 3)}.items():
+        assert found[other] == pytest.approx(gains.score(2, (0, 1)) - gains.score(2, toggled))
+    assert found[2] == -np.inf
+
+
+def test_graphs_of_one_equivalence_class_have_one_sum():
+    gains, sums = gains_of(labels()), {}
+    for graph in all_dags(3):
+        parents = [tuple(np.flatnonzero(causes).tolist()) for causes in graph.T]
+        joined = graph | graph.T
+        colliders = tuple(j for j, own in enumerate(parents) if len(own) == 2 and not joined[own])
+        total = sum(gains.score(j, own) for j, own in enumerate(parents))
+        sums.setdefault((joined.tobytes(), colliders), []).append(total)
+    assert len(sums) == 11
+    for own in sums.values():
+        np.testing.assert_allclose(own, own[0], rtol=1e-10)
+
+
+def test_a_search_of_labels_is_no_worse_than_from_the_graph_of_the_tables():
+    values = labels(800)
+    model = HNMSearch(kinds=dict.fromkeys(range(4), "categorical"), n_restarts=1).fit(values.T)
+    edges = model.adjacency_matrix_ != 0
+    np.testing.assert_array_equal(edges | edges.T, [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+    assert edges[1, 2]
+    assert edges[3, 2]
