@@ -79,7 +79,7 @@ def test_silence_is_broken_again_and_again(monkeypatch):
     with ProgressLines("moves", silence=0.01) as signs:
         signs()
         assert twice.wait(60.0)
-    assert all(line.endswith("1 moves so far\n") for line in lines)
+    assert all(line.endswith("1 move so far\n") for line in lines)
 
 
 def test_nothing_is_said_while_steps_are_quick(capsys):

@@ -290,8 +290,8 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
     signs.follow(clock)
     signs()
     assert signs._line(7.0) == (
-        "at work for 7 s, 1 moves so far, at most about 21 s left; "
-        "now families, 2 of 8, about 300 s, at most 0 s of the fit left"
+        "at work for 7 s, 1 move so far, at most about 21 s left; "
+        "now: families, 2 of 8, about 300 s, at most 0 s of the fit left"
     )
 
 
@@ -313,8 +313,8 @@ def test_a_search_says_what_its_first_families_are_for():
             pass
 
     HNMSearch(callback=Watch()).fit(X)
-    stages = [line.partition(", for a transform")[0] for line in said if "for a transform" in line]
-    assert set(stages) == {"short search"}
+    stages = [line.partition(", ")[0] for line in said if "transform" in line]
+    assert set(stages) == {"choosing a transform of the columns"}
     assert "transform" not in said[-1]
 
 

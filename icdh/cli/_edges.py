@@ -47,7 +47,7 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
         with watched(args, "steps") as callback:
             if hasattr(callback, "follow"):
                 callback.follow(clock)
-            clock.stage = "how sure the arrows are"
+            clock.stage = "turning arrows"
             loss = turning_loss(model, clock=clock)
     records = _records(model, table)
     if ensemble is not None:

@@ -5,6 +5,7 @@ import threading
 import time
 from contextlib import contextmanager
 
+from icdh._labels import counted
 from icdh.progress import Progress
 
 FIRST, SILENCE = 1.0, 2.0  # seconds without a step after which there is a first line, and a further one
@@ -40,7 +41,7 @@ class ProgressLines:
     Parameters
     ----------
     what : str
-        What is counted.
+        What is counted, in the plural.
     total : int, optional
         The largest number of steps.
     silence : float
@@ -84,8 +85,8 @@ class ProgressLines:
 
     def _line(self, seconds):
         line = f"{self.doing} for {seconds:.0f} s"
-        line += f", {self.steps} {self.what} so far" if self.what else ""
+        line += f", {counted(self.steps, self.what.removesuffix('s'))} so far" if self.what else ""
         if self.total and self.steps:
             line += f", at most about {seconds / self.steps * (self.total - self.steps):.0f} s left"
         now = self._clock and self._clock.describe()
-        return f"{line}; now {now}" if now else line
+        return f"{line}; now: {now}" if now else line

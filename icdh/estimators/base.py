@@ -255,7 +255,6 @@ class CausalGraphEstimator(Parameters):
         self.__dict__ = vars(typical) | {
             "edge_probability_": probability,
             "imputations_": whole,
-            "model_": replace(typical.model_, edge_probability=probability),
             "timed_out_": cut or self.timed_out_,
         }
         for warning in caught:

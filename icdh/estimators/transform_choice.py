@@ -48,7 +48,7 @@ def choose_transform(
     rows, chosen = _some(table.values.shape[1], PILOT_ROWS, rng), _some(len(table.values), PILOT_VARIABLES, rng)
     part = table.part(chosen, rows)
     graph, evidences = None, {}
-    clock.stage = "short search, for a transform of the columns"
+    clock.stage = "choosing a transform of the columns"
     for transform in TRANSFORMS:
         columns = part.columns(transform, seed).with_normal_scores()
         search = pilot(columns, part)

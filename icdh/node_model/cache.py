@@ -52,7 +52,7 @@ class FamilyCache:
         """Return the score of each family, in nats."""
         new = [family for family in dict.fromkeys(families) if family not in self]
         starts = [self._start_of(family) for family in new]
-        for family, fit in zip(new, self.run("families", self._fit_from, new, starts), strict=True):
+        for family, fit in zip(new, self.run("fitting families", self._fit_from, new, starts), strict=True):
             self.keep(family, fit)
         return [self.score_of(family) for family in families]
 

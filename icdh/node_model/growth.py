@@ -39,7 +39,7 @@ class Growth:
                 scores.clock.check()
                 return scores.families.fit_twice_the_units(family, scores.fit_of(family))
 
-            fits = scores.run("families with more hidden units", fit_twice_the_units, families)
+            fits = scores.run("fitting families with more hidden units", fit_twice_the_units, families)
             for family, fit in zip(families, fits, strict=True):
                 gain = scores.fit_of(family).evidence - fit.evidence
                 if gain < 0.0:

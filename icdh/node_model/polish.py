@@ -48,7 +48,7 @@ class Polish:
         def polished(family, starts):
             return polished_fits(scores, family, starts)
 
-        results = scores.run("families from further weights", polished, families, n_starts)
+        results = scores.run("fitting families from further weights", polished, families, n_starts)
         for family, fits in zip(families, results, strict=True):
             for fit, score in fits:
                 scores.keep(family, fit, score)

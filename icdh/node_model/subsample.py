@@ -49,7 +49,7 @@ class ContinuedEvidence(FamilyCache):
         self._polished.update(with_parents.values())
         self(new)
         self.subsample.polish(new)
-        fits = self.run("families from further weights", self._finer_fit, new)
+        fits = self.run("fitting families from further weights", self._finer_fit, new)
         for family, fit in zip(new, fits, strict=True):
             self.keep(family, fit)
 

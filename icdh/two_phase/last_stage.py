@@ -195,7 +195,7 @@ class FamilyCosts:
         draws = np.random.default_rng(self._random_state).uniform(-START, START, size)
         rms = root_mean_square(values)
         self._starts = draws / np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
-        self.fitter.clock.begin("families of the graph", len(values))
+        self.fitter.clock.begin("fitting families of the graph", len(values))
         for child, causes in enumerate(graph):
             self._keep((child, causes), fit_from_network(self.fitter, weights, child, causes))
             self.fitter.clock.part_done()
