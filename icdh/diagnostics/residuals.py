@@ -4,12 +4,12 @@ The search sees columns under a transform and on their grids (`icdh.node_model.c
 distributions of the columns as they are. So the families of the graph are fitted again as the search fits them: an
 estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
 
-A number leaves (value - mean) / standard deviation. The node model has a floor under the variance: 0.3 % of the
-column's standard deviation. Where the noise is as small as that, the quotient tells the floor and not the noise, and
+The residual of a number is (value - mean) / standard deviation. The node model has a floor under the variance: 0.3 % of
+the column's standard deviation. Where the noise is as small as that, the quotient tells the floor, not the noise, and
 depends on the causes although the noise does not. So only those observations count whose fitted standard deviation is
 above 1 % of the column's. The causes alone choose them, so the noise of a right model is independent there, too.
 
-Few values, or labels, leave a randomised quantile residual: a place drawn evenly between the probability of all values
+Few values and labels have randomised quantile residuals: a place drawn evenly between the probability of all values
 below and that up to the value, as a Gaussian quantile. It is standard normal and independent of the causes if the
 probabilities are right.
 
