@@ -246,7 +246,7 @@ class Table:
         found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
         return found and (
             f"{plural(found, 'column')} with a point mass, as of censored values or of many zeros: {', '.join(found)}: "
-            "the direction of their edges cannot be trusted"
+            f"the direction of {'its' if len(found) == 1 else 'their'} edges cannot be trusted"
         )
 
     def _about_shape(self):

@@ -6,6 +6,7 @@ from typing import Any
 
 from icdh._labels import counted, printable
 from icdh.diagnostics.track_record import LEGEND as FORWARD
+from icdh.plotting.names import short
 
 MOST_EDGES = 30
 HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")
@@ -88,8 +89,8 @@ def figures(edge: Any) -> list[str]:
     """Return what is known of an edge as text, under all of `HEADING` but cause and effect."""
     record = edge.track_record
     return [
-        f"{edge.strength:.3g}",
-        "known" if edge.known else "" if edge.lost_by_reversal is None else f"{edge.lost_by_reversal:.3g}",
+        short(edge.strength),
+        "known" if edge.known else "" if edge.lost_by_reversal is None else short(edge.lost_by_reversal),
         "" if edge.probability is None else f"{edge.probability:.2f}",
         "" if record is None else f"{100 * record.share:.0f} % ({100 * record.low:.0f} to {100 * record.high:.0f})",
     ]
