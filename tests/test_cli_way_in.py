@@ -133,6 +133,7 @@ def test_check_and_report_of_a_saved_model_read_its_columns_alone(table, capsys)
         ("say kinds={name: 'categorical'} if", "say --kinds NAME=categorical if"),
         ("column 'a b' has 30; drop it", "column 'a b' has 30; say --drop 'a b'"),
         ("column 'a b' has 30, say kinds={name: 'categorical'}", "column 'a b' has 30, say --kinds 'a b=categorical'"),
+        ("kinds['a'] must be one of 'b', 'c'", "--kinds a must be one of 'b', 'c'"),
         ("say kinds={'a': 'binary'} to confirm", "say --kinds a=binary to confirm"),
         ("say drop=['a (b)'] (--drop 'a (b)') if not", "say --drop 'a (b)' if not"),
         ("say dates= (--dates) if days are counted", "say --dates if days are counted"),

@@ -58,6 +58,7 @@ _RULES = (
         re.compile(r"\bkinds=\{(['\"]?)([^{}]+)\1: (['\"]?)(\w+)\3\}"),
         lambda found: f"--kinds {shlex.quote(f'{_shout(found[2])}={_shout(found[4])}')}",
     ),
+    (re.compile(r"\bkinds\[(['\"])(.+?)\1\]"), lambda found: f"--kinds {shlex.quote(found[2])}"),
     (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
     (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),
     (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),

@@ -37,6 +37,10 @@ _KINDS = [
         (r".*\|.*", "if bars separate the cells say delimiter='|' (--sep '|')"),
         (r".*;.*", "if semicolons separate the cells say delimiter=';' (--sep ';')"),
         (r".*\t.*", "if tabs separate the cells say delimiter='\\t' (--sep tab)"),
+        (
+            r"(?!\d{1,3}(,\d{3})+\D*$)[+-]?\d+(\.\d*)?(,[^,]*){2,}",
+            "if commas separate the cells say delimiter=',' (--sep ',')",
+        ),
         (r"\S*\d\S*(\s+\S*\d\S*)+", "if spaces separate the cells say delimiter=' ' (--sep space)"),
         (r"[$€£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?[^\d\s.,]{1,3}", "write the number without its unit"),
     )

@@ -291,7 +291,8 @@ def column_at(name: str, column: str, known: Sequence[str]) -> int:
         )
     if str(column).isdecimal() and 1 <= int(column) <= len(known):
         return int(column) - 1
-    raise ValueError(f"{name} has no column {column!r}; it has {listed(known)}{did_you_mean(column, known)}")
+    named = listed(filter(None, known))
+    raise ValueError(f"{name} has no column {column!r}; it has {named}{did_you_mean(column, known)}")
 
 
 def check_header(path: str, cells: Sequence[str], wanted: Sequence[int] | None = None) -> list:
