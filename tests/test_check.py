@@ -472,15 +472,15 @@ def test_what_was_found_is_json_and_html_and_text(found):
     }
     assert found._repr_html_().count("<tr>") == 2 + 3 + 2
     summary = found.summary()
-    assert "no residual depends on what it should not" in summary
+    assert "no test rejects the model" in summary
     assert "hidden common causes" in summary
 
 
 SENTENCES = {  # all that a summary can say, and a check that says it
-    r"\d+ rows, \d+ variables, \d+ edges: no residual depends on what it should not \(level 5 % over .*\)": "right",
-    r"\d+ rows, .*: the model does not fit 3 of the variables \(level 5 % over the table\)": "wrong",
+    r"\d+ rows, \d+ variables, \d+ edges: no test rejects the model \(at 5 %, over all variables together\)": "right",
+    r"\d+ rows, .*: the model does not fit 3 of the variables \(at 5 %, over all variables together\)": "wrong",
     r"200 of 400 rows, .*": "long",
-    r"400 rows, 1 variable, 0 edges: no residual .* \(level 5 % over the table\); 1 variable not tested": "faint",
+    r"400 rows, 1 variable, 0 edges: no test .*together\); 1 variable not tested": "faint",
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
     r"  c: p = .*, depends on a, no cause of it: an arrow that is missing or wrong, or a distorted scale": "wrong",
@@ -492,7 +492,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r" *a -> c +9 +known": "edges",
     r"and 2 more": "edges",
     r"strength: .*; lost if turned: nats; direction: its probability; forward: .* \(interval of 95 %\)": "edges",
-    r"What it sees: of simulated tables .*": "right",
+    r"Power: of simulated tables .*": "right",
 }
 
 
@@ -561,7 +561,7 @@ def test_the_report_has_a_section_of_the_check(fit, tmp_path):
 def test_the_command_report_shows_the_check(folder):
     arguments = [str(folder / "data.csv"), "--model", str(folder / "m.icdh"), "-o", str(folder / "r.html"), "--quiet"]
     assert cli.main(["report", *arguments]) == 0
-    assert "no residual depends on what it should not" in (folder / "r.html").read_text(encoding="utf-8")
+    assert "no test rejects the model" in (folder / "r.html").read_text(encoding="utf-8")
 
 
 def test_names_are_escaped(fit):
