@@ -30,7 +30,7 @@ STOREYS = (
 ROOMS = {
     "knowledge": ("rules formats", "declared"),
     "two_phase": (
-        "schedule remembered rounds _kernels",
+        "schedule remembered rounds _kernels _scale_kernels",
         "objective",
         "lbfgs newton",
         "as_printed dag",

@@ -212,3 +212,35 @@ def test_two_rounds_come_before_the_stage_where_the_first_is_coarse():
     wide = np.random.default_rng(0).normal(size=(200, 8))
     assert len(ICDH(random_state=0).fit(narrow).history_) == 1
     assert len(ICDH(random_state=0).fit(wide).history_) == 2
+
+
+def test_settling_lowers_costs_once():
+    table = simulate.simulate_sem(simulate.erdos_renyi(4, 2, random_state=1), 200, noise="homo-nv", random_state=1)
+    values = np.ascontiguousarray(table.X.T)
+    costs = FamilyCosts(FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False), 25.0, 0)
+    graph = tuple(tuple(np.flatnonzero(column).tolist()) for column in table.adjacency.T)
+    costs.begin(((),) * 4, fit_two_phase(values, random_state=1, max_rounds=1).weights)
+    families = list(enumerate(graph)) + [
+        (n, tuple(c for c in own if c != i)) for n, own in enumerate(graph) for i in own
+    ]
+    costs(families)
+    before = {family: costs.fits[family].penalised for family in families}
+    assert costs.settle(graph)
+    assert all(costs.fits[family].penalised <= before[family] for family in families)
+    after = dict(costs.fits)
+    assert not costs.settle(graph)
+    assert costs.fits == after
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_fresh_fit_finds_a_child_that_is_nearly_a_function_of_its_causes(bias):
+    """A hundredth of its spread is noise: the fit is as likely as the truth."""
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(size=(2, 500))
+    child = np.tanh(first) + np.tanh(2.0 * second) + 0.01 * rng.normal(size=500)
+    values = np.array([child, first, second])
+    fitter = FamilyFitter(values, 1.0, 1.0, "heteroscedastic", bias)
+    truth = 500 * (np.log(0.01 * np.sqrt(2.0 * np.pi)) + 0.5)
+    fit = fitter.fit_afresh(0, (1, 2), 10, np.random.default_rng(0))
+    assert fit.nats < truth + 25.0
+    np.testing.assert_array_equal(fit.hidden, fitter.fit_afresh(0, (1, 2), 10, np.random.default_rng(0)).hidden)

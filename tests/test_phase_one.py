@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from icdh.likelihood import nll
 from icdh.network import Weights, features_of, initial_weights
-from icdh.two_phase.scales import ScaleProblem
+from icdh.two_phase.scales import ScaleProblem, descend
 from icdh.two_phase.scales import fit_scales as fit_scales_of_features
 
 
@@ -83,7 +83,6 @@ def test_gradient_of_one_node(w3):
         "dead": np.append(-np.ones(4), 0.3),
         "floor": np.append(-np.ones(4), -9.0),
     }[w3]
-    problem = ScaleProblem(s, residual)
 
     def slow(theta):
         total = 0
@@ -93,11 +92,14 @@ def test_gradient_of_one_node(w3):
             total += np.log(sigma) + residual[m] ** 2 / (2 * sigma**2)
         return total / 9
 
-    value, gradient = problem.value_and_gradient(start)
+    value, gradient, fisher = ScaleProblem(s, residual).system(start)
     steps = start + 1j * naive.STEP * np.eye(5)
     expected = [np.imag(slow(step)) / naive.STEP for step in steps]
     assert value == pytest.approx(slow(start.astype(complex)).real, rel=1e-12)
     np.testing.assert_allclose(gradient, expected, rtol=1e-10, atol=1e-14)
+    slope = start[:4] @ s
+    by_theta = np.vstack([s * (slope > 0), np.full(9, np.exp(start[4]))]) / (np.maximum(slope, 0) + np.exp(start[4]))
+    np.testing.assert_allclose(fisher, 2.0 * by_theta @ by_theta.T / 9, rtol=1e-12)
 
 
 def test_no_scale_falls_below_a_thousandth_of_the_residuals():
@@ -116,7 +118,7 @@ def test_no_scale_falls_below_a_thousandth_of_the_residuals():
 def test_the_derivative_at_the_kink_is_that_of_the_dead_side():
     rng = np.random.default_rng(8)
     s, residual = rng.uniform(size=(4, 9)), rng.normal(size=9)
-    value, gradient = ScaleProblem(s, residual).value_and_gradient(np.append(np.zeros(4), 0.3))
+    value, gradient, _ = ScaleProblem(s, residual).system(np.append(np.zeros(4), 0.3))
     np.testing.assert_array_equal(gradient[:4], 0.0)
     assert value == pytest.approx(0.3 + 0.5 * np.mean(residual**2) * np.exp(-0.6))
 
@@ -128,3 +130,23 @@ def test_a_node_that_is_fitted_exactly_keeps_a_finite_likelihood():
     fitted = fit_scales(X, exact, "heteroscedastic")
     assert np.isfinite(nll(X, fitted))
     assert nll(X, fitted) < nll(X, exact)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_descent_ends_at_a_minimum_as_low_as_that_of_lbfgs(seed):
+    rng = np.random.default_rng(seed)
+    s = 1.0 / (1.0 + np.exp(-rng.uniform(0.5, 2.0, size=(3, 1)) * rng.normal(size=400)))
+    problem = ScaleProblem(s, (0.3 + s[0]) * rng.normal(size=400))
+    start = np.array([0.5, 0.5, 0.5, -1.0])
+    expected = minimize(lambda at: problem.system(at)[:2], start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14})
+    theta, reached = descend(problem, start, -15.0, 1e-12)
+    assert reached == problem.system(theta)[0]
+    assert reached < expected.fun + 1e-4
+
+
+def test_a_descent_stays_between_its_bounds():
+    rng = np.random.default_rng(9)
+    s, residual = rng.uniform(size=(2, 50)), 1e-3 * rng.normal(size=50)
+    for lowest, expected in ((-2.0, -2.0), (-30.0, np.log(np.sqrt(np.mean(residual**2))))):
+        theta, _ = descend(ScaleProblem(s, residual), -np.ones(3), lowest, 1e-12)  # dead: the scale is exp of W3_n0
+        assert theta[-1] == pytest.approx(expected, abs=1e-5)

@@ -7,7 +7,7 @@ from icdh import graphs
 from icdh._clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber
-from icdh.search.escapes import FAR, greedy_search
+from icdh.search.escapes import FAR, SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families
 from icdh.search.moves import legal_moves as masks_of_legal_moves
 from icdh.search.reversals import MARGIN, reversal_losses, reverse_while_it_gains
@@ -180,6 +180,9 @@ def test_escape_leaves_an_optimum_that_no_single_move_leaves():
     graph, moves, *_ = greedy_search(table, np.eye(3, dtype=bool))
     assert graph == ((), (), (0, 1))
     assert sum(move.gain for move in moves) == pytest.approx(10.0)
+    trap = SearchResult(((2,), (2,), ()), [], False)
+    for escapes, expected in ((False, trap.graph), (True, graph)):
+        assert greedy_search(table, np.eye(3, dtype=bool), start=trap, escapes=escapes).graph == expected
 
 
 def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():

@@ -93,7 +93,9 @@ class ICDH(CausalGraphEstimator):
         Whether to write a line for each round to the standard error stream. The logger "icdh" gets it in any case,
         at level INFO.
     callback : callable, optional
-        Called with the `icdh.two_phase.Round` after each round; of a restart in another process, when that is over.
+        Called with the `icdh.two_phase.Round` after each round, and with the `icdh.search.Move` after each move of the
+        last stage, moves of a detour included, whose ``kept`` is False; of a restart in another process, when that is
+        over.
 
     Attributes
     ----------
@@ -399,7 +401,7 @@ class ICDH(CausalGraphEstimator):
         check_callback(self.callback)
 
     def _report_record(self, names, record):
-        """Tell log, standard error stream and callback of a round, or of a move of the last stage."""
+        """Tell log, standard error stream and callback of a round or a move; of a detour's move the callback alone."""
         from icdh.two_phase.rounds import Round
 
         if isinstance(record, Round):
@@ -407,6 +409,9 @@ class ICDH(CausalGraphEstimator):
                 f"round {record.round}: nll {record.nll:.4f}, h {record.h:.1e}, rho {record.rho:.0e}, "
                 f"{record.evaluations} evaluations, {record.seconds:.1f} s"
             )
+        elif not record.kept:
+            self._call_back(record)
+            return
         else:
             line = f"{record.kind} {names[record.cause]} -> {names[record.effect]}: {record.gain:.2f} nats"
         self._report(line, record)

@@ -54,6 +54,7 @@ def greedy_search(
     required: np.ndarray | None = None,
     callback: Callable[[Move], None] | None = None,
     start: SearchResult | None = None,
+    escapes: bool = False,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
@@ -72,7 +73,9 @@ def greedy_search(
         Called with every move of the first climb, with every tried move of an escape (its ``kept`` is False), and with
         the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
     start : SearchResult, optional
-        The result of a search by other scores. The climb goes on from there, without escapes.
+        The result of a search by other scores. The climb goes on from there.
+    escapes : bool
+        Whether the search tries to escape after a ``start``, too. Without one it always does.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
 
@@ -86,9 +89,9 @@ def greedy_search(
     search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
     try:
         search.climb(climber.least_graph() if start is None else start.graph)
-        if start is None:
-            if (other := other_start(search.graph)) is not None:
-                search.climb_from(other)
+        if start is None and (other := other_start(search.graph)) is not None:
+            search.climb_from(other)
+        if start is None or escapes:
             search.escape()
         while start is None and search.choose_noise():
             search.escape()

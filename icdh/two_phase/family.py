@@ -15,13 +15,15 @@ import numpy as np
 from icdh._clock import Clock
 from icdh._network_kernels import node_activations
 from icdh.density import gaussian_nll
-from icdh.network import Weights, features_of
+from icdh.network import Weights, features_of, root_mean_square
 from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import MeanProblem
 from icdh.two_phase.scales import fit_scale
 
 MOST_ROUNDS = 10
 LEAST_GAIN = 0.5  # nats over all observations: a round that gains less is the last
+FRESH_REACH = 3.0  # largest random weight, in 1 / (root mean square of the cause)
+FRESH_SCALE = 0.03  # the first scale beside random weights, in root mean squares of the child
 TOLERANCE = 1e-6  # relative decrease at which Newton's method ends
 # A family that falls short of ``limit`` by so many times what its last round gained (nats after the first) is given up.
 HOPELESS_GAINS, HOPELESS_NATS = 3.0, 100.0
@@ -135,6 +137,29 @@ class FamilyFitter:
             if finished or nats - limit > hopeless:
                 break
         return best._replace(finished=finished or limit == np.inf)
+
+    def fit_afresh(self, child: int, causes: tuple, units: int, rng: np.random.Generator) -> FamilyFit:
+        """Fit a family from random weights.
+
+        The first scale is small, so that the first Phase II hardly feels the penalties: where a child is nearly a
+        function of its causes, a scale of one would end in minima that miss it by hundreds of nats.
+
+        Parameters
+        ----------
+        child, causes
+            As of `fit`.
+        units : int
+            m1, hidden units.
+        rng : Generator
+            Draws the weights.
+        """
+        rms = root_mean_square(self.values[[child, *causes]])
+        rms = np.where(rms > 0.0, rms, 1.0)
+        hidden = rng.uniform(-FRESH_REACH, FRESH_REACH, (len(causes), units)) / rms[1:, np.newaxis]
+        if self.bias:
+            hidden = np.vstack([hidden, np.zeros(units)])
+        scale = np.full(self.values.shape[1], FRESH_SCALE * rms[0])
+        return self.fit(child, causes, hidden, np.zeros(units), np.log(scale[0]), scale)
 
     def adapt(self, child: int, causes: tuple, hidden: np.ndarray) -> FamilyFit:
         """Fit w2 and a constant scale alone, in closed form, whatever the clock says."""

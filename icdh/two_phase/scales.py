@@ -8,19 +8,23 @@ matter to the optimiser.
 import dataclasses
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.linalg.lapack import dposv
 
 from icdh._clock import Clock
+from icdh._damping import next_damping, small_steps
 from icdh.network import Weights, activations
-from icdh.two_phase.remembered import Remembered
 
 # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
 # as a scale goes to zero.
 RELATIVE_FLOOR = 1e-3
 SMALLEST_SCALE = 1e-60
 LARGEST_WEIGHT = 1e300
-MAX_ITERATIONS = 200
-TOLERANCE = 1e-7
+HIGHEST_FLOOR = 10.0  # of W3_n0, in the same units
+MOST_STEPS = 200
+PATIENCE = 2  # small steps in a row that end a descent
+FIRST_DAMPING, LARGEST_DAMPING = 1e-2, 1e16
+LEAST_UNIT = 1e-6  # of an entry in the damping, beside the largest: there is no information of a ReLU that is dead
+TOLERANCE = 1e-7  # nats an observation: a descent ends after two steps that gain less
 
 
 def fit_scales(
@@ -39,7 +43,7 @@ def fit_scales(
     weights : Weights
         The network; its w1, w2 and intercepts stay.
     noise : {"heteroscedastic", "unequal", "equal"}
-        "heteroscedastic" fits W3 and W3_0 by L-BFGS-B; "unequal" sets each scale to the root mean squared
+        "heteroscedastic" fits W3 and W3_0 by Fisher scoring; "unequal" sets each scale to the root mean squared
         residual, the maximum of the likelihood among constants (Eq. 16-18); "equal" leaves scales at one (Eq. 15).
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
@@ -106,48 +110,78 @@ def _activations_and_residual(features, weights, n):
 
 
 class ScaleProblem:
-    """The negative log-likelihood of one node as a function of theta = (W3_n, W3_n0), in nats per observation.
+    """The negative log-likelihood L of one node as a function of theta = (W3_n, W3_n0), in nats per observation.
 
     Without its constant; ``residual`` has unit root mean square.
     """
 
     def __init__(self, s: np.ndarray, residual: np.ndarray):
-        self.s = s
-        self.residual = residual
-        self._g_mean = np.empty_like(residual)
+        self.s, self.residual = s, residual
 
-    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the loss and its gradient by theta, shape (m1 + 1,)."""
-        from icdh._network_kernels import gaussian_nll
+    def system(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return L, its gradient, shape (m1 + 1,), and Fisher's information, shape (m1 + 1, m1 + 1)."""
+        from icdh.two_phase._scale_kernels import scale_system
 
-        floor = np.exp(theta[-1])
-        slope = theta[:-1] @ self.s
-        total, d_floor = gaussian_nll(self.residual, slope, floor, self._g_mean, slope)
-        gradient = np.empty(theta.size)
-        gradient[:-1], gradient[-1] = self.s @ slope, d_floor * floor
-        gradient /= self.residual.size
-        return total / self.residual.size, gradient
+        gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
+        return scale_system(self.s, self.residual, theta, gradient, fisher), gradient, fisher
+
+
+def descend(problem: ScaleProblem, theta: np.ndarray, lowest: float, tolerance: float) -> tuple[np.ndarray, float]:
+    """Minimise L by Fisher scoring with Levenberg-Marquardt damping; return theta and L there.
+
+    It ends after two steps in a row that gain less than ``tolerance``. L is infinite if it is no number at the start.
+
+    Parameters
+    ----------
+    problem : ScaleProblem
+        The problem.
+    theta : ndarray, shape (m1 + 1,)
+        Where to start.
+    lowest : float
+        The lowest W3_n0, which stays below `HIGHEST_FLOOR`.
+    tolerance : float
+        Nats an observation.
+    """
+    value, gradient, fisher = problem.system(theta)
+    if not value < np.inf:
+        return theta, np.inf
+    damping, growth, small = FIRST_DAMPING, 2.0, 0
+    for _ in range(MOST_STEPS):
+        step = _damped_step(gradient, fisher, damping, theta[-1], lowest)
+        predicted = -float(step @ (gradient + 0.5 * (fisher @ step)))
+        if not predicted > 0.0:
+            damping, growth = next_damping(damping, growth, -1.0)
+            if damping > LARGEST_DAMPING:
+                break
+            continue
+        reached, *derivatives = problem.system(theta + step)
+        fall = value - reached
+        if fall > 0.0:
+            theta, value, (gradient, fisher) = theta + step, reached, derivatives
+        small = small_steps(small, fall, predicted, tolerance)
+        damping, growth = next_damping(damping, growth, fall / predicted)
+        if small == PATIENCE or damping > LARGEST_DAMPING:
+            break
+    return theta, value
+
+
+def _damped_step(gradient, fisher, damping, floor, lowest):
+    """Return a step, which leaves W3_n0 where it is if it would leave its bounds, and NaN if there is none."""
+    outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= HIGHEST_FLOOR and gradient[-1] < 0.0)
+    free, system, diagonal = gradient.size - outward, fisher.copy(), fisher.diagonal()
+    system.ravel()[:: gradient.size + 1] += damping * np.maximum(diagonal, LEAST_UNIT * diagonal.max())
+    step = np.zeros(gradient.size)
+    _, step[:free], failed = dposv(system[:free, :free], -gradient[:free])
+    step[-1] = min(max(floor + step[-1], lowest), HIGHEST_FLOOR) - floor
+    return np.full(gradient.size, np.nan) if failed else step
 
 
 def _minimise(problem, start):
-    """Return the best of: the start, and the optima reached from it and from a scale that is alive everywhere."""
+    """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
     lowest = min(np.log(RELATIVE_FLOOR), start[-1])
-    bounds = [(None, None)] * (start.size - 1) + [(lowest, 10.0)]
-    start = np.append(start[:-1], min(start[-1], 10.0))
-    candidates = [start]
-    for begin in (start, _alive_start(problem.s)):
-        objective = Remembered(problem.value_and_gradient)
-        result = minimize(
-            objective.value,
-            begin,
-            jac=objective.gradient,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE, "gtol": 1e-6},
-        )
-        candidates.append(result.x)
-    values = [problem.value_and_gradient(theta)[0] for theta in candidates]
-    return candidates[int(np.nanargmin(values))]
+    start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
+    ends = [descend(problem, begin, lowest, TOLERANCE) for begin in (start, _alive_start(problem.s))]
+    return min(ends, key=lambda end: end[1])[0]
 
 
 def _alive_start(s):

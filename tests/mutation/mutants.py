@@ -45,6 +45,7 @@ TESTS = {
         "test_time_limit",
     ),
     "two_phase/scales.py": ("test_phase_one", "test_rows", "test_two_phase", "test_time_limit"),
+    "two_phase/_scale_kernels.py": ("test_phase_one",),
     "two_phase/procedure.py": ("test_two_phase", "test_rows", "test_phase_two", "test_time_limit"),
     "two_phase/restarts.py": (
         "test_estimator::test_restarts_keep_the_network_of_the_lowest_criterion",
@@ -422,11 +423,17 @@ MUTANTS = {
     "two_phase/scales.py": [
         ("RELATIVE_FLOOR = 1e-3", "RELATIVE_FLOOR = 1e-30"),
         ("* rms, theta[-1] + np.log(rms)", "* rms, theta[-1]"),
-        ("for begin in (start, _alive_start(problem.s)):", "for begin in (start,):"),
-        ("d_floor * floor", "d_floor"),
-        ("np.nanargmin(values)", "np.nanargmax(values)"),
-        ("candidates = [start]", "candidates = []", "L-BFGS-B, which begins there, never ends higher"),
+        ("for begin in (start, _alive_start(problem.s))", "for begin in (start,)"),
+        ("return min(ends,", "return max(ends,"),
+        ("floor <= lowest and gradient[-1] > 0.0", "False"),
+        ("min(max(floor + step[-1], lowest), HIGHEST_FLOOR) - floor", "step[-1]"),
+        ("if fall > 0.0:", "if True:"),
         ("residual - weights.output_bias[n]", "residual + weights.output_bias[n]"),
+    ],
+    "two_phase/_scale_kernels.py": [
+        ("math.sqrt(2.0) * floor / sigma[m]", "math.sqrt(2.0) / sigma[m]"),
+        ("(1.0 - e * e)", "(1.0 + e * e)"),
+        ("is_alive = sigma[m] > 0.0", "is_alive = sigma[m] >= 0.0"),
     ],
     "_clock.py": [
         ("self.seconds + now - since", "self.seconds + now + since"),
@@ -944,6 +951,7 @@ MUTANTS = {
     ],
     "search/escapes.py": [
         ("self.climber.choose_noise(self.graph)", "False"),
+        ("if start is None or escapes:", "if start is None:"),
         ("        source[:, node] = True\n", ""),
         ("if not self.climber.total(self.graph) - self.climber.total(graph) > MIN_GAIN:", "if False:"),
         ("        self.moves += detour\n", ""),
