@@ -153,12 +153,14 @@ class FamilyFitter:
         rng : Generator
             Draws the weights.
         """
-        rms = root_mean_square(self.values[[child, *causes]])
-        rms = np.where(rms > 0.0, rms, 1.0)
-        hidden = rng.uniform(-FRESH_REACH, FRESH_REACH, (len(causes), units)) / rms[1:, np.newaxis]
+        rms = root_mean_square(self.values[list(causes)])
+        hidden = rng.uniform(-FRESH_REACH, FRESH_REACH, (len(causes), units))
+        hidden /= np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         if self.bias:
             hidden = np.vstack([hidden, np.zeros(units)])
-        scale = np.full(self.values.shape[1], FRESH_SCALE * rms[0])
+        own = self.values[child] if self.rows is None else self.values[child, self.rows[child]]
+        spread = np.sqrt(np.mean(np.square(own))) if own.size else 0.0
+        scale = np.full(self.values.shape[1], FRESH_SCALE * (spread if spread > 0.0 else 1.0))
         return self.fit(child, causes, hidden, np.zeros(units), np.log(scale[0]), scale)
 
     def adapt(self, child: int, causes: tuple, hidden: np.ndarray) -> FamilyFit:
