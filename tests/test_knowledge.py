@@ -16,7 +16,7 @@ from icdh import ICDH, DataWarning, HNMSearch, Knowledge, causal_direction, post
 from icdh.cli import main
 from icdh.files import LabelledTable, write_table
 from icdh.graphs import break_cycles, find_cycle, is_dag
-from icdh.search.moves import legal_moves
+from icdh.search.moves import KINDS, legal_moves
 
 pytestmark = pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
 NAMES = ["a", "b", "c", "d"]
@@ -253,8 +253,11 @@ def test_malformed_files(tmp_path, name, text, message):
 def test_moves_leave_required_edges_alone():
     required = np.zeros((3, 3), dtype=bool)
     required[0, 1] = True
-    _, deletions, reversals = legal_moves(((), (0,), (1,)), np.eye(3, dtype=bool), 3, required)
-    assert np.argwhere(deletions).tolist() == np.argwhere(reversals).tolist() == [[1, 2]]
+    kinds, causes, effects = legal_moves(((), (0,), (1,)), np.eye(3, dtype=bool), 3, required)
+    changes = kinds != KINDS.index("insert")
+    assert [KINDS[kind] for kind in kinds[changes]] == ["delete", "reverse"]
+    assert causes[changes].tolist() == [1, 1]
+    assert effects[changes].tolist() == [2, 2]
 
 
 def test_cycles_are_broken_around_required_edges():

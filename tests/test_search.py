@@ -9,7 +9,7 @@ from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber
 from icdh.search.escapes import FAR, SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families
-from icdh.search.moves import legal_moves as masks_of_legal_moves
+from icdh.search.moves import legal_moves as arrays_of_legal_moves
 from icdh.search.reversals import MARGIN, reversal_losses, reverse_while_it_gains
 
 N = 4
@@ -81,7 +81,7 @@ def gaussian_scores(seed):
 
 
 def legal_moves(*arguments):
-    return [(KINDS[kind], int(i), int(j)) for kind, i, j in np.argwhere(masks_of_legal_moves(*arguments))]
+    return [(KINDS[kind], int(i), int(j)) for kind, i, j in zip(*arrays_of_legal_moves(*arguments), strict=True)]
 
 
 def total(scores, graph):
@@ -115,7 +115,13 @@ def test_legal_moves_are_exactly_those_that_give_allowed_dags(max_parents):
                 new = (changed > A) & forbidden
                 if graphs.is_dag(changed) and not new.any() and changed.sum(axis=0).max() <= max_parents:
                     expected.add((kind, i, j))
-        assert set(legal_moves(graph, forbidden, max_parents)) == expected
+        found = legal_moves(graph, forbidden, max_parents)
+        assert set(found) == expected
+        assert found == sorted(found, key=lambda move: (KINDS.index(move[0]), *move[1:]))
+        some = rng.random((5, 5)) < 0.5
+        among = [move for move in found if move[0] != "insert" or some[move[1:]]]
+        insertions = np.nonzero(some & (A == 0.0))
+        assert legal_moves(graph, forbidden, max_parents, None, insertions) == among
 
 
 def test_changed_families_make_the_graph_of_the_move():

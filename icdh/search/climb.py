@@ -69,6 +69,7 @@ class Climber:
         self.forbidden = forbidden
         self.max_parents = max_parents
         self.required = np.zeros_like(forbidden) if required is None else required
+        self._least = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in self.required.T)
         self._scored = {}  # for each family, the variables whose change was scored
         self._gains = np.zeros(
             forbidden.shape
@@ -76,10 +77,11 @@ class Climber:
         self._certain = np.zeros(forbidden.shape, dtype=bool)  # which of them are scored
         self._own = np.zeros(len(forbidden))  # scores of the families of the graph
         self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
+        self._hopeful = {}  # for each node, the causes whose insertion may gain, by its columns
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
-        return tuple(tuple(np.flatnonzero(causes).tolist()) for causes in self.required.T)
+        return self._least
 
     def total(self, graph: Graph) -> float:
         """Return the score of a graph."""
@@ -154,9 +156,9 @@ class Climber:
     def _best_move(self, graph, forbidden):
         self._update(graph)
         gains, scored = self._gains, self._certain
-        legal = legal_moves(graph, forbidden, self.max_parents, self.required)
-        legal[KINDS.index("insert")] &= gains > MIN_GAIN  # sorting all N^2 moves would take longer than the fits
-        kinds, causes, effects = np.nonzero(legal)
+        kinds, causes, effects = legal_moves(
+            graph, forbidden, self.max_parents, self.required, self._hopeful_insertions(graph)
+        )
         turns = kinds == KINDS.index("reverse")
         while True:
             estimates = gains[causes, effects] + np.where(turns, gains[effects, causes], 0.0)
@@ -183,11 +185,23 @@ class Climber:
         families = dict(changed)
         return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))
 
+    def _hopeful_insertions(self, graph):
+        """Return causes and effects of the insertions that may gain: few of the N^2 edges."""
+        for node, parents in enumerate(graph):
+            if node not in self._hopeful:
+                may_gain = self._gains[:, node] > MIN_GAIN
+                may_gain[list(parents)] = False
+                self._hopeful[node] = np.flatnonzero(may_gain).tolist()
+        pairs = [(cause, node) for node in range(len(graph)) for cause in self._hopeful[node]]
+        causes, effects = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return causes, effects
+
     def _update(self, graph):
         """Update the gains of every node whose parents or scores have changed; a move changes one or two nodes."""
         changed = [family for family in enumerate(graph) if self._up_to_date.get(family[0]) != family[1]]
         for node, parents in changed:
             self._up_to_date.pop(node, None)  # until the whole of its column is there
+            self._hopeful.pop(node, None)
             self._gains[:, node] = self.scores.gain_estimates((node, parents))
             self._own[node] = self.scores([(node, parents)])[0]
             self._certain[:, node] = False
@@ -209,6 +223,7 @@ class Climber:
             gain = before - after
             self._gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
             self._certain[i, j] = True
+            self._hopeful.pop(j, None)
 
 
 def _first_largest(values, count):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh.graphs.cycles import reachability
+from icdh.graphs.cycles import causes_first
 
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
@@ -37,22 +37,53 @@ def parents_matrix(graph: Graph) -> np.ndarray:
 
 
 def legal_moves(
-    graph: Graph, forbidden: np.ndarray, max_parents: int, required: np.ndarray | None = None
-) -> np.ndarray:
-    """Return which changes of one edge leave an allowed acyclic graph: bool, shape (3, N, N).
+    graph: Graph,
+    forbidden: np.ndarray,
+    max_parents: int,
+    required: np.ndarray | None = None,
+    insertions: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which changes of one edge leave an allowed acyclic graph: the places in `KINDS`, causes and effects.
 
-    [k, i, j] is True where the edge i -> j may be inserted, deleted or reversed, as `KINDS` counts them. Required edges
-    are neither deleted nor reversed; ``forbidden`` and ``required`` are masks of shape (N, N).
+    They are in this order: by kind, then by cause, then by effect.
+
+    Parameters
+    ----------
+    graph : tuple
+        The parents of every node.
+    forbidden : ndarray of bool, shape (N, N)
+        [i, j] is True where the edge i -> j must not appear (the diagonal always).
+    max_parents : int
+        The most parents of a node.
+    required : ndarray of bool, shape (N, N), optional
+        [i, j] is True where the edge i -> j must be neither deleted nor reversed.
+    insertions : tuple of ndarray of int, optional
+        Causes and effects of the edges to insert that are in question; by default all that the graph does not have.
     """
-    edges, reaches = parents_matrix(graph), reachability(graph)
-    full = edges.sum(axis=0) >= max_parents
-    insert = ~(edges | forbidden | reaches.T | full)
-    delete = edges if required is None else edges & ~required
-    reverse = np.zeros_like(edges)
-    for cause, effect in zip(*np.nonzero(delete & ~forbidden.T & ~full[:, np.newaxis]), strict=True):
-        detour = any(reaches[cause, other] for other in graph[effect] if other != cause)
-        reverse[cause, effect] = not detour
-    return np.stack([insert, delete, reverse])
+    lines, full = _with_ancestors(graph), np.array([len(parents) >= max_parents for parents in graph], dtype=bool)
+    causes, effects = np.nonzero(~parents_matrix(graph)) if insertions is None else insertions
+    allowed = np.flatnonzero(~(forbidden[causes, effects] | full[effects]))
+    allowed = allowed[np.lexsort((effects[allowed], causes[allowed]))]
+    inserted = zip(causes[allowed].tolist(), effects[allowed].tolist(), strict=True)
+    moves = [(0, cause, effect) for cause, effect in inserted if not lines[cause] >> effect & 1]
+    edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
+    deleted = [edge for edge in edges if required is None or not required[edge]]
+    moves += [(1, *edge) for edge in deleted]
+    for cause, effect in deleted:
+        if not (forbidden[effect, cause] or full[cause]):
+            detour = any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
+            moves += [] if detour else [(2, cause, effect)]
+    kinds, causes, effects = np.array(moves, dtype=np.int64).reshape(-1, 3).T
+    return kinds, causes, effects
+
+
+def _with_ancestors(graph):
+    """Return, for every node, itself and its ancestors as the bits of a number: far faster than a matrix of N^2."""
+    lines = [1 << node for node in range(len(graph))]
+    for node in causes_first(graph):
+        for parent in graph[node]:
+            lines[node] |= lines[parent]
+    return lines
 
 
 def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[Family]:

@@ -33,8 +33,10 @@ def reversal_losses(climber: Climber, graph: Graph, margin: float = math.inf) ->
     dict
         By (cause, effect) the loss; edges whose reversal is not allowed are missing.
     """
-    allowed = legal_moves(graph, climber.forbidden, climber.max_parents, climber.required)[KINDS.index("reverse")]
-    reversed_ = {(i, j): changed_families(graph, "reverse", i, j) for i, j in np.argwhere(allowed).tolist()}
+    none = np.empty(0, dtype=np.int64)
+    moves = legal_moves(graph, climber.forbidden, climber.max_parents, climber.required, insertions=(none, none))
+    turned = [(i, j) for kind, i, j in np.transpose(moves).tolist() if KINDS[kind] == "reverse"]
+    reversed_ = {(i, j): changed_families(graph, "reverse", i, j) for i, j in turned}
     close = [edge for edge, loss in _losses(climber.scores, graph, reversed_).items() if loss < margin]
     climber.polish([*enumerate(graph), *(family for edge in close for family in reversed_[edge])])
     return _losses(climber.scores, graph, reversed_)
