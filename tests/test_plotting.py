@@ -107,14 +107,14 @@ def test_strengths_cover_no_box_and_no_other_strength():
 
 def test_a_strength_stands_nearer_to_its_own_arrow_than_to_any_other():
     rng = np.random.default_rng(3)
-    for n, edges, fewest in ((5, 6, 5), (14, 25, 20), (30, 45, 36)):
+    for n, edges, fewest in ((5, 6, 5), (14, 25, 22), (30, 45, 40)):
         A = random_dag(rng, n, edges)
         layout = plotting.layered_layout(A, box_sizes([LONG[k % 5] for k in range(n)]))
         found = label_places(layout, {edge: "12.5" for edge in layout.routes})
         assert len(found) >= fewest
         for edge, place in found.items():
             away = {other: box_distance(place, along(route)) for other, route in layout.routes.items()}
-            assert 2.0 * away.pop(edge) < min(away.values())
+            assert 1.5 * away.pop(edge) < min(away.values())
 
 
 def box_distance(place, points):

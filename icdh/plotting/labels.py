@@ -1,6 +1,7 @@
 """Where the strengths of edges stand: beside their own arrow and clear of all other arrows, boxes and strengths."""
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from icdh.plotting.layout import Layout, bends, bounds
 
 ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # places on the arrow, the best first
 LETTER, HEIGHT, AWAY = 0.065, 0.13, 0.06  # inches: a letter, a line, and the distance from the arrow
-CLEAR = 2.5 * AWAY  # from other arrows: a text belongs to the arrow that it is nearest to
+CLEAR = 2.5 * AWAY, 1.6 * AWAY  # from other arrows, at best and at least: a text belongs to the arrow nearest to it
 POINTS = 60  # of every arrow; texts keep away from them
 
 
@@ -36,10 +37,10 @@ def label_places(layout: Layout, texts: Mapping[tuple[int, int], str]) -> dict[t
     for edge, text in texts.items():
         half = np.array([LETTER * len(text), HEIGHT]) / 2
         others = np.concatenate([points for other, points in drawn.items() if other != edge] or [np.zeros((0, 2))])
-        for place in _candidates(drawn[edge], half):
+        for clear, place in product(CLEAR, _candidates(drawn[edge], half)):
             covered = np.abs(np.concatenate(middles) - place) < np.concatenate(halves) + half
             inside = (place - half > low).all() and (place + half < high).all()
-            crossed = (np.abs(others - place) < half + CLEAR).all(axis=1).any()
+            crossed = (np.abs(others - place) < half + clear).all(axis=1).any()
             if inside and not crossed and not covered.all(axis=1).any():
                 found[edge] = tuple(place)
                 middles.append(place[np.newaxis])
