@@ -1,8 +1,9 @@
-"""Bars and signs of life while something takes long."""
+"""Bars and lines that show progress."""
 
 import io
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -82,7 +83,17 @@ def test_silence_is_broken_again_and_again(monkeypatch):
     assert all(line.endswith("1 move so far\n") for line in lines)
 
 
-def test_nothing_is_said_while_steps_are_quick(capsys):
+def test_quick_steps_that_are_not_shown_are_reported(monkeypatch):
+    """As the hundreds of pairs of icdh direction: each takes a moment, all of them half a minute."""
+    stream = terminal(monkeypatch)
+    with ProgressLines("pairs", 465, silence=0.1) as lines:
+        begin = time.monotonic()
+        while not stream.getvalue() and time.monotonic() < begin + 20.0:
+            lines()
+    assert "pairs so far, at most about" in stream.getvalue()
+
+
+def test_nothing_is_said_before_the_first_seconds_are_over(capsys):
     with ProgressLines("moves", silence=3600.0) as signs:
         for _ in range(5):
             signs()

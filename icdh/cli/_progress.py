@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from icdh._labels import counted
 from icdh.progress import Progress
 
-FIRST, SILENCE = 1.0, 2.0  # seconds without a step after which there is a first line, and a further one
+FIRST, SILENCE = 1.0, 2.0  # seconds until the first line, and between lines
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def watched(args, what: str, total: int | None = None):
         elif quiet or not (verbose or sys.stderr.isatty()):
             yield None
         else:
-            with ProgressLines(what, total) as lines:
+            with ProgressLines(what, total, steps_are_shown=verbose) as lines:
                 yield lines
 
 
@@ -36,7 +36,7 @@ def busy(args, doing: str):
 
 
 class ProgressLines:
-    """Writes a line whenever no step was done for some seconds.
+    """Writes a line every few seconds.
 
     Parameters
     ----------
@@ -45,13 +45,23 @@ class ProgressLines:
     total : int, optional
         The largest number of steps.
     silence : float
-        Seconds without a step after which a line is written, and after that again; the first comes earlier.
+        Seconds between lines; the first comes earlier.
     doing : str
         What is being done.
+    steps_are_shown : bool
+        Whether each step is shown already, so that lines are needed only where none is done for a while.
     """
 
-    def __init__(self, what: str, total: int | None = None, silence: float = SILENCE, *, doing: str = "at work"):
-        self.doing = doing
+    def __init__(
+        self,
+        what: str,
+        total: int | None = None,
+        silence: float = SILENCE,
+        *,
+        doing: str = "at work",
+        steps_are_shown: bool = False,
+    ):
+        self.doing, self.steps_are_shown = doing, steps_are_shown
         self.what, self.total, self.silence, self.steps = what, total, silence, 0
         self._clock = None
         self._begin = self._last = time.monotonic()
@@ -65,7 +75,9 @@ class ProgressLines:
 
     def __call__(self, record=None) -> None:
         """Count a step."""
-        self.steps, self._last = self.steps + 1, time.monotonic()
+        self.steps += 1
+        if self.steps_are_shown:
+            self._last = time.monotonic()
 
     def __enter__(self):
         self._thread.start()
