@@ -1,11 +1,11 @@
 """A family, one child given its causes, fitted by the article's two phases in turn.
 
-On a DAG the likelihood of Eq. 11 is a sum over families, so each is a small problem of its own: Phase II by Newton's
-method (h is zero whatever the weights), Phase I as in `icdh.two_phase.scales`. Both together minimise
+On a DAG the likelihood of Eq. 11 is a sum over families. Each is a small problem of its own: Phase II by Newton's
+method, Phase I as in `icdh.two_phase.scales`. Together they minimise
 
-    M times the mean negative log-likelihood + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2),
+    the negative log-likelihood + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2).
 
-whose penalties are in nats over all observations here: the same whatever M.
+Likelihood and penalties are in nats over all observations: the penalties are the same whatever M.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ LEAST_GAIN = 0.5  # nats over all observations: a round that gains less is the l
 FRESH_REACH = 3.0  # largest random weight, in 1 / (root mean square of the cause)
 FRESH_SCALE = 0.03  # the first scale beside random weights, in root mean squares of the child
 TOLERANCE = 1e-6  # relative decrease at which Newton's method ends
-# A family that falls short of ``limit`` by so many times what its last round gained (nats after the first) is given up.
+# A family is given up if it misses ``limit`` by more than so many times the gain of its last round (nats in the first).
 HOPELESS_GAINS, HOPELESS_NATS = 3.0, 100.0
 
 
@@ -141,8 +141,8 @@ class FamilyFitter:
     def fit_afresh(self, child: int, causes: tuple, units: int, rng: np.random.Generator) -> FamilyFit:
         """Fit a family from random weights.
 
-        The first scale is small, so that the first Phase II hardly feels the penalties: where a child is nearly a
-        function of its causes, a scale of one would end in minima that miss it by hundreds of nats.
+        The first scale is small, so that penalties hardly count in the first Phase II. With a scale of one, fits of
+        children that are nearly functions of their causes end in minima hundreds of nats above the best.
 
         Parameters
         ----------

@@ -30,12 +30,12 @@ from icdh.two_phase.family import LEAST_GAIN, FamilyFit, FamilyFitter
 from icdh.two_phase.refit import fit_from_network, with_families
 from icdh.two_phase.rounds import TwoPhaseResult
 
-# lambda1 and lambda2 in nats: a tenth of them on tables of 1000 rows. Priors do not grow with M.
+# Nats for a unit of lambda1 and lambda2: a tenth of what they are on 1000 rows. Like a prior, it does not grow with M.
 NATS_PER_PENALTY = 0.1 * 1000
 MOST_PASSES = 10
 FEW_VARIABLES = 20  # up to which detours are tried: their time grows with the square of the number of variables
 MOST_CAUSES_AT_FIRST = 10  # of a child, the strongest; others that pay are inserted later
-START = 0.3  # largest initial weight of a further cause, in 1 / (root mean square of the cause)
+START = 0.3  # largest initial weight of an added cause, in 1 / (root mean square of the cause)
 FEW_OBSERVATIONS = 50_000  # of longer tables, so many decide the graph
 ESTIMATE_OBSERVATIONS = 10_000  # of longer tables, so many serve for gain estimates
 LARGEST_SCORE = 2.5  # of normal scores in the smooth functions of a cause
@@ -53,7 +53,7 @@ def fit_with_last_stage(
     initial: Sequence[Weights],
     callback: Callable | None = None,
 ) -> TwoPhaseResult:
-    """Return what the last stage makes of the two phases, unless these ended early.
+    """Fit by the two phases, then by the last stage unless the two phases ended early.
 
     Parameters
     ----------
@@ -103,15 +103,15 @@ def refine_edges(
     l1, l2, noise, bias, rows, clock
         As of `icdh.two_phase.fit_two_phase`.
     random_state : int
-        Draws the weights that further causes start from.
+        Draws the weights that added causes, and fresh fits, start from.
     callback : callable, optional
         Called with every move.
 
     Returns
     -------
     TwoPhaseResult
-        The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. If the time was over before all
-        families of the first graph were fitted, the result as it came.
+        The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. It is returned as it came if
+        the time was over before all families of the first graph were fitted.
     """
     every = -(-values.shape[1] // FEW_OBSERVATIONS)
     few, few_rows = values, rows
@@ -167,7 +167,7 @@ def refine_edges(
 
 
 def _strongest(influence, required):
-    """Return the causes that a child begins with: a family of dozens takes seconds, and few of them pay."""
+    """Return the strongest causes of a child. A family of dozens takes seconds to fit, and few of them pay."""
     causes = np.flatnonzero(influence)
     order = sorted(causes.tolist(), key=lambda i: (not required[i], -influence[i]))
     return tuple(sorted(order[: max(MOST_CAUSES_AT_FIRST, np.count_nonzero(required))]))
@@ -176,8 +176,8 @@ def _strongest(influence, required):
 class FamilyCosts:
     """The cost of families for `icdh.search.greedy_search`: nats of the likelihood and the price of their edges.
 
-    A family is fitted from the weights of the fitted family nearest to it, so that a family and the same with a cause
-    less compare the edge between them, not two local minima.
+    A family is fitted from the weights of the fitted family nearest to it: two families that differ by an edge then
+    compare that edge, and not two local minima. `settle` fits those of a graph from fresh weights, too.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class FamilyCosts:
     edge_cost : float
         The price of an edge.
     random_state : int
-        Draws the weights that further causes start from.
+        Draws the weights that added causes, and fresh fits, start from.
     """
 
     def __init__(self, fitter: FamilyFitter, edge_cost: float, random_state: int):
@@ -218,10 +218,10 @@ class FamilyCosts:
         return [self._cost(family) for family in families]
 
     def gain_estimates(self, family: Family) -> np.ndarray:
-        """Return, for each variable, an optimistic estimate of what it gains as a further cause, or by leaving.
+        """Return, for each variable, an optimistic estimate of the gain if it is added to the causes, or removed.
 
-        A further cause is worth fitting only if smooth functions of it alone explain half a price of the child's
-        standardised residuals or of their squares. A cause that leaves gains no more than its price.
+        A further cause is fitted only if smooth functions of it alone explain half a price of the child's standardised
+        residuals, or of their squares. Without a cause a family gains no more than its price.
         """
         if family not in self._estimates:
             self._cost(family)
@@ -234,7 +234,7 @@ class FamilyCosts:
         return self._estimates[family]
 
     def polish(self, families: Sequence[Family]) -> None:
-        """Fit families without a cause again, from the weights of the family with it: a new start is no merit."""
+        """Fit families without a cause again, from the weights of the family with it."""
         largest = {child: max((c for n, c in families if n == child), key=len) for child, _ in families}
         for child, causes in families:
             if len(causes) < len(largest[child]):
