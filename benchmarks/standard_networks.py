@@ -3,13 +3,15 @@
     python benchmarks/standard_networks.py results.json [--networks asia alarm ...] [--methods HNMSearch GES ...]
         [--rows 500 1000 5000] [--draws 5] [--seed 1000] [--limit 300] [--folder FOLDER]
 
-The networks are those of the bnlearn repository (https://www.bnlearn.com/bnrepository) as the package pgmpy holds them,
-discrete ones and linear Gaussian ones. ``FOLDER`` has their files, NAME.bif.gz and NAME.json; by default it is that of
-the installed package (pgmpy-no-torch will do). Every draw has its own seed and order of columns; labels stay labels.
-GES and BOSS are causal-learn's, with its BDeu or BIC; hill climbing is pgmpy's. What such tables tell is the
-equivalence class (CPDAG) at most, so a learned DAG is judged by its class: SHD between classes, and edges of the
-skeleton too many and missing. A fit that needs more CPU seconds than the limit is kept as a failure. Fits in the file
-are not run again. Prints means over draws and median CPU seconds.
+The networks are those of the bnlearn repository (https://www.bnlearn.com/bnrepository) as the package pgmpy holds
+them, discrete ones and linear Gaussian ones. ``FOLDER`` has their files, NAME.bif.gz and NAME.json; by default it is
+that of the installed package (pgmpy-no-torch will do). "linear-10" and "linear-20" are random linear Gaussian
+networks of twice as many edges as variables, another one in each draw: coefficients are 0.5 to 2 of either sign.
+Every draw has its own seed and order of columns; labels stay labels. GES and BOSS are causal-learn's, with its BDeu
+or BIC; hill climbing is pgmpy's. What such tables tell is the equivalence class (CPDAG) at most, so a learned DAG is
+judged by its class: SHD between classes, and edges of the skeleton too many and missing. A fit that needs more CPU
+seconds than the limit is kept as a failure. Fits in the file are not run again. Prints means over draws and median
+CPU seconds.
 """
 
 import argparse
@@ -28,12 +30,14 @@ from typing import NamedTuple
 import numpy as np
 from harness import Results, cpu_limit
 
-from icdh import HNMSearch, graphs, metrics
+from icdh import HNMSearch, graphs, metrics, simulate
 from paper_reproduction.jobs import seed_of
 from paper_reproduction.methods._causal_learn import adjacency
 
 DISCRETE = ("asia", "cancer", "survey", "sachs", "child", "insurance", "alarm", "water", "hailfinder")
 GAUSSIAN = ("ecoli70", "magic-niab", "arth150")
+RANDOM = {"linear-10": 10, "linear-20": 20}
+NETWORKS = (*DISCRETE, *GAUSSIAN, *RANDOM)
 NUMBER = r"[-+0-9.eE]+"
 
 
@@ -81,10 +85,25 @@ class Network(NamedTuple):
 
 
 def read_network(name, folder):
+    """Return a network of the folder; None for one that every draw draws anew."""
+    if name in RANDOM:
+        return None
     if name in GAUSSIAN:
         return gaussian_network(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
     with gzip.open(folder / f"{name}.bif.gz", "rt", encoding="utf-8") as file:
         return discrete_network(file.read())
+
+
+def random_network(n_variables, rng):
+    """Return a random linear Gaussian network of twice as many edges as variables."""
+    drawn = simulate.erdos_renyi(n_variables, 2, random_state=int(rng.integers(2**31))) != 0
+    order = graphs.causal_order(drawn)
+    parents = [np.flatnonzero(causes).tolist() for causes in drawn[np.ix_(order, order)].T]
+    conditionals = [
+        (0.0, rng.uniform(0.5, 2.0, len(own)) * rng.choice([-1.0, 1.0], len(own)), rng.uniform(0.5, 1.5) ** 2)
+        for own in parents
+    ]
+    return Network([str(k) for k in order], parents, conditionals, None)
 
 
 def gaussian_network(found):
@@ -186,7 +205,7 @@ def frame(table, labels):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--networks", nargs="*", choices=DISCRETE + GAUSSIAN, default=list(DISCRETE + GAUSSIAN))
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=list(NETWORKS))
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--rows", type=int, nargs="*", default=[500, 1000, 5000])
     parser.add_argument("--draws", type=int, default=5)
@@ -199,7 +218,7 @@ def main():
     results = Results(arguments.results, ("network", "rows", "draw", "method"))
     if arguments.methods:
         run(results, arguments)
-    for name in DISCRETE + GAUSSIAN:
+    for name in NETWORKS:
         for n_rows in sorted({row["rows"] for row in results.rows}):
             print_rows(name, n_rows, [row for row in results.rows if (row["network"], row["rows"]) == (name, n_rows)])
 
@@ -207,7 +226,7 @@ def main():
 def run(results, arguments):
     folder = arguments.folder or Path(find_spec("pgmpy").origin).parent / "utils" / "example_models"
     networks = {name: read_network(name, folder) for name in arguments.networks}
-    for name in {"asia", "ecoli70"} & networks.keys():  # compile before the clock runs
+    for name in {"asia", "ecoli70", "linear-10"} & networks.keys():  # compile before the clock runs
         drawn, _, labels = problem(name, networks[name], 100, 0)
         for method in arguments.methods:
             METHODS[method](drawn[:, :8], labels and labels[:8])
@@ -223,6 +242,7 @@ def run(results, arguments):
 def problem(name, network, n_rows, draw):
     """Return a table of the columns that vary, in an order of its own, their true graph and labels."""
     rng = np.random.default_rng(seed_of(f"network/{name}/{n_rows}/{draw}"))
+    network = network or random_network(RANDOM[name], rng)
     drawn = network.draw(n_rows, rng)
     order = rng.permutation(drawn.shape[1])
     order = order[drawn[:, order].std(axis=0) > 0]
