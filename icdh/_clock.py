@@ -19,6 +19,11 @@ class _Waiting:
         self.seconds += time.monotonic() - self._since
         self._since = None
 
+    @property
+    def under_way(self):
+        """Whether the compiler is at work."""
+        return self._since is not None
+
     def until(self, now):
         """Return the seconds, what has just begun included."""
         since = self._since
@@ -87,6 +92,8 @@ class Clock:
 
     def describe(self) -> str:
         """Return what is being done, and an estimate of how long that still takes."""
+        if compiling.under_way:
+            return "compiling"
         parts = [self.stage, self.task]
         if 0 < self.done < self.total:
             parts.append(f"{self.done} of {self.total}")

@@ -282,6 +282,9 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
     ticks.now = 10.0
     assert clock.describe() == "families, 2 of 8, about 30 s, at most 90 s of the fit left"
     clock.check()
+    _clock.compiling.begin()
+    assert clock.describe() == "compiling"
+    _clock.compiling.end()
     ticks.now = 100.0
     with pytest.raises(OutOfTime):
         clock.check()

@@ -18,7 +18,7 @@ DONE_ABOUT_GAPS = {
     "impute": "gaps are imputed",
     "keep": "results that depend on a gap stay empty",
 }
-TABLE_HELP = "table of numbers as text (CSV, TSV, ..., or packed by gzip), observations in rows; - is standard input"
+TABLE_HELP = "table as text (CSV, TSV, ..., also packed by gzip), observations in rows; - is standard input"
 
 
 def add_format_options(parser, *, header: bool = True) -> None:

@@ -53,7 +53,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "fit",
         help="learn a causal graph from a table",
-        description="Learn a causal graph from a table of numbers and print its edges, strongest first.",
+        description="Learn a causal graph from a table and print its edges, strongest first.",
         formatter_class=HelpFormatter,
     )
     add_input(parser)
@@ -119,7 +119,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=_kind,
         metavar="NAME=KIND",
-        help="kinds of columns: ordinal, gridded, ...; else guessed",
+        help="kinds of columns: continuous, gridded, ordinal, binary or categorical; guessed by default",
     )
     add("column_transform", choices=TRANSFORM_CHOICES, help="a monotone transform of every column before the search")
     add("search", choices=SEARCHES, help="greedy, or exact for at most 22 variables")
@@ -165,7 +165,7 @@ def _add_output(parser):
     group.add_argument(
         "-o", "--output", metavar="FILE", help="write the graph: .csv matrix, .tsv edge list, .json, .dot"
     )
-    group.add_argument("--save", metavar="FILE", help="write the fitted model, for predict, sample and effects: .icdh")
+    group.add_argument("--save", metavar="FILE", help="write the fitted model, .icdh, for check, report, predict, ...")
     group.add_argument("--plot", metavar="FILE", help="draw the graph: .png, .svg, .pdf; needs icdh[plot]")
     group.add_argument(
         "--truth", metavar="FILE", help="compare with this graph: edge list cause,effect or adjacency matrix"
