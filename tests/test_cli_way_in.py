@@ -93,6 +93,21 @@ def test_the_index_of_pandas_goes_through_the_command(tmp_path, chain, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_column_that_numbers_the_rows_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    lines = [f"{500 + k},{a},{'yes' if a + b > 0 else 'no'},{b}" for k, (a, b) in enumerate(x)]
+    Path("data.csv").write_text("\n".join(["order id,x,label,y", *lines]), encoding="utf-8")
+    known = ["--kinds", "label=categorical", "--max-seconds", "1e-6"]
+    assert cli.main(["fit", "data.csv", *known]) == 0
+    said = capsys.readouterr().err
+    assert "note: order id rises by one from row to row; if it numbers the rows, say --drop 'order id'" in said
+    assert said.count("rises by one") == 1
+    for without in (["--drop", "order id"], ["--quiet"]):
+        assert cli.main(["fit", "data.csv", *known, *without]) == 0
+        assert "rises by one" not in capsys.readouterr().err
+
+
 def test_what_was_meant_is_asked(table, capsys):
     assert "did you mean 'fit'? see icdh --help" in error_of(capsys, "fti")
     assert "did you mean '--output'? see" in error_of(capsys, "fit", table, "--outptu", "g.csv")

@@ -1,6 +1,7 @@
 """The input table of a command, and the options that describe its format."""
 
 import argparse
+import shlex
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from icdh.cli._progress import busy
 from icdh.files import LabelledTable, read_labels, read_table
 from icdh.table import said_of_gaps
 
+FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 DONE_ABOUT_GAPS = {
     "drop": "rows with gaps are left out",
@@ -142,12 +144,29 @@ def read(
         raise ValueError(f"{args.data} has gaps in {said_of_gaps(table.gaps.T, table.columns)}; say {remedies}")
     if not getattr(args, "quiet", False):
         _say_what_was_done(table, drop, dates, missing)
+        if hasattr(args, "drop"):
+            _say_what_numbers_the_rows(table, dates)
     return table
 
 
 def complete_rows(table: LabelledTable) -> LabelledTable:
     """Return the rows without gaps."""
     return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
+
+
+def _say_what_numbers_the_rows(table, dates):
+    """Write a note about columns that look like row numbers, which are no variables."""
+    for name, column in zip(table.columns, table.values.T, strict=True):
+        if name not in dates and len(column) >= FEWEST_NUMBERED and _counts_up(column):
+            remedy = f"if it numbers the rows, say --drop {shlex.quote(name)}"
+            report("note", f"{name} rises by one from row to row; {remedy}")
+
+
+def _counts_up(column):
+    try:
+        return bool((np.diff(column.astype(np.float64)) == 1.0).all())
+    except (TypeError, ValueError):  # labels
+        return False
 
 
 def _say_what_was_done(table, drop, dates, missing):
