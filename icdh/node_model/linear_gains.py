@@ -79,9 +79,10 @@ class LinearGains:
 
     def _moments_of(self, node):
         if node not in self._moments:
-            x, response = self.families.data((node, range(len(self.families))))
+            families, (_, response) = self.families, self.families.data((node, ()))
+            x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
             values, n = response.centre - response.centre.mean(), x.shape[1]
-            if self.families.rows is not None or self._shared is None:
+            if families.rows is not None or self._shared is None:
                 self._shared = np.cov(x, bias=True).reshape(len(x), len(x)) + RIDGE * np.eye(len(x))
             variance = float(np.square(values).mean() + response.spread.mean())
             self._moments[node] = Moments(self._shared, x @ values / n, variance, n)
