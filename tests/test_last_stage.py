@@ -139,7 +139,7 @@ def test_rows_that_were_set_say_nothing_of_the_causes(table):
         costs = FamilyCosts(FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False, rows), 25.0, 0)
         costs.begin(((), (), (), (), (1,)), two_phases.weights)
         costs(families)
-        costs.settle(((), (), (0, 1), (), (1,)))
+        costs.fit_afresh(((), (), (0, 1), (), (1,)))
         found.append(costs(families))
     np.testing.assert_allclose(*found, rtol=1e-12)
 
@@ -230,10 +230,10 @@ def test_settling_lowers_costs_once():
     ]
     costs(families)
     before = {family: costs.fits[family].penalised for family in families}
-    assert costs.settle(graph)
+    assert costs.fit_afresh(graph)
     assert all(costs.fits[family].penalised <= before[family] for family in families)
     after = dict(costs.fits)
-    assert not costs.settle(graph)
+    assert not costs.fit_afresh(graph)
     assert costs.fits == after
 
 

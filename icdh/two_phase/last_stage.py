@@ -139,7 +139,7 @@ def refine_edges(
                 found = greedy_search(
                     costs, rules.forbidden, **options, start=found, escapes=len(graph) <= FEW_VARIABLES
                 )
-                if not costs.settle(found.graph) and found.graph == before:
+                if not costs.fit_afresh(found.graph) and found.graph == before:
                     break
             if not found.ended_early:
                 strength = costs.strength(found.graph)
@@ -177,7 +177,7 @@ class FamilyCosts:
     """The cost of families for `icdh.search.greedy_search`: nats of the likelihood and the price of their edges.
 
     A family is fitted from the weights of the fitted family nearest to it: two families that differ by an edge then
-    compare that edge, and not two local minima. `settle` fits those of a graph from fresh weights, too.
+    compare that edge, and not two local minima. `fit_afresh` fits those of a graph from fresh weights, too.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class FamilyCosts:
         """Return False: the noise is Gaussian."""
         return False
 
-    def settle(self, graph: tuple) -> bool:
+    def fit_afresh(self, graph: tuple) -> bool:
         """Fit the families of a graph, and those with a cause less, from fresh weights too; return if any was new."""
         families = [*enumerate(graph)]
         families += [(child, toggled(causes, i)) for child, causes in enumerate(graph) for i in causes]

@@ -225,7 +225,7 @@ class _Draw:
 
 
 def _ready(estimator, draw, clock):
-    """Return the estimator as it fits resamples: what the columns are is settled on the whole table."""
+    """Return the estimator for resamples: kinds and transform of the columns are chosen on the whole table."""
     quiet = _until(clock, type(estimator)(**_quiet(estimator))).set_params(random_state=draw.random_state)
     with _without_warnings():
         ready = quiet.for_resamples(*draw.of_rows(np.arange(draw.table.n_observations)))
