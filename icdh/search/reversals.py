@@ -13,7 +13,7 @@ from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import SearchResult
 from icdh.search.moves import KINDS, Graph, Move, changed_families, legal_moves
 
-MARGIN = 100.0  # nats: an upper estimate of what polish gains for the families of a reversal
+MARGIN = 200.0  # nats: an upper estimate of what polish gains for the families of a reversal
 
 
 def reversal_losses(climber: Climber, graph: Graph, margin: float = math.inf) -> dict[tuple[int, int], float]:
