@@ -49,7 +49,7 @@ class ICDH(CausalGraphEstimator):
         below. None leaves the stage out: the graph is then that of the two phases alone. "auto" is 25 nats, and
         log(N / 10) more for N > 10 variables. None with ``schedule="paper"``, and in units far from the article's,
         where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs: 26 errors with the
-        stage, 16 without).
+        stage, 16 or 17 without).
     max_rounds : int, optional
         The most rounds of the two phases; by default 10, and where the last stage follows 1, or 2 if the first is
         coarse.
@@ -209,21 +209,21 @@ class ICDH(CausalGraphEstimator):
       dense graph, and the likelihood alone is at times in its favour.
 
     Mean SHD on ten fresh raw tables of 1000 rows and ten variables (``benchmarks/last_stage.py``), and median CPU
-    seconds on a busy machine. Of 20 variables the stage makes half of the errors or fewer under
-    constant noise, and half to three quarters under softplus-shared noise; of 50 variables it makes 22 in 12 s where
-    the fast one makes 40 in 14 s, of 100 21 in 46 s where that makes 64:
+    seconds on a busy machine. Of 20 variables the stage leaves 2.2 to 7.4 errors under constant noise, where the fast
+    procedure makes 8.2 to 16.4; under softplus-shared noise 3.8 and 15.8, where that makes 11.8 and 28.4; of 50
+    variables 13.0, in 11 s.
 
     =========================  ===========  =====================
     tables                     fast         with the last stage
     =========================  ===========  =====================
-    homo-ev, ER1               3.4, 0.4 s   0.7, 0.7 s
-    homo-ev, ER2               6.4, 0.6 s   2.7, 1.8 s
-    homo-nv, ER1               3.4, 0.4 s   1.3, 0.9 s
-    homo-nv, ER2               6.7, 0.6 s   1.5, 2.4 s
-    softplus-shared, ER1       5.5, 1.1 s   2.7, 1.3 s
-    softplus-shared, ER2       9.1, 1.2 s   6.9, 3.9 s
-    exp, ER1                   11.6, 2.5 s  8.4, 2.2 s
-    exp, ER2                   19.4, 2.7 s  18.7, 3.0 s
+    homo-ev, ER1               4.4, 0.3 s   2.1, 0.8 s
+    homo-ev, ER2               6.8, 0.4 s   2.7, 2.0 s
+    homo-nv, ER1               4.0, 0.3 s   1.6, 0.8 s
+    homo-nv, ER2               6.4, 0.5 s   2.5, 2.3 s
+    softplus-shared, ER1       3.6, 0.8 s   1.8, 2.0 s
+    softplus-shared, ER2       10.6, 1.0 s  5.0, 4.3 s
+    exp, ER1                   11.1, 2.1 s  7.7, 3.1 s
+    exp, ER2                   18.6, 2.8 s  17.0, 3.9 s
     =========================  ===========  =====================
 
     References
