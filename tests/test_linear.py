@@ -116,7 +116,9 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
     responses = [*map(GaussianResponse.exact, x), GaussianResponse(y, spread, [y])]
     penalty = rng.uniform(0.0, 5.0, size=(6, 6))
     families = family_evidence(np.vstack([x, y]), responses, rows=rows, edge_penalty=penalty).families
-    gains = LinearGains(families)(5, (0, 1, 2))
+    linear_gains = LinearGains(families)
+    linear_gains(0, ())  # other rows may count for another node
+    gains = linear_gains(5, (0, 1, 2))
     own = families.linear_score((5, (0, 1, 2)), "gaussian")
     for other, toggled in {0: (1, 2), 1: (0, 2), 2: (0, 1), 3: (0, 1, 2, 3), 4: (0, 1, 2, 4)}.items():
         assert gains[other] == pytest.approx(own - families.linear_score((5, toggled), "gaussian"), abs=1e-5)
