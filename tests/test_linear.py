@@ -40,7 +40,7 @@ def test_the_evidence_agrees_with_naive(p):
     found = fit_linear(x, GaussianResponse(y, spread, [y]))
     assert found.evidence == pytest.approx(linear_evidence(x.T, y, spread), rel=1e-10)
     design = np.column_stack([np.ones(90), x.T])
-    np.testing.assert_allclose(found.mean, design @ np.linalg.lstsq(design, y)[0], rtol=1e-9)
+    np.testing.assert_allclose(found.mean, design @ np.linalg.lstsq(design, y, rcond=None)[0], rtol=1e-9)
 
 
 def test_the_evidence_is_nearly_the_exact_one_under_a_prior_of_one_observation():
@@ -49,7 +49,7 @@ def test_the_evidence_is_nearly_the_exact_one_under_a_prior_of_one_observation()
     x = rng.normal(size=(3, N))
     y = 0.3 * x[0] - 0.2 * x[2] + rng.normal(size=N)
     design = np.column_stack([np.ones(N), x.T])
-    unexplained = np.var(y - design @ np.linalg.lstsq(design, y)[0]) / y.var()
+    unexplained = np.var(y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) / y.var()
     exact = 0.5 * (N - 1 - 3) * np.log(1 + N) - 0.5 * (N - 1) * np.log(1 + N * unexplained)
     assert exact > 10.0
     assert evidence(x[:0], y) - evidence(x, y) == pytest.approx(exact, abs=0.2)
