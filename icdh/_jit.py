@@ -75,6 +75,21 @@ def padded(size):
     return (size + 3) // 4 * 4
 
 
+@kernel()
+def empty_block(size):
+    """Return memory for ``size`` rows of a block, and zeros up to the next multiple of four rows.
+
+    Products with that padding are never read. But what an earlier object left there is often subnormal if taken for
+    numbers, and a processor needs a hundred times as long for those.
+    """
+    block = np.empty((padded(size), ROWS))
+    for i in range(size, block.shape[0]):
+        row = block[i]
+        for r in range(ROWS):
+            row[r] = 0.0
+    return block
+
+
 @kernel(fastmath=REASSOCIATE, inline="always")
 def _add_tile(a, i, b, j, rows, product):
     """Add two by four entries of a @ b.T, of the first ``rows`` columns, to ``product``: they share their loads."""

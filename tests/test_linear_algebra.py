@@ -41,6 +41,16 @@ def test_a_product_is_added_to_what_is_there(shape):
     np.testing.assert_allclose(product - before, a[:, :7] @ b[:, :7].T, rtol=1e-12, atol=1e-14)
 
 
+def test_the_padding_of_a_block_holds_no_remains_of_other_objects():
+    """They would often be subnormal numbers, which cost a hundred times as much."""
+    for size in (1, 2, 3, 4, 5, 15):
+        remains = [np.full((_jit.padded(size), _jit.ROWS), 1e-310) for _ in range(50)]
+        del remains
+        block = _jit.empty_block(size)
+        assert block.shape == (_jit.padded(size), _jit.ROWS)
+        assert not block[size:].any()
+
+
 def test_rows_are_padded_to_the_next_multiple_of_four():
     assert [_jit.padded(size) for size in range(10)] == [0, 4, 4, 4, 4, 8, 8, 8, 8, 12]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icdh._jit import CONTRACT, ROWS, add_gram, add_product, exp, kernel
+from icdh._jit import CONTRACT, ROWS, add_gram, add_product, empty_block, exp, kernel
 
 STEEPNESS = 0.8  # of the bounded function of a candidate
 
@@ -41,7 +41,7 @@ def add_products_of_features(candidates, hidden, others, grams, products):
         Products of the features with the other vectors.
     """
     n, k, e = candidates.shape[1], grams.shape[1], others.shape[0]
-    features, block = np.empty((k, ROWS)), np.empty((e, ROWS))
+    features, block = empty_block(hidden.shape[0] + 3), np.empty((e, ROWS))
     for first in range(0, n, ROWS):
         rows = min(ROWS, n - first)
         for i in range(e):

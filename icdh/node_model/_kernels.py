@@ -14,9 +14,9 @@ from icdh._jit import (
     ROWS,
     add_gram,
     add_product,
+    empty_block,
     exp,
     kernel,
-    padded,
 )
 
 LOG_VARIANCE_LIMIT = 30.0
@@ -191,9 +191,8 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
     inputs, own = p + 1, m + 1  # rows of the first layer; weights of one output
     shared = inputs * m
     weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
-    # Rows beyond those filled are uninitialised; products with them are never read.
-    inner, outer = np.empty((padded(shared), ROWS)), np.empty((padded(own + 1), ROWS))
-    of_inputs, of_units = np.empty((padded(_pairs(inputs)), ROWS)), np.empty((padded(_pairs(m)), ROWS))
+    inner, outer = empty_block(shared), empty_block(own + 1)
+    of_inputs, of_units = empty_block(_pairs(inputs)), empty_block(_pairs(m))
     pairs = np.zeros((of_inputs.shape[0], of_units.shape[0]))
     cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
     for first in range(0, y.size, ROWS):
