@@ -24,7 +24,7 @@ from search_speed import table
 from where_time_goes import Clock
 
 from icdh import HNMSearch
-from icdh.estimators import graph_search, hnm_search, refit, transform_choice
+from icdh.estimators import graph_search, hnm_search, transform_choice
 from icdh.node_model import families, gaussian, growth, polish, scoring
 from icdh.search import climb, escapes
 
@@ -34,7 +34,7 @@ STAGES = {
     "escapes": (escapes._Search, "escape"),
     "noise chosen": (escapes._Search, "choose_noise"),
     "afterwards": (hnm_search, "refit"),
-    "strength": (refit, "_strengths"),
+    "strength": (hnm_search, "strengths"),
 }
 PURPOSES = {
     "further starts": (polish.Polish, "_fit_again"),
