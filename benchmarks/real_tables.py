@@ -1,6 +1,6 @@
 """Public tables whose columns have a natural order: which way do the learned edges between levels point.
 
-    python benchmarks/real_tables.py results.json FOLDER [--tables look report fresh third fourth record]
+    python benchmarks/real_tables.py results.json FOLDER [--tables look report fresh third fourth record collected]
         [--methods auto evidence gaussian free GES DirectLiNGAM ...] [--resamples N]
 
 ``FOLDER`` holds one comma-separated file a table, NAME.csv, with the columns that `LEVELS` names (public teaching data:
@@ -13,6 +13,14 @@ fourth ``FOLDER`` is its folder csv. The fourth list is what has an order among 
 150 rows and three columns of numbers that are in no other list; responses of two values are in it. The list "record" is
 of the same folder: 102 tables whose names are in no list before, chosen for a clear order in time or by design. It was
 committed before anything was run on it, to judge the track record of arrows (`track_record.py`).
+The list "collected" is for the same judgement, and from other sources: the public repositories named beside it, with
+``FOLDER/OWNER/NAME.csv`` for the file of a repository that has this name, or the only one in a folder of this name. Its
+rule: at least 100 rows and three columns, no table of a list before under whatever name, none that is known to be
+simulated, and an order that nobody would dispute: age, sex and what was there at birth before schooling, before work
+and income; design, geometry and weather before what they lead to; earlier before later; parts before their sum. It,
+too, was committed before anything was run on it, from names and descriptions of columns. There blanks in names are
+underscores, names that a file lacks are those of its description, times are seconds, units and marks of thousands are
+left out, and other cells of a column of numbers that are no numbers are gaps.
 Rivals are those of `paper_reproduction`, at the threshold of its tables; they see standardised columns in an order of
 chance, for the order of the levels is what some of them find, and their edges without direction do not count.
 Every fit is kept in the JSON file and not repeated. Prints for each table and method the edges between levels that
@@ -316,6 +324,338 @@ LEVELS = {
         "np/oecdpanel": ["year initgdp", "popgro inv humancap", "growth"],
         "OncoDataSets/SuspectedCancer_df": ["age", "haemoglobin albumin bilirubin calcium whitebloodcell"],
         "OncoDataSets/LungNodulesDetected_df": ["age sex", "diameter num.annotated", "malignant"],
+    },
+    "collected": {
+        # https://github.com/jbrownlee/Datasets
+        "jbrownlee/haberman": ["age year", "nodes", "status"],
+        "jbrownlee/pollution": ["month hour", "DEWP TEMP PRES Iws", "pm2.5"],
+        "jbrownlee/horse-colic": ["age", "temperature pulse respiratory_rate packed_cell_volume protein", "outcome"],
+        # https://github.com/selva86/datasets
+        "selva86/GermanCredit": ["age", "duration amount", "credit_risk"],
+        "selva86/Life_Expectancy_Data": ["Year", "Schooling GDP Total_expenditure Life_expectancy"],
+        "selva86/MarketArrivals": ["year", "quantity priceMod"],
+        "selva86/ozone": [
+            "Month",
+            "pressure_height Wind_speed Humidity Temperature_Sandburg Inversion_base_height",
+            "ozone_reading Visibility",
+        ],
+        # https://github.com/statsmodels/statsmodels
+        "statsmodels/anes96": ["age", "educ", "income", "TVnews selfLR PID", "vote"],
+        "statsmodels/fair": ["age", "educ", "yrs_married children", "rate_marriage", "affairs"],
+        "statsmodels/randhie": ["lncoins idp physlm disea", "mdvis"],
+        "statsmodels/star98": ["LOWINC PERASIAN PERBLACK PERHISP", "AVYRSEXP AVSAL PERPSPEN PTRATIO", "MATH READ"],
+        # https://github.com/cmu-phil/example-causal-datasets
+        "cmu-phil/algerian-forest-fires": ["month", "Temperature RH Ws Rain", "FFMC DMC DC", "ISI", "Fire"],
+        "cmu-phil/apple-watch-fitbit": ["age gender", "height", "weight", "steps", "heart_rate calories"],
+        "cmu-phil/contraceptive-method": ["wife-age", "wife-educ husb-educ", "sol-index num-child"],
+        "cmu-phil/covertype": ["Elevation Aspect Slope", "Shade9 Shade12 Shade3"],
+        "cmu-phil/seoul-bike": [
+            "Hour",
+            "Temperature Humidity WindSpeed Visibility SolarRadiation Rainfall",
+            "RentedBikeCount",
+        ],
+        "cmu-phil/yacht-hydrodynamics": ["cent-boy prismatic len-disp beam-draught len-beam froude", "res-resist"],
+        "cmu-phil/residential-building": ["V-2 V-3", "V-4", "V-9 V-10"],
+        "cmu-phil/college-plans": ["sex ses", "iq", "pe", "cp"],
+        # https://github.com/ageron/handson-ml2
+        "ageron/housing": ["longitude latitude housing_median_age", "median_income", "median_house_value"],
+        # https://github.com/mwaskom/seaborn-data
+        "mwaskom/taxis": ["passengers distance", "fare tolls", "tip", "total"],
+        "mwaskom/healthexp": ["Year", "Spending_USD Life_Expectancy"],
+        "mwaskom/fmri": ["timepoint event region", "signal"],
+        "mwaskom/dots": ["time coherence", "firing_rate"],
+        # https://github.com/vega/vega-datasets
+        "vega/birdstrikes": ["Speed_IAS_in_knots", "Cost_Other Cost_Repair", "Cost_Total_$"],
+        # https://github.com/gagolews/teaching-data
+        "gagolews/nhanes_p_demo_bmx_2020": ["RIAGENDR RIDAGEYR", "BMXHT", "BMXWT BMXWAIST BMXARMC"],
+        "gagolews/skill": ["Age", "HoursPerWeek TotalHours", "APM ActionLatency WorkersMade", "response"],
+        # https://github.com/stedy/Machine-Learning-with-R-datasets
+        "stedy/usedcars": ["year transmission", "mileage", "price"],
+        "stedy/snsdata": ["gradyear gender", "friends basketball football shopping"],
+        # https://github.com/fivethirtyeight/data
+        "fivethirtyeight/august_senate_polls": ["cycle", "DEM_poll REP_poll", "DEM_result REP_result"],
+        "fivethirtyeight/bechdel": ["year", "binary budget_2013$", "domgross_2013$", "intgross_2013$"],
+        "fivethirtyeight/US_births_1994-2003": ["year month date_of_month day_of_week", "births"],
+        "fivethirtyeight/early-senate-polls": ["year", "presidential_approval poll_average", "election_result"],
+        "fivethirtyeight/endorsements-june-30": ["year", "percentage_endorsement_points", "primary_vote_percentage"],
+        "fivethirtyeight/historical-senate-predictions": ["year", "forecast_prob", "winflag"],
+        "fivethirtyeight/ncaa-womens-basketball": ["Year", "Reg._W Reg._L", "Seed", "Tourney_W"],
+        "fivethirtyeight/special-elections": [
+            "Median_Household_Income %_Bachelor's_Degree_or_Higher",
+            "Clinton_Margin_Improvement_Over_Obama",
+            "2017-2018_Dem_Margin_Improvement_Over_Partisan_Lean",
+        ],
+        "fivethirtyeight/Kentucky_turnout_2023": ["2011_votes", "2015_votes", "2019_votes", "2023_votes"],
+        "fivethirtyeight/Virginia_turnout_2023": [
+            "2011_cvap_turnout",
+            "2013_cvap_turnout",
+            "2015_cvap_turnout",
+            "2017_cvap_turnout",
+            "2019_cvap_turnout",
+            "2021_cvap_turnout",
+            "2023_cvap_turnout",
+        ],
+        "fivethirtyeight/elo_blatter": ["elo98", "gdp06 popu06", "elo15"],
+        "fivethirtyeight/congress-terms": ["congress", "age incumbent"],
+        "fivethirtyeight/historical_RAPTOR_by_player": ["season", "poss raptor_offense raptor_defense", "war_total"],
+        # https://github.com/plotly/datasets
+        "plotly/imports-85": [
+            "wheel-base width height bore stroke compression-ratio",
+            "curb-weight horsepower",
+            "city-mpg",
+            "price",
+        ],
+        "plotly/medicare": ["Average_Covered_Charges", "Average_Total_Payments", "Reimbursement_Rate"],
+        "plotly/salaries-ai-jobs-net": ["work_year", "remote_ratio salary_in_usd"],
+        "plotly/nhl_draft_2013": ["Height", "Weight", "Overall"],
+        "plotly/olympic-winners": ["age year", "gold silver bronze", "total"],
+        "plotly/spinrates": ["velocity spinrate", "swing_miss"],
+        "plotly/gapminderDataFiveYear": ["year", "pop lifeExp gdpPercap"],
+        # https://github.com/avehtari/ROS-Examples
+        "avehtari/student-por": ["sex Medu Fedu", "age failures", "G1", "G2", "G3"],
+        "avehtari/earnings": ["male age mother_education father_education", "height education", "weight earn"],
+        "avehtari/chile": ["read88 math88", "p90", "read92 math92"],
+        "avehtari/congress": ["v86", "inc88", "v88", "inc90", "v90"],
+        "avehtari/electric": ["grade", "pre_test", "treatment", "post_test"],
+        "avehtari/sesame": ["sex age", "prebody prelet prenumb", "encour", "viewcat", "postbody postlet postnumb"],
+        "avehtari/SIS": ["male over65 white", "educ_r", "workmos workhrs_top", "earnings"],
+        "avehtari/risky": ["sex", "bs_hiv bupacts", "couples women_alone", "fupacts"],
+        "avehtari/roaches": ["senior", "roach1", "treatment", "y"],
+        "avehtari/white_nonhisp_death_rates": ["Age Male Year", "Population", "Deaths", "Rate"],
+        "avehtari/apt": ["poor floor", "defects", "y"],
+        "avehtari/naes04": ["age gender", "gayKnowSomeone", "gayFavorFederalMarriage"],
+        # https://github.com/rmcelreath/rethinking
+        "rmcelreath/AMTL_short": ["prob_male age_at_death", "num_amtl"],
+        "rmcelreath/Achehunting": ["year age", "kg.meat"],
+        "rmcelreath/Hoogland": ["Year Male", "Sisters Bros ClanSize", "NoDisperse"],
+        "rmcelreath/Howell1": ["age male", "height", "weight"],
+        "rmcelreath/Trolley": ["male age", "action intention contact", "response"],
+        "rmcelreath/bangladesh": ["age.centered urban", "living.children", "use.contraception"],
+        "rmcelreath/cherry_blossoms": ["year", "temp", "doy"],
+        "rmcelreath/foxes": ["area", "avgfood", "groupsize", "weight"],
+        "rmcelreath/rugged": ["rugged lat soil dist_coast", "rgdppc_2000"],
+        "rmcelreath/Wines2012": ["flight wine.amer judge.amer", "score"],
+        "rmcelreath/willowtitn": ["elev", "percforest", "n"],
+        "rmcelreath/UFClefties": ["fighter1.lefty fighter2.lefty", "fighter1.win"],
+        "rmcelreath/Moralizing_gods": ["year", "population writing"],
+        "rmcelreath/chimpanzees": ["condition prosoc_left trial", "pulled_left"],
+        # https://github.com/stan-dev/example-models
+        "stan-dev/mn_radon": ["floor log_uranium", "log_radon"],
+        "stan-dev/CD4": ["treatmnt baseage", "visage", "CD4CNT CD4PCT"],
+        # https://github.com/YBI-Foundation/Dataset
+        "YBI-Foundation/AdultIncome": ["age sex", "education-num", "hours-per-week", "salary"],
+        "YBI-Foundation/Airline_Delay": ["arr_flights", "arr_del15", "arr_delay"],
+        "YBI-Foundation/Bike_Prices": ["Year Ex_Showroom_Price", "KM_Driven", "Selling_Price"],
+        "YBI-Foundation/Car_Depriciation": ["Year Initial_Price", "KM_Driven", "Selling_Price"],
+        "YBI-Foundation/Car_Selling_Price": ["Year Engine Seats", "Max_Power Mileage", "KM_Driven", "Selling_Price"],
+        "YBI-Foundation/Fish": ["Length1 Height Width", "Weight"],
+        "YBI-Foundation/FuelEfficiency": ["Eng_Displ Cylinders #_Gears", "CityMPG HwyMPG", "CombMPG"],
+        "YBI-Foundation/Home_Equity_Data": ["VALUE MORTDUE DEROG DELINQ CLAGE", "LOAN", "Default"],
+        "YBI-Foundation/House_Prices": [
+            "Yr_built Sqft_lot Lat",
+            "Sqft_living Bathrooms Bedrooms Floors",
+            "Grade",
+            "Price",
+        ],
+        "YBI-Foundation/Mammographic_Masses": ["Age", "Shape Margin Severity"],
+        "YBI-Foundation/Melbourne_Housing_Market": [
+            "Distance YearBuilt Landsize",
+            "Rooms Bathroom Car BuildingArea",
+            "Price",
+        ],
+        "YBI-Foundation/School_Ratings": [
+            "size reduced_lunch percent_black percent_hispanic",
+            "stu_teach_ratio",
+            "avg_score_15",
+            "avg_score_16",
+            "school_rating",
+        ],
+        "YBI-Foundation/NBA": ["Age", "Weight Salary"],
+        # https://github.com/amankharwal/Website-data
+        "amankharwal/BRCA": ["Age", "Protein1 Protein2 Protein3 Protein4", "Patient_Status"],
+        "amankharwal/dailyActivity_merged": [
+            "SedentaryMinutes LightlyActiveMinutes VeryActiveMinutes TotalSteps",
+            "TotalDistance",
+            "Calories",
+        ],
+        "amankharwal/electricity": [
+            "Month PeriodOfDay HolidayFlag",
+            "ORKTemperature ORKWindspeed",
+            "ActualWindProduction SystemLoadEP2",
+            "SMPEP2",
+        ],
+        "amankharwal/marketing_campaign": ["Year_Birth", "Income", "MntWines MntFruits MntMeatProducts", "Response"],
+        "amankharwal/summer-products": ["retail_price", "price", "units_sold", "rating_count"],
+        "amankharwal/vgsales": ["Year", "NA_Sales EU_Sales JP_Sales Other_Sales", "Global_Sales"],
+        "amankharwal/Virat_Kohli": ["Pos Inns", "BF 4s 6s", "Runs", "SR"],
+        "amankharwal/credit": ["CASH_ADVANCE ONEOFF_PURCHASES INSTALLMENTS_PURCHASES", "PURCHASES", "PAYMENTS"],
+        # https://github.com/Premalatha-success/Datasets
+        "Premalatha-success/Absenteeism_at_work": [
+            "Age Height Education Son",
+            "Weight Service_time",
+            "Body_mass_index",
+            "Absenteeism_time_in_hours",
+        ],
+        "Premalatha-success/Solar": [
+            "WindSpeed Sunshine AirPressure Radiation AirTemperature RelativeAirHumidity",
+            "SystemProduction",
+        ],
+        "Premalatha-success/xAPI-Edu-Data": [
+            "gender Semester",
+            "raisedhands VisITedResources AnnouncementsView Discussion StudentAbsenceDays",
+        ],
+        "Premalatha-success/h1n1_vaccine_prediction": [
+            "is_health_worker chronic_medic_condition",
+            "dr_recc_h1n1_vacc dr_recc_seasonal_vacc",
+            "h1n1_vaccine",
+        ],
+        # https://github.com/dphi-official/Datasets
+        "dphi-official/Bengaluru_House_Data": ["total_sqft", "bath balcony", "price"],
+        "dphi-official/IT_Salary_Survey_2018": [
+            "Gender Age",
+            "Years_of_experience",
+            "Salary_two_years_ago",
+            "Salary_one_year_ago",
+            "Current_Salary",
+        ],
+        "dphi-official/air": ["T RH AH", "CO(GT) C6H6(GT) NOx(GT)", "PT08.S1(CO) PT08.S2(NMHC) PT08.S3(NOx)"],
+        "dphi-official/auction_data": ["openbid", "bidtime bidderrate", "bid", "price"],
+        "dphi-official/avocado": ["year type", "AveragePrice Total_Volume"],
+        "dphi-official/bank_marketing": ["age", "balance housing loan", "campaign", "duration", "subscribe"],
+        "dphi-official/cancer_death_rate": [
+            "medIncome povertyPercent PctBachDeg25_Over",
+            "incidenceRate",
+            "TARGET_deathRate",
+        ],
+        "dphi-official/eng_grad_emp_salary": [
+            "Gender",
+            "10percentage",
+            "12percentage",
+            "collegeGPA",
+            "English Logical Quant",
+            "Salary",
+        ],
+        "dphi-official/framingham": ["male age", "education", "cigsPerDay", "totChol sysBP BMI glucose", "TenYearCHD"],
+        "dphi-official/liver_patient": [
+            "Age Gender",
+            "Total_Bilirubin Alkaline_Phosphotase Alamine_Aminotransferase Total_Protiens Albumin liver_disease",
+        ],
+        "dphi-official/parkinsons": ["age sex test_time", "motor_UPDRS total_UPDRS", "NHR HNR RPDE DFA PPE"],
+        "dphi-official/patient_treat_class": [
+            "AGE SEX",
+            "HAEMATOCRIT HAEMOGLOBINS ERYTHROCYTE LEUCOCYTE THROMBOCYTE MCV",
+            "SOURCE",
+        ],
+        "dphi-official/startupdata": [
+            "age_first_funding_year",
+            "age_last_funding_year funding_rounds",
+            "funding_total_usd",
+            "status",
+        ],
+        "dphi-official/travel_insurance": ["Age", "Duration", "Net_Sales", "Commision_(in_value)", "Claim"],
+        # https://github.com/pycaret/pycaret
+        "pycaret/blood": ["Time", "Frequency Recency", "Class"],
+        "pycaret/credit": ["SEX AGE", "LIMIT_BAL", "BILL_AMT6", "BILL_AMT4", "BILL_AMT2", "default"],
+        "pycaret/forest": ["temp RH wind rain", "FFMC DMC DC ISI", "area"],
+        "pycaret/heart": ["AGE_50 HT_50", "SBP_50 DBP_50 WT_50 CHOL_50", "SBP_62 DBP_62 CHOL_62 WT_62", "IHD_DX DEATH"],
+        "pycaret/hepatitis": ["AGE SEX", "BILIRUBIN ALK_PHOSPHATE SGOT ALBUMIN", "Class"],
+        "pycaret/nba": ["GP MIN", "FGA FTA", "FGM FTM", "PTS", "TARGET_5Yrs"],
+        "pycaret/traffic": ["temp rain_1h clouds_all Rush_Hour", "traffic_volume"],
+        "pycaret/us_presidential_election_results": ["cycle incumbent_running", "dem_poll_avg", "party_winner"],
+        # https://github.com/reisanar/datasets
+        "reisanar/CommuteAtlanta": ["Age Sex", "Distance", "Time"],
+        "reisanar/CommuteStLouis": ["Age Sex", "Distance", "Time"],
+        "reisanar/SleepStudy": [
+            "Gender ClassYear",
+            "NumEarlyClass",
+            "AverageSleep Drinks ClassesMissed GPA DepressionScore",
+        ],
+        "reisanar/NutritionStudy": [
+            "Age Gender",
+            "Smoke Quetelet Calories Fat Fiber BetaDiet RetinolDiet",
+            "BetaPlasma RetinolPlasma",
+        ],
+        "reisanar/HollywoodMovies": [
+            "Year Budget",
+            "TheatersOpenWeek",
+            "OpeningWeekend",
+            "DomesticGross",
+            "WorldGross",
+        ],
+        "reisanar/IMDB_movies": ["Year", "Runtime_(Minutes)", "Rating Votes Revenue_(Millions) Metascore"],
+        "reisanar/LaLiga": ["goals_scored goals_conceded", "matches_won matches_drawn", "points"],
+        "reisanar/NBAchampionsdata": ["Home", "FGA FTA", "FG FT", "PTS", "Win"],
+        "reisanar/RestaurantTips": ["Guests", "Bill", "Tip", "PctTip"],
+        "reisanar/WestRoxbury": ["LOT_SQFT YR_BUILT", "LIVING_AREA ROOMS BEDROOMS FULL_BATH", "TOTAL_VALUE", "TAX"],
+        "reisanar/bbTop100": ["year", "danceability energy loudness valence tempo duration_ms"],
+        "reisanar/fifa18": ["age", "acceleration stamina ball_control dribbling short_passing", "overall"],
+        "reisanar/macmenu": ["Total_Fat Carbohydrates Protein", "Calories"],
+        "reisanar/starbucks": ["Total_Fat_(g) Total_Carbohydrates_(g) Protein_(g)", "Calories"],
+        "reisanar/new-york-bridges-2016": ["Built YearInspected", "AgeAtInspection", "Condition"],
+        "reisanar/presidentialElections": ["year south", "demVote"],
+        "reisanar/wdi_co2": ["year", "SP.POP.TOTL EN.ATM.CO2E.PC NY.GDP.PCAP.KD"],
+        "reisanar/worldcup": ["Time", "Shots Passes Tackles Saves"],
+        "reisanar/new_wc_2018_players": ["age height", "weight caps"],
+        "reisanar/harvardMIT": [
+            "Year",
+            "Participants_(Course_Content_Accessed)",
+            "Audited_(>_50%_Course_Content_Accessed)",
+            "Certified",
+        ],
+        "reisanar/marathon_results_2017": ["Age M/F", "5K", "10K", "20K", "30K", "40K", "Official_Time"],
+        # https://github.com/gchoi/Dataset
+        "gchoi/Batting-2014": ["Age", "G", "PA", "H 2B HR BB SO", "R RBI"],
+        "gchoi/FlightDelays": ["schedtime distance dayweek weather", "deptime", "delay"],
+        "gchoi/contribution": [
+            "Class_Year Gender",
+            "FY00Giving",
+            "FY01Giving",
+            "FY02Giving",
+            "FY03Giving",
+            "FY04Giving",
+        ],
+        "gchoi/HousePrices": ["SqFt", "Bedrooms Bathrooms", "Offers Price"],
+        # https://github.com/genomicsclass/dagdata
+        "genomicsclass/mice_pheno": ["Sex Diet", "Bodyweight"],
+        # https://github.com/kosukeimai/qss
+        "kosukeimai/STAR": ["yearssmall", "g4math g4reading", "hsgrad"],
+        "kosukeimai/leaders": ["year", "age politybefore", "polityafter"],
+        "kosukeimai/minwage": ["wageBefore fullBefore partBefore", "wageAfter fullAfter partAfter"],
+        "kosukeimai/afghan": ["age", "educ.years", "employed", "violent.exp.ISAF violent.exp.taliban"],
+        "kosukeimai/afghan-village": ["altitude", "population", "village.surveyed"],
+        "kosukeimai/congress": ["congress", "dwnom1 dwnom2"],
+        "kosukeimai/unvoting": ["Year", "idealpoint PctAgreeUS PctAgreeRUSSIA"],
+        "kosukeimai/vignettes": ["china age", "self alison jane moses"],
+        "kosukeimai/MPs": ["yob", "margin", "yod ln.gross"],
+        "kosukeimai/face": ["year d.comp", "d.votes r.votes"],
+        "kosukeimai/progresa": ["pri1994 votos1994 avgpoverty pobtot1994", "treatment", "t2000 pri2000s"],
+        "kosukeimai/transfer": ["pop82 poverty80 educ80", "poverty91 educ91 literate91"],
+        "kosukeimai/women": ["reserved", "female", "irrigation water"],
+        "kosukeimai/chinawomen": ["biryr teasown orch", "sex"],
+        "kosukeimai/nazis": ["shareself shareblue sharewhite sharedomestic shareunemployed nvoter", "nazivote"],
+        # https://github.com/matloff/regtools
+        "matloff/prgeng": ["age sex", "educ", "wkswrkd", "wageinc"],
+        # https://github.com/tirthajyoti/Machine-Learning-with-Python
+        "tirthajyoti/loan_data": [
+            "log.annual.inc dti fico days.with.cr.line",
+            "int.rate",
+            "installment",
+            "not.fully.paid",
+        ],
+        "tirthajyoti/slump_test": [
+            "Cement Slag Fly_ash Water SP Coarse_Aggr. Fine_Aggr.",
+            "SLUMP(cm) FLOW(cm) Compressive_Strength_(28-day)(Mpa)",
+        ],
+        # https://github.com/alexeygrigorev/datasets
+        "alexeygrigorev/laptops": ["RAM Storage Screen", "Final_Price"],
+        # https://github.com/intro-stat-learning/ISLP
+        "intro-stat-learning/Publication": ["multi sampsize budget", "posres", "time"],
+        # https://github.com/dsrscientist/dataset1
+        "dsrscientist/headbrain": ["Gender AgeRange", "HeadSize", "BrainWeight"],
+        "dsrscientist/house_price_data": ["TotalFloor Floor", "Sqft Bedroom Living.Room Bathroom", "Price"],
+        # https://github.com/rashida048/Datasets
+        "rashida048/USA_cars_datasets": ["year", "mileage", "price"],
+        "rashida048/nhanes_2015_2016": ["RIAGENDR RIDAGEYR", "BMXHT BMXLEG", "BMXWT BMXWAIST BMXARMC", "BPXSY1 BPXDI1"],
     },
 }
 METHODS = {
