@@ -488,10 +488,10 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
     r" *cause +effect +strength +lost if turned +direction +forward": "edges",
-    r" *a -> b +9 +50 +0.90 +82 % \(77 to 88\)": "edges",
+    r" *a -> b +9 +50 +0.90 +82 % \(75 to 87\)": "edges",
     r" *a -> c +9 +known": "edges",
     r"and 2 more": "edges",
-    r"strength: .*; lost if turned: nats; direction: its probability; forward: .* \(interval of 95 %\)": "edges",
+    r"strength: .*; lost if turned: nats; direction: its probability; forward: .* \(interval of 95 % for .*\)": "edges",
     r"Power: of simulated tables .*": "right",
 }
 

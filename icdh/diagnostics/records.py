@@ -9,7 +9,7 @@ from icdh.diagnostics.track_record import TrackRecord
 
 CLOSE, DECIDED = 10.0, 0.95  # nats, and the probability of a direction, below which the data hardly decide an arrow
 LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
-UNKNOWN_SHARE = 0.60  # of all arrows counted: for those without a record
+UNKNOWN_SHARE = 0.59  # of all arrows counted: for those without a record
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def legend(edges: Sequence) -> str:
     if any(edge.probability is not None for edge in edges):
         meanings.append("direction: its probability")
     if any(edge.track_record is not None for edge in edges):
-        meanings.append(f"{FORWARD} (interval of 95 %)")
+        meanings.append(f"{FORWARD} (interval of 95 % for another list of tables)")
     return "; ".join(meanings)
 
 
