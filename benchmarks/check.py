@@ -272,6 +272,16 @@ def _lingam(X):
     return {"peer": "lingam", "rejected": bool(least * n_pairs < LEVEL), "seconds": seconds}
 
 
+def rejected_by_distance(rows):
+    """Return how many graphs were rejected, by how far they are from the truth: those that are wrong should be."""
+    groups = {"SHD 0 or 1": (0, 1), "2 or 3": (2, 3), "4 or more": (4, np.inf)}
+    counts = []
+    for name, (low, high) in groups.items():
+        own = [row["p"] < LEVEL for row in rows if low <= row["shd"] <= high]
+        counts.append(f"{name}: {sum(own)} of {len(own)}")
+    return f"rejected of {', '.join(counts)}"
+
+
 PARTS = {  # for each part: its function, the kinds of tables, the names of its rows
     "level": (of_table, LEVEL_KINDS, "found"),
     "power": (of_table, POWER_KINDS, "found"),
@@ -300,6 +310,8 @@ def show(rows):
                     f"not Gaussian {odd:4.0f} %, three all joined {joined:4.0f} %, both {odd_joined:4.0f} %, "
                     f"check / fit {share:.2f}"
                 )
+                if graph == "found":
+                    print(f"{'':<18} {rejected_by_distance(own)}")
         own = [row for row in rows if (row["kind"], row["graph"]) == (kind, "questions")]
         if own:
             means = {how: np.mean([row[how] for row in own]) for how in ("before", "doubt", "random", "nats", "record")}
