@@ -15,7 +15,7 @@ from icdh.node_model.families import OPTIMISM
 from icdh.node_model.gain_estimates import gain_estimates
 from icdh.node_model.gaussian import GaussianResponse
 from icdh.node_model.ordinal import OrdinalObjective, thresholds
-from icdh.search.climb import Climber
+from icdh.search.climb import Climber, FamilyScores
 from icdh.search.escapes import greedy_search
 
 N = 600
@@ -231,7 +231,7 @@ def test_only_a_parent_that_gains_nothing_may_go():
     assert estimates[1] < 0.0 < estimates[2]
 
 
-class Told:
+class Told(FamilyScores):
     """Scores from a table, and gain estimates that are so many times the gains."""
 
     def __init__(self, scores, optimism):

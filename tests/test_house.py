@@ -55,7 +55,7 @@ ROOMS = {
         "family_evidence",
         "subsample",
     ),
-    "search": ("_kernels moves prior", "climb orders", "escapes candidates order_search", "reversals"),
+    "search": ("_kernels moves prior", "climb orders", "detours candidates order_search", "escapes", "reversals"),
     "model": (
         "conditionals noise overview strength",
         "intervene gaps",

@@ -220,7 +220,11 @@ class GraphSearch:
         }
         first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
         found = greedy_search(
-            first, self.table.rules.forbidden, **options, other_start=lambda graph: self._cheap_start(first, graph)
+            first,
+            self.table.rules.forbidden,
+            **options,
+            other_start=lambda graph: self._cheap_start(first, graph),
+            n_jobs=n_workers(self.parameters.n_jobs),
         )
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._clock import OutOfTime
+from icdh._threads import results_in_order
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
+from icdh.search.detours import detach, detour
 from icdh.search.moves import Graph, Move, toggled
 
-FAR = 100.0  # nats: more than growth gains
-POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
+TOGETHER = 8  # detours that begin from the same state, whatever the number of threads
 
 
 class SearchResult(NamedTuple):
@@ -56,6 +57,7 @@ def greedy_search(
     start: SearchResult | None = None,
     escapes: bool = False,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
+    n_jobs: int = 1,
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
 
@@ -78,6 +80,8 @@ def greedy_search(
         Whether the search tries to escape after a ``start``, too. Without one it always does.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
+    n_jobs : int
+        The threads that try to escape. The result does not depend on it.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def greedy_search(
         so far. If there is no move yet, a KeyboardInterrupt is raised again.
     """
     climber = Climber(scores, forbidden, max_parents, required)
-    search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
+    search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves), n_jobs)
     try:
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None and (other := other_start(search.graph)) is not None:
@@ -107,9 +111,8 @@ def greedy_search(
 class _Search:
     """The best graph so far, and the moves that led to it."""
 
-    def __init__(self, climber, callback, moves):
-        self.climber = climber
-        self.callback = callback
+    def __init__(self, climber, callback, moves, n_jobs):
+        self.climber, self.callback, self.n_jobs = climber, callback, n_jobs
         self.graph, self.moves = (), moves
 
     def climb(self, graph):
@@ -137,7 +140,7 @@ class _Search:
         """Return the moves to another graph: variables with other parents lose theirs, then get the new ones."""
         least = self.climber.least_graph()
         others = [node for node, own in enumerate(self.graph) if own != start[node]]
-        moves = [self._detach(node, least[node]) for node in others if self.graph[node] != least[node]]
+        moves = [detach(self.climber, self.graph, node) for node in others if self.graph[node] != least[node]]
         for node in others:
             parents = least[node]
             for cause in sorted({*start[node]} - {*parents}):
@@ -157,52 +160,58 @@ class _Search:
 
     def escape(self):
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
-        before = self.graph
-        for node in range(len(self.graph)):
-            self._escape(node)
+        before, left = self.graph, range(len(self.graph))
+        while left:
+            left = self._escape_from_some(left)
         if self.graph != before:
             self.climb(self.graph)
 
-    def _escape(self, node):
-        """Detach a node from all parents that are not required, and take the resulting graph if it scores better."""
-        least = self.climber.least_graph()[node]
-        if self.graph[node] != least:
-            self._take_if_better(*self._detour(node, least))
+    def _escape_from_some(self, left):
+        """Try detours from the first of these nodes, each by itself; return the nodes that are left.
 
-    def _take_if_better(self, graph, detour):
-        if not self.climber.total(self.graph) - self.climber.total(graph) > MIN_GAIN:
-            return
-        self.graph = graph
-        self.moves += detour
-        for move in detour:
-            self.callback(move)
-
-    def _detach(self, node, least):
-        """Return the move that leaves a node only its required parents."""
-        before, after = self.climber.scores([(node, self.graph[node]), (node, least)])
-        return Move("detach", node, node, before - after)
-
-    def _detour(self, node, least):
-        """Climb while the detached node gets no parent, then freely.
-
-        If the new graph scores nearly as well as the current one, it is polished like the current one.
+        A detour that gains, or in which models grew, is taken over whole, and those of later nodes begin anew. Of the
+        others the search takes over what they fitted.
         """
-        climber = self.climber
-        moves = [self._detach(node, least)]
-        source = climber.forbidden.copy()
-        source[:, node] = True
-        graph = tuple(least if j == node else parents for j, parents in enumerate(self.graph))
-        graph, first = climber.climb_once(graph, source, self._try)
-        if not first:  # no node gains it as a parent: the climb would lead back
-            return self.graph, []
-        graph, second = climber.climb_once(graph, climber.forbidden, self._try)
-        third = []
-        if self._is_within(FAR, graph):
-            climber.grow(graph)  # the current graph has grown: scores compare only if both have
-        if self._is_within(POLISH_MARGIN, graph) and not self._is_within(0.0, graph):
-            climber.polish([*enumerate(graph), *enumerate(self.graph)])
-            graph, third = climber.climb_once(graph, climber.forbidden, self._try)
-        return graph, moves + first + second + third
+        least, climber = self.climber.least_graph(), self.climber
+        nodes = [node for node in left if self.graph[node] != least[node]][:TOGETHER]
+        if not nodes:
+            return ()
+        branches, tried = {}, [[] for _ in nodes]
 
-    def _is_within(self, nats, graph):
-        return self.climber.total(graph) < self.climber.total(self.graph) + nats
+        def attempt(k):
+            branches[k] = climber.branch()
+
+            def tell(move, graph):
+                if self.n_jobs == 1:
+                    self._try(move, graph)
+                else:  # the caller's thread tells of it when its turn has come
+                    tried[k].append((move, graph))
+
+            return detour(branches[k], self.graph, nodes[k], tell)
+
+        with results_in_order(attempt, range(len(nodes)), self.n_jobs) as results:
+            try:
+                for k, found in enumerate(results):
+                    for own in tried[k]:
+                        self._try(*own)
+                    if found.gains or found.grown:
+                        climber.adopt(found.climber)
+                        climber.join(branches[earlier] for earlier in range(k))
+                        if found.gains:
+                            self._take(found.graph, found.moves)
+                        return range(nodes[k] + 1, len(self.graph))
+            finally:
+                for branch in [*branches.values()]:
+                    branch.scores.stop()
+        climber.join(branches.values())
+        return range(nodes[-1] + 1, len(self.graph))
+
+    def _take_if_better(self, graph, moves):
+        if self.climber.total(self.graph) - self.climber.total(graph) > MIN_GAIN:
+            self._take(graph, moves)
+
+    def _take(self, graph, moves):
+        self.graph = graph
+        self.moves += moves
+        for move in moves:
+            self.callback(move)

@@ -21,7 +21,7 @@ from icdh._clock import Clock, OutOfTime
 from icdh._threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, root_mean_square
-from icdh.search.climb import Family
+from icdh.search.climb import Family, FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Move, toggled
 from icdh.search.prior import price_of_width
@@ -173,7 +173,7 @@ def _strongest(influence, required):
     return tuple(sorted(order[: max(MOST_CAUSES_AT_FIRST, np.count_nonzero(required))]))
 
 
-class FamilyCosts:
+class FamilyCosts(FamilyScores):
     """The cost of families for `icdh.search.greedy_search`: nats of the likelihood and the price of their edges.
 
     A family is fitted from the weights of the fitted family nearest to it: two families that differ by an edge then
