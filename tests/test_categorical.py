@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import icdh
 from icdh import DataWarning, HNMSearch
 from icdh.files import read_table
-from icdh.node_model.categorical import CategoricalObjective, CategoricalResponse, log_shares, n_categorical_weights
+from icdh.node_model.categorical import CategoricalResponse, counted, n_categorical_weights
 from icdh.node_model.columns import columns_of
 from icdh.node_model.evidence import fit_node
 from icdh.node_model.network import NodeConditional, n_weights
@@ -26,20 +26,30 @@ def problem(n_labels, p=2, n=300, seed=0):
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(n_labels), rng.integers(0, n_labels, size=n - n_labels))
     theta = 0.7 * rng.normal(size=n_categorical_weights(p, UNITS, n_labels))
-    return CategoricalObjective(x, y, log_shares(y, n_labels), UNITS), theta, rng.uniform(0.1, 2.0, size=theta.size)
+    return x, CategoricalResponse(y, n_labels), theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
+@pytest.mark.parametrize("decimals", [9, 1, 0], ids=["all causes differ", "some are equal", "most are equal"])
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
-def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_labels):
-    own, theta, penalty = problem(n_labels)
-    value, gradient, fisher = own.quadratic_model(theta, penalty)
-    arguments = own.x.T, own.codes
+def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_labels, decimals):
+    x, own, theta, penalty = problem(n_labels)
+    x = np.round(x, decimals)
+    value, gradient, fisher = own.objective(x, UNITS).quadratic_model(theta, penalty)
+    arguments = x.T, own.codes
     assert value == pytest.approx(naive.labels_objective(*arguments, theta, penalty, UNITS, own.shares))
     exact = naive.complex_step_gradient(
         lambda t: naive.labels_objective(*arguments, t, penalty, UNITS, own.shares), theta
     )
     assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9)
-    assert_allclose(fisher, naive.labels_fisher(own.x.T, theta, penalty, UNITS, own.shares), rtol=1e-8, atol=1e-9)
+    assert_allclose(fisher, naive.labels_fisher(x.T, theta, penalty, UNITS, own.shares), rtol=1e-8, atol=1e-9)
+
+
+def test_equal_causes_are_counted_together():
+    x = np.array([[1.0, 0.0, 1.0, 1.0, 0.0], [2.0, 2.0, 3.0, 2.0, 2.0]])
+    different, counts = counted(x, np.array([0, 2, 1, 2, 2]), 4)
+    assert_array_equal(different, [[0.0, 1.0, 1.0], [2.0, 2.0, 3.0]])
+    assert_array_equal(counts, [[0, 1, 0], [0, 0, 1], [2, 1, 0], [0, 0, 0]])
+    assert_array_equal(counted(x[:0], np.array([0, 2, 1, 2, 2]), 4)[1], [[1], [1], [3], [0]])
 
 
 def test_without_parents_labels_have_their_shares():

@@ -79,7 +79,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
     theta, penalty, factor = fit.theta.copy(), np.zeros(fit.theta.size), np.empty((fit.theta.size,) * 2)
 
     def objective(target):
-        return target.minimise(x, theta, penalty, 5, 0, 0, 0.0, 1, factor)[0]
+        return target.minimiser(x, 5)(theta, penalty, 0, 0, 0.0, 1, factor)[0]
 
     shares = (np.arange(200) + 0.5) / 200
     mean = np.mean([objective(GaussianResponse.exact(low + share * (high - low))) for share in shares])

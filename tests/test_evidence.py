@@ -152,14 +152,17 @@ def test_fit_is_stationary_and_at_least_as_good_as_lbfgs():
 
 def test_a_cold_start_fits_the_mean_under_constant_variance_before_both(monkeypatch):
     x, y = heteroscedastic()
-    honest, scale_weights = GaussianResponse.minimise, []
+    honest, scale_weights = GaussianResponse.minimiser, []
 
-    def recorded(self, x, theta, *arguments):
-        result = honest(self, x, theta, *arguments)
-        scale_weights.append(theta[-UNITS:].copy())
-        return result
+    def recorded(self, x, hidden_units):
+        def minimise(theta, *arguments):
+            result = honest(self, x, hidden_units)(theta, *arguments)
+            scale_weights.append(theta[-UNITS:].copy())
+            return result
 
-    monkeypatch.setattr(GaussianResponse, "minimise", recorded)
+        return minimise
+
+    monkeypatch.setattr(GaussianResponse, "minimiser", recorded)
     fit_node(x, y, hidden_units=UNITS, precision_updates=0)
     first, second = scale_weights
     np.testing.assert_array_equal(first, 0.0)

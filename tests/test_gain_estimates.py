@@ -203,7 +203,7 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
     penalty, factor = np.full(size, 1e-8), np.zeros((size, size))
     for layer, precision in zip(target.layers(2, 3), fit.precision, strict=True):
         penalty[layer] = precision
-    target.minimise(x, fit.theta.copy(), penalty, 3, size, 0, 1.0, 1, factor)
+    target.minimiser(x, 3)(fit.theta.copy(), penalty, size, 0, 1.0, 1, factor)
     covariance = np.linalg.inv(np.triu(factor).T @ np.triu(factor))
     for k in range(2):
         own = slice(3 * k, 3 * k + 3)
@@ -217,7 +217,7 @@ def test_without_a_fisher_matrix_nothing_is_known_and_parents_cost_nothing(monke
     x, y = np.random.default_rng(12).normal(size=(2, 50))
     target = GaussianResponse.exact(y)
     fit = fit_node(x[np.newaxis], target, hidden_units=2)
-    monkeypatch.setattr(GaussianResponse, "minimise", lambda self, *arguments: (0.0, np.nan, 0, True))
+    monkeypatch.setattr(GaussianResponse, "minimiser", lambda *arguments: lambda *options: (0.0, np.nan, 0, True))
     saving, cost = odds_without_parents(x[np.newaxis], target, fit)
     assert saving.tolist() == [np.inf]
     assert cost.tolist() == [0.0]

@@ -122,7 +122,7 @@ def add_ordinal_fisher(x, hidden, theta, intercepts, weights, roots, fisher):
 
 
 @kernel(fastmath=CONTRACT)
-def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, fisher):
+def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, totals, fisher):
     """Add the Fisher matrix by theta of a categorical response, on and above its diagonal.
 
     The matrix by the outputs is the sum over k of p_k (e_k - p) (e_k - p)^T.
@@ -133,6 +133,8 @@ def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, fishe
         As of `backpropagate`.
     p : ndarray, shape (K, n)
         The probabilities of the categories.
+    totals : ndarray, shape (n,)
+        How many observations each column is.
     fisher : ndarray, shape (size, size)
         Is added to; its size is that of theta, made a multiple of four.
     """
@@ -144,7 +146,7 @@ def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, fishe
             for o in range(n_categories):
                 for r in range(rows):
                     off = 1.0 if o == k else 0.0
-                    root[o, r] = math.sqrt(p[k, first + r]) * (off - p[o, first + r])
+                    root[o, r] = math.sqrt(totals[first + r] * p[k, first + r]) * (off - p[o, first + r])
             _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, root, jacobian)
             add_gram(jacobian, rows, fisher)
 

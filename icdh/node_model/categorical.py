@@ -12,6 +12,9 @@ the most frequent one, is zero. The shares make the model without parents c = 0.
 With p the probabilities, the Fisher matrix of one observation by eta is diag(p) - p p^T, and by theta
 
     sum_k p_k (J_k - J) (J_k - J)^T,    J_k = d eta_k / d theta,    J = sum_k p_k J_k.
+
+Observations whose causes are equal count together. Causes that are labels, too, have few joint labels, and F is as
+cheap among many observations as among few.
 """
 
 import math
@@ -103,7 +106,20 @@ class CategoricalResponse(FittedByScoring):
 
     def objective(self, x: np.ndarray, hidden_units: int) -> "CategoricalObjective":
         """Return F of the categories given these parents, of shape (p, n)."""
-        return CategoricalObjective(x, self.codes, self.shares, hidden_units)
+        return CategoricalObjective(*counted(x, self.codes, self.shares.size), self.shares, hidden_units)
+
+
+def counted(x: np.ndarray, codes: np.ndarray, n_categories: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the q different columns of x, shape (p, q), and how often each category is there, shape (K, q)."""
+    if len(x) == 0:
+        return x[:, :1], np.bincount(codes, minlength=n_categories)[:, np.newaxis].astype(np.float64)
+    order = np.lexsort(x)
+    arranged = x[:, order]
+    new = np.append(True, (arranged[:, 1:] != arranged[:, :-1]).any(axis=0))
+    group = np.cumsum(new) - 1
+    q = group[-1] + 1
+    counts = np.bincount(codes[order] * q + group, minlength=n_categories * q)
+    return arranged[:, new], counts.reshape(n_categories, q).astype(np.float64)
 
 
 class CategoricalObjective:
@@ -111,19 +127,20 @@ class CategoricalObjective:
 
     Parameters
     ----------
-    x : ndarray, shape (p, n)
+    x : ndarray, shape (p, q)
         The parents, one a row.
-    codes : ndarray of int, shape (n,)
-        The variable's category, 0 ... K - 1.
+    counts : ndarray, shape (K, q)
+        How many observations of each category have these values of the parents.
     shares : ndarray, shape (K,)
         The logarithms of the categories' shares.
     hidden_units : int
         m.
     """
 
-    def __init__(self, x: np.ndarray, codes: np.ndarray, shares: np.ndarray, hidden_units: int):
-        self.x, self.codes, self.shares, self.units = np.ascontiguousarray(x), codes, shares, hidden_units
-        self.n_observations, self.rows = codes.size, np.arange(codes.size)
+    def __init__(self, x: np.ndarray, counts: np.ndarray, shares: np.ndarray, hidden_units: int):
+        self.x, self.counts, self.shares, self.units = np.ascontiguousarray(x), counts, shares, hidden_units
+        self.totals = counts.sum(axis=0)
+        self.n_observations = int(self.totals.sum())
         self.free = n_categorical_weights(len(x), hidden_units, shares.size)
         first, others = categorical_layers(len(x), hidden_units, shares.size)
         order = np.arange(shares.size)
@@ -134,12 +151,11 @@ class CategoricalObjective:
         """Return F, its gradient and its Fisher matrix over the free weights."""
         hidden = hidden_units_of(theta, self.x, self.units)
         log_p = log_probabilities(hidden, theta, self.shares)
-        value = float(0.5 * penalty @ theta**2 - log_p[self.codes, self.rows].sum())
+        value = float(0.5 * penalty @ theta**2 - np.vdot(self.counts, log_p))
         p = np.exp(log_p)
         gradient, fisher = penalty * theta, empty_fisher(self.free)
-        add_categorical_fisher(self.x, hidden, theta, *self.layout, p, fisher)
-        p[self.codes, self.rows] -= 1.0
-        backpropagate(self.x, hidden, theta, *self.layout, p, gradient)
+        add_categorical_fisher(self.x, hidden, theta, *self.layout, p, self.totals, fisher)
+        backpropagate(self.x, hidden, theta, *self.layout, self.totals * p - self.counts, gradient)
         return value, gradient, with_penalty(fisher, penalty)
 
 

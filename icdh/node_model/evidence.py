@@ -184,11 +184,11 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
     hidden_units, prior_precision, max_steps, tol = settings
     x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
-    factor, fits = np.zeros((theta.size, theta.size)), []
+    factor, fits, minimised = np.zeros((theta.size, theta.size)), [], response.minimiser(x, hidden_units)
 
     def minimise(free, patience=2):
         penalty = _penalties(parts, precision, theta.size)
-        return response.minimise(x, theta, penalty, hidden_units, free, max_steps, tol, patience, factor)
+        return minimised(theta, penalty, free, max_steps, tol, patience, factor)
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
@@ -235,7 +235,7 @@ def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tup
     parts = response.layers(p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
     penalty = _penalties(parts, fit.precision, theta.size)
-    _, log_determinant, *_ = response.minimise(x, theta, penalty, m, theta.size, 0, 1.0, 1, factor)
+    _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, 0, 1.0, 1, factor)
     if np.isnan(log_determinant):
         return np.full(p, np.inf), np.zeros(p)
     free = parts[-1].stop

@@ -11,8 +11,7 @@ nor its fineness makes a variable look determined.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -50,9 +49,11 @@ class GaussianResponse(MeanAndVariance):
         """Return the response at some observations."""
         return GaussianResponse(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
 
-    def minimise(self, x: np.ndarray, *options: Any) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; options and result are those of `node_fit`."""
-        return node_fit(x, self.centre, self.spread, *options)
+    def minimiser(self, x: np.ndarray, hidden_units: int) -> Callable[..., tuple[float, float, int, bool]]:
+        """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
+        return lambda theta, penalty, *options: node_fit(
+            x, self.centre, self.spread, theta, penalty, hidden_units, *options
+        )
 
     def standardised_scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
         """Return hidden units (m, n) and the derivatives of the log-likelihood by mean and log-variance (2, n).

@@ -1,7 +1,8 @@
 """Damped Fisher scoring in NumPy: the solver of responses whose likelihood gives F, gradient and Fisher matrix."""
 
 import math
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -38,7 +39,7 @@ def minimise(
     patience: int,
     factor: np.ndarray,
 ) -> tuple[float, float, int, bool]:
-    """Minimise F over theta, in place; returns and ``factor`` as `icdh.node_model._descent_kernels.node_fit`."""
+    """Minimise F over theta, in place; result and ``factor`` as of `icdh.node_model._descent_kernels.node_fit`."""
     # Gaussian responses have a compiled loop: this one takes 1.4 (5000 rows) to 5.4 times (200 rows) its CPU.
     free = objective.free
     value, gradient, fisher = objective.quadratic_model(theta, penalty)
@@ -80,11 +81,10 @@ def with_penalty(fisher: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 class FittedByScoring:
     """A response whose ``objective`` gives F, gradient and Fisher matrix; all its weights are fitted at once."""
 
-    def minimise(
-        self, x: np.ndarray, theta: np.ndarray, penalty: np.ndarray, hidden_units: int, freeze: int, *options: Any
-    ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; options are those of `minimise`, and ``freeze`` is ignored."""
-        return minimise(self.objective(x, hidden_units), theta, penalty, *options)
+    def minimiser(self, x: np.ndarray, hidden_units: int) -> Callable[..., tuple[float, float, int, bool]]:
+        """Return what minimises F; its argument ``freeze`` is ignored."""
+        objective = self.objective(x, hidden_units)
+        return lambda theta, penalty, freeze, *options: minimise(objective, theta, penalty, *options)
 
     def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
         """Return weights, F and log det H of the model without parents, which gives the observed shares."""
