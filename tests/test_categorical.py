@@ -44,6 +44,14 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_lab
     assert_allclose(fisher, naive.labels_fisher(x.T, theta, penalty, UNITS, own.shares), rtol=1e-8, atol=1e-9)
 
 
+def test_categories_that_are_certain_leave_the_penalties_alone():
+    x, own, theta, penalty = problem(3)
+    value, gradient, fisher = own.objective(x, UNITS).quadratic_model(1e5 * theta, penalty)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+    assert_allclose(fisher, np.diag(penalty), atol=1e-9)
+
+
 def test_equal_causes_are_counted_together():
     x = np.array([[1.0, 0.0, 1.0, 1.0, 0.0], [2.0, 2.0, 3.0, 2.0, 2.0]])
     different, counts = counted(x, np.array([0, 2, 1, 2, 2]), 4)

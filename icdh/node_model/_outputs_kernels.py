@@ -11,6 +11,7 @@ import numpy as np
 from icdh._jit import CONTRACT, REASSOCIATE, ROWS, add_gram, exp, kernel
 
 LEAST_GAP = 1e-300  # between thresholds
+LEAST_SHARE = 1e-300  # a sum of probabilities that is divided by
 SMALL_GAP = 0.01  # below which a series is more exact than one minus an exponential
 
 
@@ -125,7 +126,9 @@ def add_ordinal_fisher(x, hidden, theta, intercepts, weights, roots, fisher):
 def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, totals, fisher):
     """Add the Fisher matrix by theta of a categorical response, on and above its diagonal.
 
-    The matrix by the outputs is the sum over k of p_k (e_k - p) (e_k - p)^T.
+    The matrix by the outputs is diag(p) - p p^T. With b_k = p_0 + ... + p_k it is the sum over k >= 1 of u u^T,
+
+        u = (p_k b_(k-1) / b_k)^(1/2) (e_k - sum over o < k of p_o e_o / b_(k-1)).
 
     Parameters
     ----------
@@ -140,13 +143,24 @@ def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, total
     """
     n_categories = p.shape[0]
     jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((n_categories, ROWS))
+    before, ratio = np.empty(ROWS), np.empty(ROWS)
     for first in range(0, x.shape[1], ROWS):
         rows = min(ROWS, x.shape[1] - first)
-        for k in range(n_categories):
+        for r in range(rows):
+            before[r] = p[0, first + r]
+        for k in range(1, n_categories):
+            for r in range(rows):
+                own = p[k, first + r]
+                root[k, r] = math.sqrt(totals[first + r] * own * before[r] / max(before[r] + own, LEAST_SHARE))
+                ratio[r] = root[k, r] / max(before[r], LEAST_SHARE)
+                before[r] += own
             for o in range(n_categories):
-                for r in range(rows):
-                    off = 1.0 if o == k else 0.0
-                    root[o, r] = math.sqrt(totals[first + r] * p[k, first + r]) * (off - p[o, first + r])
+                if o < k:
+                    for r in range(rows):
+                        root[o, r] = -p[o, first + r] * ratio[r]
+                elif o > k:
+                    for r in range(rows):
+                        root[o, r] = 0.0
             _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, root, jacobian)
             add_gram(jacobian, rows, fisher)
 

@@ -21,7 +21,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from icdh.node_model._outputs_kernels import add_categorical_fisher, backpropagate
 from icdh.node_model.network import GivenParents, hidden_units_of
@@ -54,7 +53,8 @@ def log_probabilities(hidden: np.ndarray, theta: np.ndarray, shares: np.ndarray)
     weights = theta[theta.size - n_categories * m :]
     c = theta[theta.size - n_categories * m - n_categories + 1 : theta.size - n_categories * m]
     eta = (shares + np.append(0.0, c))[:, np.newaxis] + GUMBEL_DEVIATION * (weights.reshape(n_categories, m) @ hidden)
-    return eta - logsumexp(eta, axis=0)
+    eta -= eta.max(axis=0)
+    return eta - np.log(np.exp(eta).sum(axis=0))
 
 
 class CategoricalResponse(FittedByScoring):
