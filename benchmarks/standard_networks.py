@@ -221,8 +221,9 @@ def main():
         run(results, arguments)
     for name in NETWORKS:
         print_rows(name, [row for row in results.rows if (row["network"], row["rows"]) == (name, USUAL_ROWS)])
+    sizes = sorted({row["rows"] for row in results.rows})
     for name in NETWORKS:
-        print_by_rows(name, [row for row in results.rows if row["network"] == name])
+        print_by_rows(name, sizes, [row for row in results.rows if row["network"] == name])
 
 
 def run(results, arguments):
@@ -305,12 +306,12 @@ def print_rows(name, rows):
         print(text + f"{np.median([row['seconds'] for row in own]):.1f} |", flush=True)
 
 
-def print_by_rows(name, rows):
+def print_by_rows(name, sizes, rows):
     """Print the mean CPDAG SHD of every method at every number of rows, with the draws where they are not the usual."""
     cells = []
     for method in METHODS:
         found = []
-        for n_rows in sorted({row["rows"] for row in rows}):
+        for n_rows in sizes:
             own = [row["cpdag_shd"] for row in rows if (row["rows"], row["method"]) == (n_rows, method)]
             done = [shd for shd in own if shd is not None]
             draws = "" if len(done) in (0, USUAL_DRAWS) else f" ({len(done)})"
