@@ -178,6 +178,14 @@ def test_search_honours_forbidden_edges_and_max_parents():
     assert A.sum() == 3
 
 
+def test_the_score_falls_between_two_graphs_by_the_difference_of_their_totals():
+    climber = Climber(Table(gaussian_scores(0)), np.eye(N, dtype=bool), 8)
+    for before, after in itertools.pairwise(random_graphs(20, N)):
+        assert climber.fall(before, after) == pytest.approx(climber.total(before) - climber.total(after), abs=1e-9)
+        assert climber.fall(before, after) == -climber.fall(after, before)
+        assert climber.fall(before, before) == 0.0
+
+
 def test_escape_leaves_an_optimum_that_no_single_move_leaves():
     """Node 2 is best explained by 0 and 1 together; every single step away from 2 -> 0, 2 -> 1 loses."""
     scores = {family: 0.1 * len(family[1]) for family in all_families(3)}

@@ -93,7 +93,7 @@ class Climber:
         self._certain = np.zeros(forbidden.shape, dtype=bool)  # which of them are scored
         self._own = np.zeros(len(forbidden))  # scores of the families of the graph
         self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
-        self._hopeful = {}  # for each node, the causes whose insertion may gain, by its columns
+        self._hopeful = np.zeros(forbidden.shape, dtype=bool)  # the insertions that may gain: few of the N^2 edges
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
@@ -122,6 +122,13 @@ class Climber:
         for branch in branches:
             for node in self.scores.join(branch.scores):
                 self._up_to_date.pop(node, None)
+
+    def fall(self, graph: Graph, other: Graph) -> float:
+        """Return by how much the score falls from a graph to another, a sum over what differs, rounded once."""
+        differing = [node for node, parents in enumerate(graph) if parents != other[node]]
+        before = self.scores([(node, graph[node]) for node in differing])
+        after = self.scores([(node, other[node]) for node in differing])
+        return math.fsum([*before, *(-score for score in after)])
 
     def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
         """Climb to a graph that is a local optimum even after its families are polished and grown."""
@@ -193,14 +200,16 @@ class Climber:
         self._update(graph)
         gains, scored = self._gains, self._certain
         kinds, causes, effects = legal_moves(
-            graph, forbidden, self.max_parents, self.required, self._hopeful_insertions(graph)
+            graph, forbidden, self.max_parents, self.required, np.nonzero(self._hopeful)
         )
         turns = kinds == KINDS.index("reverse")
+        turned = causes[turns], effects[turns]
         while True:
-            estimates = gains[causes, effects] + np.where(turns, gains[effects, causes], 0.0)
+            estimates, certain = gains[causes, effects], scored[causes, effects]
+            estimates[turns] += gains[turned[::-1]]
+            certain[turns] &= scored[turned[::-1]]
             if not estimates.max(initial=-np.inf) > MIN_GAIN:
                 return None
-            certain = scored[causes, effects] & (scored[effects, causes] | ~turns)
             ends = np.flatnonzero(
                 certain & (estimates >= estimates.max())
             )  # no estimate above: ties are no reason to go on
@@ -221,24 +230,14 @@ class Climber:
         families = dict(changed)
         return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))
 
-    def _hopeful_insertions(self, graph):
-        """Return causes and effects of the insertions that may gain: few of the N^2 edges."""
-        for node, parents in enumerate(graph):
-            if node not in self._hopeful:
-                may_gain = self._gains[:, node] > MIN_GAIN
-                may_gain[list(parents)] = False
-                self._hopeful[node] = np.flatnonzero(may_gain).tolist()
-        pairs = [(cause, node) for node in range(len(graph)) for cause in self._hopeful[node]]
-        causes, effects = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        return causes, effects
-
     def _update(self, graph):
         """Update the gains of every node whose parents or scores have changed; a move changes one or two nodes."""
         changed = [family for family in enumerate(graph) if self._up_to_date.get(family[0]) != family[1]]
         for node, parents in changed:
             self._up_to_date.pop(node, None)  # until the whole of its column is there
-            self._hopeful.pop(node, None)
             self._gains[:, node] = self.scores.gain_estimates((node, parents))
+            self._hopeful[:, node] = self._gains[:, node] > MIN_GAIN
+            self._hopeful[list(parents), node] = False
             self._own[node] = self.scores([(node, parents)])[0]
             self._certain[:, node] = False
         self._fill(graph, [(i, family[0]) for family in changed for i in self._scored.get(family, ())])
@@ -259,7 +258,7 @@ class Climber:
             gain = before - after
             self._gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
             self._certain[i, j] = True
-            self._hopeful.pop(j, None)
+            self._hopeful[i, j] = gain > MIN_GAIN and i not in graph[j]
 
 
 def _first_largest(values, count):

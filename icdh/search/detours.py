@@ -63,17 +63,13 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Grap
     moves += further
     end, further = climber.climb_once(end, climber.forbidden, tell)
     moves += further
-
-    def ahead():
-        return climber.total(graph) - climber.total(end)
-
     # The graph that the detour set out from has grown: scores compare only if both have.
-    grown = ahead() > -FAR and climber.grow(end)
-    if -POLISH_MARGIN < ahead() <= 0.0:
+    grown = climber.fall(graph, end) > -FAR and climber.grow(end)
+    if -POLISH_MARGIN < climber.fall(graph, end) <= 0.0:
         climber.polish([*enumerate(end), *enumerate(graph)])
         end, further = climber.climb_once(end, climber.forbidden, tell)
         moves += further
-    return Detour(climber, end, moves, gains=ahead() > MIN_GAIN, grown=grown)
+    return Detour(climber, end, moves, gains=climber.fall(graph, end) > MIN_GAIN, grown=grown)
 
 
 def detach(climber: Climber, graph: Graph, node: int) -> Move:

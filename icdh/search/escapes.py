@@ -207,7 +207,7 @@ class _Search:
         return range(nodes[-1] + 1, len(self.graph))
 
     def _take_if_better(self, graph, moves):
-        if self.climber.total(self.graph) - self.climber.total(graph) > MIN_GAIN:
+        if self.climber.fall(self.graph, graph) > MIN_GAIN:
             self._take(graph, moves)
 
     def _take(self, graph, moves):

@@ -3,6 +3,7 @@
 A family is a node with its parents, written (node, parents), parents a sorted tuple.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -58,25 +59,31 @@ def legal_moves(
     required : ndarray of bool, shape (N, N), optional
         [i, j] is True where the edge i -> j must be neither deleted nor reversed.
     insertions : tuple of ndarray of int, optional
-        Causes and effects of the edges to insert that are in question; by default all that the graph does not have.
+        Causes and effects of the edges to insert that are in question, by cause, then by effect; by default all that
+        the graph does not have.
     """
-    lines, full = _with_ancestors(graph), np.array([len(parents) >= max_parents for parents in graph], dtype=bool)
+    lines, n_parents = _with_ancestors(graph), np.array([len(parents) for parents in graph])
     causes, effects = np.nonzero(~parents_matrix(graph)) if insertions is None else insertions
-    allowed = np.flatnonzero(~(forbidden[causes, effects] | full[effects]))
-    allowed = allowed[np.lexsort((effects[allowed], causes[allowed]))]
-    inserted = zip(causes[allowed].tolist(), effects[allowed].tolist(), strict=True)
-    moves = [(0, cause, effect) for cause, effect in inserted if not lines[cause] >> effect & 1]
+    full, is_cause = n_parents >= max_parents, np.zeros(len(graph), dtype=bool)
+    is_cause[[cause for parents in graph for cause in parents]] = True
+    allowed = ~(forbidden[causes, effects] | full[effects])
+    for k in np.flatnonzero(allowed & is_cause[effects] & (n_parents[causes] > 0)):  # others close no cycle
+        allowed[k] = not lines[causes[k]] >> int(effects[k]) & 1
+    inserted = np.stack([np.zeros(allowed.sum(), dtype=np.int64), causes[allowed], effects[allowed]], axis=1)
     edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
     deleted = [edge for edge in edges if required is None or not required[edge]]
-    moves += [(1, *edge) for edge in deleted]
-    for cause, effect in deleted:
-        if not (forbidden[effect, cause] or full[cause]):
-            detour = any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
-            moves += [] if detour else [(2, cause, effect)]
-    kinds, causes, effects = np.array(moves, dtype=np.int64).reshape(-1, 3).T
+    turned = [
+        (cause, effect)
+        for cause, effect in deleted
+        if not (forbidden[effect, cause] or full[cause])
+        and not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
+    ]
+    others = np.array([*((1, *edge) for edge in deleted), *((2, *edge) for edge in turned)], dtype=np.int64)
+    kinds, causes, effects = np.concatenate([inserted, others.reshape(-1, 3)]).T
     return kinds, causes, effects
 
 
+@lru_cache(maxsize=1)  # a climb begins where the one before ended
 def _with_ancestors(graph):
     """Return, for every node, itself and its ancestors as the bits of a number: far faster than a matrix of N^2."""
     lines = [1 << node for node in range(len(graph))]
