@@ -6,8 +6,8 @@ Tables are those of `search_speed`. An edge is worth what the score loses withou
 extra one in the graph found. Both families are polished. An edge is offered where its gain estimate is positive: first,
 when no variable has a parent, or in the end, beside the parents found. Prints true edges by their worth: how many there
 are, and how many are found, are offered first, are found though they were not, and are in no family that was ever
-fitted; of the missing ones that are worth something, how many would gain in the graph found; and extra edges by their
-worth. Tables in the file are not searched again.
+fitted; of the missing ones that are worth something, how many would gain beside the parents found, close a cycle there
+or are not offered; and extra edges by their worth. Tables in the file are not searched again.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from search_speed import table
 
 from icdh import HNMSearch
 from icdh._threads import single_blas_thread
+from icdh.graphs.cycles import reachability
 from icdh.search.moves import parents_matrix, toggled
 
 BOUNDS = (-np.inf, 0.0, 5.0, 10.0, 20.0, 40.0, np.inf)  # nats
@@ -47,7 +48,7 @@ def explain(X, truth):
     scores, truth = found.scores, truth[np.ix_(found.order, found.order)] != 0
     first = [scores.gain_estimates((node, ())) for node in range(len(truth))]
     last = [scores.gain_estimates(family) for family in enumerate(found.graph)]
-    learned, fitted = parents_matrix(found.graph), np.zeros_like(truth)
+    learned, leads_to, fitted = parents_matrix(found.graph), reachability(found.graph), np.zeros_like(truth)
     for node, parents in scores.fitted():
         fitted[list(parents), node] = True
     with single_blas_thread():
@@ -59,6 +60,7 @@ def explain(X, truth):
                 "offered first": bool(first[node][cause] > 0.0),
                 "offered last": bool(last[node][cause] > 0.0),
                 "fitted": bool(fitted[cause, node]),
+                "closes a cycle": bool(leads_to[node, cause]),
                 "gain": worth(scores, node, tuple(sorted({*found.graph[node], cause})), cause),
             }
             for cause, node in np.argwhere(truth).tolist()
@@ -93,9 +95,11 @@ def report(name, rows):
         )
     missing = [edge for edge in edges if not (edge["found"] or edge["reversed"]) and edge["worth"] > 0.0]
     gaining = [edge for edge in missing if edge["gain"] > 0.0]
+    legal = [edge for edge in gaining if not edge["closes a cycle"]]
     print(
-        f"  of {len(missing)} missing ones worth more than zero {len(gaining)} gain in the graph found, and of these "
-        f"{len(gaining) - count(gaining, 'offered last')} are not offered there"
+        f"  of {len(missing)} missing ones worth more than zero {len(gaining)} gain beside the parents found: "
+        f"{count(gaining, 'closes a cycle')} close a cycle, {len(legal) - count(legal, 'offered last')} others are not "
+        "offered"
     )
     print(f"  offered first: {np.mean([row['offered first'] for row in rows]):.0f} pairs a table")
 
