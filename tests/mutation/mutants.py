@@ -920,8 +920,9 @@ MUTANTS = {
         ("for _ in range(steps)", "for _ in range(1)"),
     ],
     "search/moves.py": [
-        ("not lines[causes[k]] >> int(effects[k]) & 1", "not lines[effects[k]] >> int(causes[k]) & 1"),
-        ("is_cause[effects] & (n_parents[causes] > 0)", "is_cause[causes] & (n_parents[causes] > 0)"),
+        ("_are_ancestors(lines, effects, causes)", "_are_ancestors(lines, causes, effects)"),
+        ("nodes * size + ancestors // 8", "nodes * size"),
+        ("(ancestors % 8).astype(np.uint8)", "(ancestors % 7).astype(np.uint8)"),
         ("        and not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)\n", ""),
         ("n_parents >= max_parents", "n_parents > max_parents"),
         ("forbidden[effect, cause] or full[cause]", "forbidden[cause, effect] or full[cause]"),
