@@ -4,13 +4,14 @@
         [--graphs 10] [--limit 120] [--plot figures/published_sets.svg]
 
 The sets are those of Lachapelle, Brouillard, Deleu, Lacoste-Julien: "Gradient-Based Neural DAG Learning", ICLR 2020, in
-the public repository https://github.com/kurowasan/GraN-DAG. ``FOLDER`` is a clone of it; without one each archive is
-downloaded by pooch (extra ``datasets``). Rivals are those of `paper_reproduction`, at the threshold of its tables.
-Every table is standardised and its columns are permuted, so that neither units nor order tell anything. A fit that
-needs more CPU seconds than the limit is kept as a failure. Fits in the file are not run again. Prints for each set a
-table: mean SHD with its standard error, SHD if edges without direction count favourably, edges too many, missing and
-reversed, SID, median CPU seconds, and Wilcoxon's p-value for SHD against that of HNMSearch on the same graphs. Last it
-prints mean SHD of all sets, with the number of graphs. Published values are quoted at second hand.
+the public repository https://github.com/kurowasan/GraN-DAG. ``FOLDER`` is a clone of it, its archives packed or
+unpacked; without one each archive is downloaded by pooch (extra ``datasets``). Rivals are those of
+`paper_reproduction`, at the threshold of its tables. Every table is standardised and its columns are permuted, so that
+neither units nor order tell anything. A fit that needs more CPU seconds than the limit is kept as a failure. Fits in
+the file are not run again. Prints for each set a table: mean SHD with its standard error, SHD if edges without
+direction count favourably, edges too many, missing and reversed, SID, median CPU seconds, and Wilcoxon's p-value for
+SHD against that of HNMSearch on the same graphs. Last it prints mean SHD of all sets, with the number of graphs.
+Published values are quoted at second hand.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import re
 import time
 import warnings
 import zipfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,17 +140,22 @@ def run(results, arguments):
 
 
 @cache
-def archive(name, folder):
+def readers(name, folder):
+    """Return what reads each file of a set, by its name: out of the archive, or of the folder it was unpacked to."""
     path = SETS[name].path
+    if folder is not None and (folder / path).with_suffix("").is_dir():
+        return {file.name: file.read_bytes for file in (folder / path).with_suffix("").iterdir()}
     if folder is None:
         pooch = import_extra("pooch", "datasets")
-        return zipfile.ZipFile(pooch.retrieve(SOURCE + path, CHECKSUMS.get(name), Path(path).name))
-    return zipfile.ZipFile(folder / path)
+        archive = zipfile.ZipFile(pooch.retrieve(SOURCE + path, CHECKSUMS.get(name), Path(path).name))
+    else:
+        archive = zipfile.ZipFile(folder / path)
+    return {Path(member).name: partial(archive.read, member) for member in archive.namelist()}
 
 
 def graphs_of(name, folder):
     """Return the numbers of the graphs of a set."""
-    found = (re.search(r"/DAG(\d+)\.npy$", member) for member in archive(name, folder).namelist())
+    found = (re.fullmatch(r"DAG(\d+)\.npy", file) for file in readers(name, folder))
     return sorted(int(match[1]) for match in found if match)
 
 
@@ -163,11 +169,9 @@ def table(name, graph, folder):
 
 
 def array(name, file, folder):
-    inside = archive(name, folder)
-    (member,) = (member for member in inside.namelist() if member.endswith(f"/{file}"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numpy's on files of Python 2
-        return np.load(io.BytesIO(inside.read(member))).astype(float)
+        return np.load(io.BytesIO(readers(name, folder)[file]())).astype(float)
 
 
 def measure(method, X, truth, limit):
