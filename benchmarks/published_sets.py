@@ -38,6 +38,7 @@ from paper_reproduction.methods import estimate
 
 SOURCE = "https://raw.githubusercontent.com/kurowasan/GraN-DAG/d86ab59325730d742d67b4a1c964bde5145a9b9c/"
 SIGNIFICANT = 0.05
+FEWEST_BARS = 6  # a panel has room for
 KEPT = ("n_edges", "n_true_edges", "shd", "shd_favourable", "extra", "missing", "reversed", "sid")
 COLOURS = {
     "HNMSearch": "#1f5fa8",
@@ -265,7 +266,7 @@ def paired(methods, rival):
 
 
 def plot(rows, path):
-    """Draw mean SHD with standard errors, a panel a set; diamonds are published values."""
+    """Draw mean SHD with standard errors, a panel a set; white bars are published values."""
     import_extra("matplotlib", "plot").use("Agg")
     from matplotlib.figure import Figure
 
@@ -290,7 +291,7 @@ def draw_set(panel, name, methods):
         panel.annotate(f" {shd:.1f}", (shd, at), va="center", fontsize="xx-small")
     panel.set_yticks(range(len(labels)), labels, fontsize="xx-small")
     panel.tick_params(axis="x", labelsize="xx-small")
-    panel.invert_yaxis()
+    panel.set_ylim(max(len(labels), FEWEST_BARS) - 0.5, -0.5)
     panel.set_title(SETS[name].title, fontsize="small", loc="left")
     panel.spines[["top", "right"]].set_visible(False)
 
