@@ -125,6 +125,22 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
     assert gains[5] == -np.inf
 
 
+def test_threads_that_ask_for_two_nodes_at_once_do_not_mix_their_rows(monkeypatch):
+    """The second node is asked for while the moments of the first are on their way."""
+    rng = np.random.default_rng(0)
+    families = family_evidence(rng.normal(size=(3, 40)), rows=rng.random((3, 40)) < 0.7).families
+    gains, honest = LinearGains(families), np.square
+    expected = LinearGains(families)(1, (0,))
+
+    def interrupted(values):
+        monkeypatch.setattr(np, "square", honest)
+        gains(2, (0,))
+        return honest(values)
+
+    monkeypatch.setattr(np, "square", interrupted)
+    np.testing.assert_array_equal(gains(1, (0,)), expected)
+
+
 def test_with_few_rows_for_each_weight_there_is_no_linear_model():
     rng = np.random.default_rng(8)
     least = LEAST_ROWS * 4

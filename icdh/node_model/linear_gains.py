@@ -82,8 +82,9 @@ class LinearGains:
             families, (_, response) = self.families, self.families.data((node, ()))
             x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
             values, n = response.centre - response.centre.mean(), x.shape[1]
-            if families.rows is not None or self._shared is None:
-                self._shared = np.cov(x, bias=True).reshape(len(x), len(x)) + RIDGE * np.eye(len(x))
+            shared = self._shared
+            if families.rows is not None or shared is None:  # threads may ask for several nodes at once
+                shared = self._shared = np.cov(x, bias=True).reshape(len(x), len(x)) + RIDGE * np.eye(len(x))
             variance = float(np.square(values).mean() + response.spread.mean())
-            self._moments[node] = Moments(self._shared, x @ values / n, variance, n)
+            self._moments[node] = Moments(shared, x @ values / n, variance, n)
         return self._moments[node]
