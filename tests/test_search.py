@@ -416,20 +416,22 @@ def test_a_search_goes_on_from_the_branch_of_a_detour_that_gains_and_joins_the_o
 @pytest.mark.parametrize("grown", [True, False])
 def test_what_grows_in_a_detour_is_kept_even_if_its_graph_is_not(monkeypatch, grown):
     """Later detours then begin from the grown models."""
-    adopted, trap = [], SearchResult(((2,), (2,), ()), [], False)
+    adopted, detached, trap = [], [], SearchResult(((2,), (2,), ()), [], False)
 
     class Growing(Table):
         def adopt(self, branch):
             adopted.append(branch)
 
     def no_gain(climber, graph, node, tell):
-        return Detour(climber, graph, [], gains=False, grown=grown and node == 0)
+        detached.append(node)
+        return Detour(climber, ((), (), ()), [], gains=False, grown=grown and node == 0)
 
     monkeypatch.setattr(escapes_module, "detour", no_gain)
     table = Growing({family: -2.0 if family[1] == (2,) else 0.0 for family in all_families(3)})
     table.gain_estimates = lambda family: np.zeros(3)
     assert greedy_search(table, np.eye(3, dtype=bool), start=trap, escapes=True).graph == trap.graph
     assert len(adopted) == grown
+    assert detached == [0, 1]
 
 
 @pytest.mark.parametrize(("refined", "escapes"), [(-7.0, True), (-5.5, False), (None, False)])
