@@ -76,7 +76,7 @@ def test_a_climber_scores_again_what_a_branch_made_better(scores):
     assert end == ((1, 2), (), ())
     branch = climber.branch()
     branch.polish(list(enumerate(end)))
-    climber.join([branch])
+    climber.join([branch.scores])
     assert climber.total(end) == branch.total(end)
     assert 0 not in climber._up_to_date
 

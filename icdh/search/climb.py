@@ -117,10 +117,10 @@ class Climber:
         for name in STATE:
             setattr(self, name, getattr(branch, name))
 
-    def join(self, branches: Iterable["Climber"]) -> None:
-        """Take over the scores that branches have found."""
-        for branch in branches:
-            for node in self.scores.join(branch.scores):
+    def join(self, branches: Iterable[FamilyScores]) -> None:
+        """Take over what the scores of branches have found."""
+        for scores in branches:
+            for node in self.scores.join(scores):
                 self._up_to_date.pop(node, None)
 
     def fall(self, graph: Graph, other: Graph) -> float:

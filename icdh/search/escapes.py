@@ -179,7 +179,8 @@ class _Search:
         branches, tried = {}, [[] for _ in nodes]
 
         def attempt(k):
-            branches[k] = climber.branch()
+            branch = climber.branch()
+            branches[k] = branch.scores
 
             def tell(move, graph):
                 if self.n_jobs == 1:
@@ -187,7 +188,7 @@ class _Search:
                 else:  # the caller's thread tells of it when its turn has come
                     tried[k].append((move, graph))
 
-            return detour(branches[k], self.graph, nodes[k], tell)
+            return detour(branch, self.graph, nodes[k], tell)
 
         with results_in_order(attempt, range(len(nodes)), self.n_jobs) as results:
             try:
@@ -201,8 +202,8 @@ class _Search:
                             self._take(found.graph, found.moves)
                         return range(nodes[k] + 1, len(self.graph))
             finally:
-                for branch in [*branches.values()]:
-                    branch.scores.stop()
+                for scores in [*branches.values()]:
+                    scores.stop()
         climber.join(branches.values())
         return range(nodes[-1] + 1, len(self.graph))
 
