@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import scipy
 
 from icdh import ICDH, cli
 from icdh.datasets import load_sachs
@@ -12,6 +13,12 @@ from icdh.datasets import load_sachs
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PICTURE = ROOT / "benchmarks" / "figures" / "sachs.svg"
+
+
+# SciPy 1.15 rewrote L-BFGS-B. Its steps differ in the last digits, and on some processors a fit ends elsewhere.
+same_steps = pytest.mark.skipif(
+    tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 15), reason="the picture is that of SciPy from 1.15 on"
+)
 
 
 def blocks(language):
@@ -65,6 +72,7 @@ def first_fit():
     return ICDH(scaling=options["--scaling"]).fit(load_sachs().table)
 
 
+@same_steps
 def test_the_picture_is_what_the_first_command_learns(first_fit):
     """If this fails: python benchmarks/readme_picture.py, and look at it."""
     axes = ElementTree.parse(PICTURE).getroot().find(".//*[@id='axes_1']")
@@ -72,6 +80,7 @@ def test_the_picture_is_what_the_first_command_learns(first_fit):
     assert drawn == {f"{cause} -> {effect}" for cause, effect, _ in first_fit.edge_list()}
 
 
+@same_steps
 def test_the_text_counts_what_the_first_command_prints(first_fit):
     from icdh.metrics import edge_differences
 

@@ -92,6 +92,7 @@ TESTS = {
     "node_model/polish.py": ("test_hidden_units", "test_evidence", "test_failed_factors"),
     "node_model/growth.py": ("test_hidden_units",),
     "node_model/noise_choice.py": ("test_hidden_units", "test_many_rows"),
+    "search/climb.py": ("test_search", "test_branches", "test_interrupts", "test_knowledge"),
     "search/detours.py": ("test_search", "test_branches"),
     "search/escapes.py": ("test_search", "test_branches", "test_interrupts", "test_knowledge"),
     "node_model/family_evidence.py": ("test_branches", "test_hidden_units", "test_many_rows"),
