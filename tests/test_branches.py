@@ -76,9 +76,19 @@ def test_a_climber_scores_again_what_a_branch_made_better(scores):
     assert end == ((1, 2), (), ())
     branch = climber.branch()
     branch.polish(list(enumerate(end)))
-    climber.join([branch.scores])
+    climber.join([branch])
     assert climber.total(end) == branch.total(end)
     assert 0 not in climber._up_to_date
+
+
+def test_a_climber_remembers_which_moves_its_branches_have_scored(scores):
+    climber = Climber(scores, np.eye(3, dtype=bool), 2)
+    one, other = climber.branch(), climber.branch()
+    one._score(((), (), ()), [(False, 1, 0)])
+    other._score(((), (), ()), [(False, 2, 0), (False, 1, 0)])
+    assert climber._scored == {}
+    climber.join([one, other])
+    assert climber._scored == {(0, ()): (1, 2)}
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

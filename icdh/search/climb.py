@@ -117,11 +117,15 @@ class Climber:
         for name in STATE:
             setattr(self, name, getattr(branch, name))
 
-    def join(self, branches: Iterable[FamilyScores]) -> None:
-        """Take over what the scores of branches have found."""
-        for scores in branches:
-            for node in self.scores.join(scores):
+    def join(self, branches: Iterable["Climber"]) -> None:
+        """Take over what branches have scored."""
+        for branch in branches:
+            for node in self.scores.join(branch.scores):
                 self._up_to_date.pop(node, None)
+            for family, variables in branch._scored.items():
+                own = self._scored.get(family, ())
+                if variables != own:
+                    self._scored[family] = (*own, *(k for k in variables if k not in own))
 
     def fall(self, graph: Graph, other: Graph) -> float:
         """Return by how much the score falls from a graph to another, a sum over what differs, rounded once."""

@@ -179,8 +179,7 @@ class _Search:
         branches, tried = {}, [[] for _ in nodes]
 
         def attempt(k):
-            branch = climber.branch()
-            branches[k] = branch.scores
+            branches[k] = climber.branch()
 
             def tell(move, graph):
                 if self.n_jobs == 1:
@@ -188,7 +187,7 @@ class _Search:
                 else:  # the caller's thread tells of it when its turn has come
                     tried[k].append((move, graph))
 
-            return detour(branch, self.graph, nodes[k], tell)
+            return detour(branches[k], self.graph, nodes[k], tell)
 
         with results_in_order(attempt, range(len(nodes)), self.n_jobs) as results:
             try:
@@ -202,8 +201,8 @@ class _Search:
                             self._take(found.graph, found.moves)
                         return range(nodes[k] + 1, len(self.graph))
             finally:
-                for scores in [*branches.values()]:
-                    scores.stop()
+                for branch in [*branches.values()]:
+                    branch.scores.stop()
         climber.join(branches.values())
         return range(nodes[-1] + 1, len(self.graph))
 

@@ -952,8 +952,8 @@ MUTANTS = {
             "if new != old:\n                pass\n",
         ),
         (
-            "self.scores.join(scores):\n                self._up_to_date.pop(node, None)\n",
-            "self.scores.join(scores):\n                pass\n",
+            "self.scores.join(branch.scores):\n                self._up_to_date.pop(node, None)\n",
+            "self.scores.join(branch.scores):\n                pass\n",
         ),
         ("        self._up_to_date.clear()\n        self._scored", "        self._scored"),
         ("            self._certain[:, node] = False\n", ""),
@@ -1001,7 +1001,7 @@ MUTANTS = {
         ("                        if found.gains:\n", "                        if True:\n"),
         ("                        climber.adopt(found.climber)\n", ""),
         ("        climber.join(branches.values())\n", ""),
-        ("                    scores.stop()\n", "                    pass\n"),
+        ("                    branch.scores.stop()\n", "                    pass\n"),
         ("return range(nodes[k] + 1, len(self.graph))", "return range(nodes[-1] + 1, len(self.graph))"),
     ],
     "search/detours.py": [
