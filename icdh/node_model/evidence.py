@@ -184,10 +184,11 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
     hidden_units, prior_precision, max_steps, tol = settings
     x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
+    layer = _layer_of_weights(parts, theta.size)
     factor, fits, minimised = np.zeros((theta.size, theta.size)), [], response.minimiser(x, hidden_units)
 
     def minimise(free, patience=2):
-        penalty = _penalties(parts, precision, theta.size)
+        penalty = _penalties(layer, precision)
         return minimised(theta, penalty, free, max_steps, tol, patience, factor)
 
     if cold:
@@ -234,7 +235,7 @@ def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tup
     p, m = len(x), fit.hidden_units
     parts = response.layers(p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
-    penalty = _penalties(parts, fit.precision, theta.size)
+    penalty = _penalties(_layer_of_weights(parts, theta.size), fit.precision)
     _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, 0, 1.0, 1, factor)
     if np.isnan(log_determinant):
         return np.full(p, np.inf), np.zeros(p)
@@ -259,11 +260,16 @@ def _constant_in_place_of_fit(response, n_parents, hidden_units):
     return constant._replace(theta=theta, steps=-1, converged=False)
 
 
-def _penalties(parts, precision, size):
-    penalty = np.full(size, FLAT)
-    for layer, value in zip(parts, precision, strict=True):
-        penalty[layer] = value
-    return penalty
+def _layer_of_weights(parts, size):
+    """Return the layer of every weight; -1 for intercepts, and for weights that a response does not use."""
+    layer = np.full(size, -1)
+    for k, own in enumerate(parts):
+        layer[own] = k
+    return layer
+
+
+def _penalties(layer, precision):
+    return np.append(precision, FLAT)[layer]
 
 
 def _prior_cost(parts, precision, prior_precision):

@@ -70,6 +70,7 @@ class Families:
         self.widths = np.ones(len(causes), dtype=np.int64) if widths is None else widths
         self.prior_precision, self.random_state = prior_precision, random_state
         self.edge_penalty = np.broadcast_to(edge_penalty, (len(self), len(self)))
+        self._are_single = len(causes) == len(self.widths)
         self._inputs = np.split(np.arange(len(causes)), np.cumsum(self.widths)[:-1])
 
     def __len__(self) -> int:
@@ -103,7 +104,7 @@ class Families:
 
     def inputs_of(self, variables: Sequence[int]) -> list[int]:
         """Return the network inputs, rows of ``causes``, that variables take."""
-        return [row for variable in variables for row in self._inputs[variable]]
+        return list(variables) if self._are_single else [row for own in variables for row in self._inputs[own]]
 
     def weights_of(self, parent: int, others: Sequence[int], hidden_units: int) -> slice:
         """Return the slice of theta with the input weights of a parent, in a family with these other parents."""
@@ -246,14 +247,15 @@ class Families:
         self._estimate_labels(family, fit, estimates)
         if self.is_categorical(node):
             return estimates
-        others = np.array([i for i in np.flatnonzero(self.widths == 1) if i != node and i not in parents], dtype=int)
         x, response = self.data(family)
         hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
-        candidates = self.causes[self.inputs_of(others)]
+        single = np.flatnonzero(self.widths == 1)
+        candidates = self.causes if self._are_single else self.causes[self.inputs_of(single)]
         if self.rows is not None:
             candidates = candidates[:, self.rows[node]]
         penalties = self.edge_penalty[:, node]
-        estimates[others] = OPTIMISM * gain_estimates(candidates, x, hidden, scores) - penalties[others]
+        estimates[single] = OPTIMISM * gain_estimates(candidates, x, hidden, scores) - penalties[single]
+        estimates[[node, *parents]] = np.inf
         if parents and len(x) == len(parents):
             saving, cost = odds_without_parents(x, response, fit)
             estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost

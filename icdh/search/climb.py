@@ -20,8 +20,10 @@ from icdh.search.moves import (
     Graph,
     Move,
     changed_families,
+    differing_families,
     legal_moves,
     toggled,
+    with_ancestors,
 )
 
 MIN_GAIN = 1e-6
@@ -94,6 +96,7 @@ class Climber:
         self._own = np.zeros(len(forbidden))  # scores of the families of the graph
         self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
         self._hopeful = np.zeros(forbidden.shape, dtype=bool)  # the insertions that may gain: few of the N^2 edges
+        self._with_ancestors = self._least, with_ancestors(self._least)  # of the last graph
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
@@ -129,9 +132,8 @@ class Climber:
 
     def fall(self, graph: Graph, other: Graph) -> float:
         """Return by how much the score falls from a graph to another, a sum over what differs, rounded once."""
-        differing = [node for node, parents in enumerate(graph) if parents != other[node]]
-        before = self.scores([(node, graph[node]) for node in differing])
-        after = self.scores([(node, other[node]) for node in differing])
+        before = self.scores(differing_families(graph, other))
+        after = self.scores(differing_families(other, graph))
         return math.fsum([*before, *(-score for score in after)])
 
     def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
@@ -141,7 +143,7 @@ class Climber:
             self.polish(self._contenders(graph))
             graph, further = self.climb_once(graph, self.forbidden, report)
             moves += further
-            if not further and not self.grow(graph):
+            if not further and not self.grow(list(enumerate(graph))):
                 return graph, moves
 
     def polish(self, families: Sequence[Family]) -> None:
@@ -152,9 +154,9 @@ class Climber:
             if new != old:
                 self._up_to_date.pop(node, None)
 
-    def grow(self, graph: Graph) -> bool:
+    def grow(self, families: Sequence[Family]) -> bool:
         """Let the models of a graph's families grow; return whether scores changed."""
-        changed = self.scores.grow(list(enumerate(graph)))
+        changed = self.scores.grow(families)
         if changed:
             self._forget()
         return changed
@@ -203,9 +205,10 @@ class Climber:
     def _best_move(self, graph, forbidden):
         self._update(graph)
         gains, scored = self._gains, self._certain
-        kinds, causes, effects = legal_moves(
-            graph, forbidden, self.max_parents, self.required, np.nonzero(self._hopeful)
-        )
+        lines = with_ancestors(graph, self._with_ancestors)
+        self._with_ancestors = graph, lines
+        hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
+        kinds, causes, effects = legal_moves(graph, forbidden, self.max_parents, self.required, hopeful, lines)
         turns = kinds == KINDS.index("reverse")
         turned = causes[turns], effects[turns]
         while True:

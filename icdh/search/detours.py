@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from icdh.search.climb import MIN_GAIN, Climber
-from icdh.search.moves import Graph, Move
+from icdh.search.moves import Graph, Move, differing_families
 
 FAR = 100.0  # nats: more than growth gains
 POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
@@ -64,9 +64,9 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Grap
     end, further = climber.climb_once(end, climber.forbidden, tell)
     moves += further
     # The graph that the detour set out from has grown: scores compare only if both have.
-    grown = climber.fall(graph, end) > -FAR and climber.grow(end)
+    grown = climber.fall(graph, end) > -FAR and climber.grow(differing_families(end, graph))
     if -POLISH_MARGIN < climber.fall(graph, end) <= 0.0:
-        climber.polish([*enumerate(end), *enumerate(graph)])
+        climber.polish([*differing_families(end, graph), *differing_families(graph, end)])
         end, further = climber.climb_once(end, climber.forbidden, tell)
         moves += further
     return Detour(climber, end, moves, gains=climber.fall(graph, end) > MIN_GAIN, grown=grown)

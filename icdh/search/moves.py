@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh.graphs.cycles import causes_first
-
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
 KINDS = ("insert", "delete", "reverse")
@@ -42,6 +40,7 @@ def legal_moves(
     max_parents: int,
     required: np.ndarray | None = None,
     insertions: tuple[np.ndarray, np.ndarray] | None = None,
+    lines: list[int] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which changes of one edge leave an allowed acyclic graph: the places in `KINDS`, causes and effects.
 
@@ -60,31 +59,60 @@ def legal_moves(
     insertions : tuple of ndarray of int, optional
         Causes and effects of the edges to insert that are in question, by cause, then by effect; by default all that
         the graph does not have.
+    lines : list of int, optional
+        What `with_ancestors` returns for the graph, if it is known.
     """
-    lines, n_parents = _with_ancestors(graph), np.array([len(parents) for parents in graph])
+    lines = with_ancestors(graph) if lines is None else lines
+    n_parents = np.array([len(parents) for parents in graph])
     causes, effects = np.nonzero(~parents_matrix(graph)) if insertions is None else insertions
     full = n_parents >= max_parents
     allowed = ~(forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
     inserted = np.stack([np.zeros(allowed.sum(), dtype=np.int64), causes[allowed], effects[allowed]], axis=1)
     edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
-    deleted = [edge for edge in edges if required is None or not required[edge]]
-    turned = [
-        (cause, effect)
-        for cause, effect in deleted
-        if not (forbidden[effect, cause] or full[cause])
-        and not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
-    ]
-    others = np.array([*((1, *edge) for edge in deleted), *((2, *edge) for edge in turned)], dtype=np.int64)
-    kinds, causes, effects = np.concatenate([inserted, others.reshape(-1, 3)]).T
+    if required is not None:
+        edges = [edge for edge in edges if not required[edge]]
+    turned = [edge for edge in edges if _may_turn(graph, lines, *edge)]
+    deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2) for some in (edges, turned))
+    turned = turned[~(forbidden[turned[:, 1], turned[:, 0]] | full[turned[:, 0]])]
+    others = [np.insert(some, 0, kind, axis=1) for kind, some in ((1, deleted), (2, turned))]
+    kinds, causes, effects = np.concatenate([inserted, *others]).T
     return kinds, causes, effects
 
 
-def _with_ancestors(graph):
-    """Return, for every node, itself and its ancestors as the bits of a number: far faster than a matrix of N^2."""
-    lines = [1 << node for node in range(len(graph))]
-    for node in causes_first(graph):
-        for parent in graph[node]:
-            lines[node] |= lines[parent]
+def _may_turn(graph, lines, cause, effect):
+    """Return whether the reversed edge closes no cycle: no other parent of the effect descends from the cause."""
+    parents = graph[effect]
+    return len(parents) == 1 or not any(lines[other] >> cause & 1 for other in parents if other != cause)
+
+
+def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -> list[int]:
+    """Return, for every node, itself and its ancestors as the bits of a number: far faster than a matrix of N^2.
+
+    Parameters
+    ----------
+    graph : tuple
+        The parents of every node.
+    known : tuple, optional
+        Another graph of these nodes, and what this function returns for it. Only what differs is computed anew.
+    """
+    lines, left = [0] * len(graph), range(len(graph))
+    if known is not None:
+        differing = sum(1 << node for node, (own, before) in enumerate(zip(graph, known[0], strict=True)) if own != before)
+        left = [node for node, line in enumerate(known[1]) if line & differing]
+        lines = known[1].copy()
+        for node in left:
+            lines[node] = 0
+    for node in left:
+        waiting = [] if lines[node] else [node]
+        while waiting:
+            last = waiting[-1]
+            unknown = [parent for parent in graph[last] if not lines[parent]]
+            waiting += unknown
+            if not unknown:
+                line = 1 << waiting.pop()
+                for parent in graph[last]:
+                    line |= lines[parent]
+                lines[last] = line
     return lines
 
 
@@ -99,6 +127,11 @@ def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[F
     """Return the families that a move changes, as they are after it."""
     changed = [(effect, toggled(graph[effect], cause))]
     return changed if kind != "reverse" else [*changed, (cause, toggled(graph[cause], effect))]
+
+
+def differing_families(graph: Graph, other: Graph) -> list[Family]:
+    """Return the families of a graph that another one does not have."""
+    return [(node, parents) for node, parents in enumerate(graph) if parents != other[node]]
 
 
 def toggled(parents: tuple[int, ...], variable: int) -> tuple[int, ...]:
