@@ -196,12 +196,12 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
     while not enough(fits):
         if fits:
             variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
-            precision = _updated_precision(theta, variances, parts, precision, prior_precision)
+            precision = _updated_precision(theta, variances, layer, precision, prior_precision)
         # An update hardly moves the minimum, so after it one small step ends the fit.
         objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
         if np.isnan(log_determinant):
             break
-        evidence = objective + 0.5 * log_determinant + _prior_cost(parts, precision, prior_precision)
+        evidence = objective + 0.5 * log_determinant + _prior_cost(layer, precision, prior_precision)
         fits.append(
             NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision, hidden_units)
         )
@@ -261,34 +261,36 @@ def _constant_in_place_of_fit(response, n_parents, hidden_units):
 
 
 def _layer_of_weights(parts, size):
-    """Return the layer of every weight; -1 for intercepts, and for weights that a response does not use."""
-    layer = np.full(size, -1)
+    """Return the layer of every weight; for intercepts, and for weights that a response does not use, one further."""
+    layer = np.full(size, len(parts))
     for k, own in enumerate(parts):
         layer[own] = k
     return layer
 
 
+def _sums(values, layer, precision):
+    """Return the sum of the first weights' values over each layer."""
+    return np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
+
+
 def _penalties(layer, precision):
-    return np.append(precision, FLAT)[layer]
+    return np.array([*precision, FLAT])[layer]
 
 
-def _prior_cost(parts, precision, prior_precision):
+def _prior_cost(layer, precision, prior_precision):
     """Return the prior's part of the evidence: its normalisation, and the hyperprior of the precisions."""
-    cost = 0.0
-    for layer, value in zip(parts, precision.tolist(), strict=True):
+    cost, n_weights = 0.0, np.bincount(layer)[: precision.size].tolist()
+    for value, n in zip(precision.tolist(), n_weights, strict=True):
         ratio = value / prior_precision
-        cost += ratio - 1.0 - math.log(ratio) - (layer.stop - layer.start) * math.log(value)
+        cost += ratio - 1.0 - math.log(ratio) - n * math.log(value)
     return 0.5 * cost
 
 
-def _updated_precision(theta, posterior_variance, parts, precision, prior_precision):
+def _updated_precision(theta, posterior_variance, layer, precision, prior_precision):
     """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about the first one."""
-    updated = []
-    for layer, value in zip(parts, precision.tolist(), strict=True):
-        weights = theta[layer]
-        determined = max(weights.size - value * float(posterior_variance[layer].sum()), 0.0)
-        updated.append((determined + 1.0) / (float(weights @ weights) + 1.0 / prior_precision))
-    return np.array(updated)
+    determined = np.bincount(layer)[: precision.size] - precision * _sums(posterior_variance, layer, precision)
+    squares = _sums(np.square(theta), layer, precision)
+    return (np.maximum(determined, 0.0) + 1.0) / (squares + 1.0 / prior_precision)
 
 
 def _fit_without_parents(response, hidden_units):

@@ -71,7 +71,7 @@ def legal_moves(
     edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
     if required is not None:
         edges = [edge for edge in edges if not required[edge]]
-    turned = [edge for edge in edges if _may_turn(graph, lines, *edge)]
+    turned = [edge for edge in edges if len(graph[edge[1]]) == 1 or _may_turn(graph, lines, *edge)]
     deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2) for some in (edges, turned))
     turned = turned[~(forbidden[turned[:, 1], turned[:, 0]] | full[turned[:, 0]])]
     others = [np.insert(some, 0, kind, axis=1) for kind, some in ((1, deleted), (2, turned))]
@@ -81,8 +81,7 @@ def legal_moves(
 
 def _may_turn(graph, lines, cause, effect):
     """Return whether the reversed edge closes no cycle: no other parent of the effect descends from the cause."""
-    parents = graph[effect]
-    return len(parents) == 1 or not any(lines[other] >> cause & 1 for other in parents if other != cause)
+    return not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
 
 
 def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -> list[int]:
@@ -97,7 +96,9 @@ def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -
     """
     lines, left = [0] * len(graph), range(len(graph))
     if known is not None:
-        differing = sum(1 << node for node, (own, before) in enumerate(zip(graph, known[0], strict=True)) if own != before)
+        differing = sum(
+            1 << node for node, (own, before) in enumerate(zip(graph, known[0], strict=True)) if own != before
+        )
         left = [node for node, line in enumerate(known[1]) if line & differing]
         lines = known[1].copy()
         for node in left:
