@@ -96,9 +96,7 @@ def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -
     """
     lines, left = [0] * len(graph), range(len(graph))
     if known is not None:
-        differing = sum(
-            1 << node for node, (own, before) in enumerate(zip(graph, known[0], strict=True)) if own != before
-        )
+        differing = sum(1 << node for node, _ in differing_families(graph, known[0]))
         left = [node for node, line in enumerate(known[1]) if line & differing]
         lines = known[1].copy()
         for node in left:
@@ -131,7 +129,7 @@ def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[F
 
 
 def differing_families(graph: Graph, other: Graph) -> list[Family]:
-    """Return the families of a graph that another one does not have."""
+    """Return the families of a graph that another one of these nodes does not have."""
     return [(node, parents) for node, parents in enumerate(graph) if parents != other[node]]
 
 
