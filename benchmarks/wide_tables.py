@@ -166,7 +166,7 @@ def plot(rows, path):
         panel.grid(axis="y", color="#dddddd", linewidth=0.6)
         panel.spines[["top", "right"]].set_visible(False)
         ticks = sorted({int(row["size"].split("-")[0]) for row in rows})
-        panel.set_xticks(ticks, [str(tick) for tick in ticks])
+        panel.set_xticks(ticks, [str(tick) for tick in ticks], fontsize="x-small")
         panel.minorticks_off()
     figure.axes[0].legend(frameon=False, fontsize="small")
     with replace_on_success(path) as temporary:
