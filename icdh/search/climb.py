@@ -96,7 +96,7 @@ class Climber:
         self._own = np.zeros(len(forbidden))  # scores of the families of the graph
         self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
         self._hopeful = np.zeros(forbidden.shape, dtype=bool)  # the insertions that may gain: few of the N^2 edges
-        self._with_ancestors = self._least, with_ancestors(self._least)  # of the last graph
+        self._last = self._least, with_ancestors(self._least)  # the graph looked at last
 
     def least_graph(self) -> Graph:
         """Return the graph of the required edges alone."""
@@ -205,8 +205,8 @@ class Climber:
     def _best_move(self, graph, forbidden):
         self._update(graph)
         gains, scored = self._gains, self._certain
-        lines = with_ancestors(graph, self._with_ancestors)
-        self._with_ancestors = graph, lines
+        lines = with_ancestors(graph, self._last)
+        self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
         kinds, causes, effects = legal_moves(graph, forbidden, self.max_parents, self.required, hopeful, lines)
         turns = kinds == KINDS.index("reverse")

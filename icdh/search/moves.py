@@ -67,21 +67,20 @@ def legal_moves(
     causes, effects = np.nonzero(~parents_matrix(graph)) if insertions is None else insertions
     full = n_parents >= max_parents
     allowed = ~(forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
-    inserted = np.stack([np.zeros(allowed.sum(), dtype=np.int64), causes[allowed], effects[allowed]], axis=1)
+    inserted = np.stack([causes[allowed], effects[allowed]])
     edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
     if required is not None:
         edges = [edge for edge in edges if not required[edge]]
-    turned = [edge for edge in edges if len(graph[edge[1]]) == 1 or _may_turn(graph, lines, *edge)]
-    deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2) for some in (edges, turned))
-    turned = turned[~(forbidden[turned[:, 1], turned[:, 0]] | full[turned[:, 0]])]
-    others = [np.insert(some, 0, kind, axis=1) for kind, some in ((1, deleted), (2, turned))]
-    kinds, causes, effects = np.concatenate([inserted, *others]).T
-    return kinds, causes, effects
-
-
-def _may_turn(graph, lines, cause, effect):
-    """Return whether the reversed edge closes no cycle: no other parent of the effect descends from the cause."""
-    return not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
+    acyclic = [
+        (cause, effect)
+        for cause, effect in edges
+        if not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
+    ]
+    deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2).T for some in (edges, acyclic))
+    turned = turned[:, ~(forbidden[turned[1], turned[0]] | full[turned[0]])]
+    found = inserted, deleted, turned
+    kinds = np.repeat(np.arange(len(KINDS)), [own.shape[1] for own in found])
+    return kinds, *np.concatenate(found, axis=1)
 
 
 def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -> list[int]:
