@@ -6,6 +6,7 @@ L-BFGS-B runs many BLAS calls on short vectors, which a second thread makes ten 
 
 import ctypes
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import scipy
 
 logger = logging.getLogger("icdh")
 
 PREFIXES = ("scipy_openblas_", "openblas_")
 SUFFIXES = ("64_", "")
+LOADED_ONLY = getattr(os, "RTLD_NOLOAD", ctypes.DEFAULT_MODE)  # Windows has no such mode
 
 _lock = threading.Lock()
 _depth = 0
@@ -29,18 +30,25 @@ _restore = []
 @cache
 def _bundled_openblas():
     """Return (get, set) pairs of functions for the OpenBLAS libraries that the wheels of NumPy and SciPy bring."""
+    import scipy.linalg  # only SciPy knows what its library needs, so SciPy loads it
+
     controls = []
     for package in (np, scipy):
         root = Path(package.__file__).parent
         for folder in (root.parent / f"{root.name}.libs", root / ".dylibs"):
-            for library in sorted(folder.glob("*openblas*")):
-                controls.extend(_thread_controls(ctypes.CDLL(str(library))))
+            for path in sorted(folder.glob("*openblas*")):
+                controls.extend(_thread_controls(path))
     if not controls:
         logger.debug("no bundled OpenBLAS found: set OMP_NUM_THREADS=1 if fits are slow")
     return controls
 
 
-def _thread_controls(library):
+def _thread_controls(path):
+    try:
+        library = ctypes.CDLL(str(path), mode=LOADED_ONLY)
+    except OSError as error:  # a fit on two threads is slow; a fit that does not start is worse
+        logger.debug("threads of %s are left as they are: %s", path.name, error)
+        return
     for prefix in PREFIXES:
         for suffix in SUFFIXES:
             getter = getattr(library, f"{prefix}get_num_threads{suffix}", None)

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import subprocess
@@ -360,7 +361,7 @@ def test_a_failing_picture_leaves_nothing_half_written(table, capsys, monkeypatc
 
     def fail(self, path, **options):
         Path(path).write_text("half")
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "disk full", str(path))
 
     monkeypatch.setattr(Figure, "savefig", fail)
     assert fit(table, "--method", "icdh", "--scaling", "standardize", "--plot", table.parent / "graph.png") == 2

@@ -1,5 +1,6 @@
 """Nothing that a user of the command line does ends in a traceback, a silent misreading or lost work."""
 
+import ctypes
 import gzip
 import os
 import shutil
@@ -432,3 +433,14 @@ def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path, chain):
     result = subprocess.run(command, capture_output=True, env=environment, check=True)
     assert rb"gr\xf6\xdfe -> b" in result.stdout
     assert np.isfinite(read_table(path).values).all()
+
+
+def test_a_library_that_does_not_load_is_not_called_bad_input(table, capsys, monkeypatch):
+    def fit(self, X, **options):
+        ctypes.CDLL("libnowhere.so.5")
+
+    monkeypatch.setattr(HNMSearch, "fit", fit)
+    assert icdh("fit", table, "--quiet") == 1
+    said = one_line(capsys)
+    assert "a defect of icdh" in said
+    assert "libnowhere.so.5" in said

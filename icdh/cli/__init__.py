@@ -149,11 +149,17 @@ def _explain(error):
     if isinstance(error, OSError) and error.errno:
         say("error", said_of_file(error))
         return BAD_INPUT
-    if isinstance(error, EXPECTED):
+    if isinstance(error, EXPECTED) and not (isinstance(error, OSError) and _is_foreign(error)):
         say("error", as_options(str(error)))
         return BAD_INPUT
     say("error", f"a defect of icdh, please report it with what --debug prints: {type(error).__name__}: {error}")
     return DEFECT
+
+
+def _is_foreign(error):
+    """Return whether another library raised an error: what it found wrong is no file of the user."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return not frame.f_globals.get("__name__", "").startswith("icdh.")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):

@@ -1,0 +1,69 @@
+"""Threads of the BLAS: one inside a fit, as before after it, and never a reason why a fit fails."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from icdh import _threads
+
+FIRST_ACT = """
+import numpy as np
+from icdh import HNMSearch
+x = np.random.default_rng(0).normal(size=(60, 2))
+HNMSearch().fit(x)
+from icdh import _threads
+print(len(_threads._bundled_openblas()))
+"""
+
+
+@pytest.fixture
+def looked_up_anew():
+    _threads._bundled_openblas.cache_clear()
+    yield
+    _threads._bundled_openblas.cache_clear()
+
+
+def test_a_fit_as_the_first_act_of_a_process_finds_every_openblas():
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_ACT], capture_output=True, text=True, env=environment, check=True
+    )
+    with _threads.single_blas_thread():
+        assert int(done.stdout) == len(_threads._bundled_openblas())
+
+
+def test_a_library_that_does_not_load_costs_speed_alone(looked_up_anew, monkeypatch):
+    def unloadable(path, mode):
+        raise OSError("libgfortran.so.5: cannot open shared object file")
+
+    monkeypatch.setattr(_threads.ctypes, "CDLL", unloadable)
+    with _threads.single_blas_thread():
+        assert _threads._bundled_openblas() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "RTLD_NOLOAD"), reason="the system cannot look at loaded libraries alone")
+def test_a_library_that_the_process_has_not_loaded_is_left_alone(tmp_path):
+    import _ctypes_test
+
+    copy = tmp_path / "libopenblas.so"
+    copy.write_bytes(Path(_ctypes_test.__file__).read_bytes())
+    ctypes.CDLL(str(copy), mode=ctypes.DEFAULT_MODE)  # it can be loaded
+    other = tmp_path / "libopenblas-2.so"
+    other.write_bytes(copy.read_bytes())
+    with pytest.raises(OSError, match="dlopen|libopenblas-2"):
+        ctypes.CDLL(str(other), mode=_threads.LOADED_ONLY)
+    assert list(_threads._thread_controls(other)) == []
+
+
+def test_the_number_of_threads_is_restored_after_the_last_body():
+    counts = [getter for getter, _ in _threads._bundled_openblas()]
+    before = [count() for count in counts]
+    with _threads.single_blas_thread():
+        with _threads.single_blas_thread():
+            pass
+        assert all(count() == 1 for count in counts)
+    assert [count() for count in counts] == before
