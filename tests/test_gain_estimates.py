@@ -301,3 +301,23 @@ def test_a_search_scores_few_of_many_independent_columns_and_finds_the_edge():
     assert model.adjacency_matrix_[5, 3] > 50.0
     pairs = [family for family in model.found_graph().scores.fitted() if len(family[1]) == 1]
     assert len(pairs) < 40  # of 132
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "auto"])
+def test_a_better_fit_leaves_nothing_of_the_one_before(noise):
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, N))
+    scores = family_evidence(standardised(a, b, np.tanh(3 * a) + 0.5 * b * a + 0.3 * rng.normal(size=N)), noise=noise)
+    family = (2, (0,))
+    poor = scores.fit(family, tol=1e6)
+    scores.keep(family, poor)
+    stale = scores.gain_estimates(family)[1]
+    scores.keep(family, scores.fit(family))
+    fresh = scores.gain_estimates(family)[1]
+    assert scores.network_score_of(family) == scores.score_by(family, scores.fit_of(family))
+    scores.noise = "gaussian" if noise == "auto" else "auto"
+    assert scores.network_score_of(family) == scores.score_by(family, scores.fit_of(family))
+    assert fresh != stale
+    scores.noise = noise
+    scores._estimates.clear()
+    assert scores.gain_estimates(family)[1] == fresh

@@ -54,7 +54,7 @@ def test_a_library_that_the_process_has_not_loaded_is_left_alone(tmp_path):
     ctypes.CDLL(str(copy), mode=ctypes.DEFAULT_MODE)  # it can be loaded
     other = tmp_path / "libopenblas-2.so"
     other.write_bytes(copy.read_bytes())
-    with pytest.raises(OSError, match="dlopen|libopenblas-2"):
+    with pytest.raises(OSError, match=r"dlopen|libopenblas-2"):
         ctypes.CDLL(str(other), mode=_threads.LOADED_ONLY)
     assert list(_threads._thread_controls(other)) == []
 

@@ -32,13 +32,14 @@ from icdh.cli._uncertainty import (
     probability_lines,
     write_probabilities,
 )
-from icdh.estimators.hnm_search import NOISE_DISTRIBUTION, SEARCHES, TRANSFORM_CHOICES, HNMSearch
+from icdh.estimators.hnm_search import SEARCHES, TRANSFORM_CHOICES, HNMSearch
 from icdh.estimators.icdh import ICDH
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
 from icdh.model.overview import weight_unit
 from icdh.network import NOISE
+from icdh.node_model.noise import NOISE_DISTRIBUTIONS
 from icdh.table import SCALINGS
 from icdh.two_phase.schedule import SCHEDULES
 
@@ -113,7 +114,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         help="additional nats for an edge from a number to a column of two values or labels",
     )
     add("max_parents", type=int, metavar="N", help="the most causes of a variable")
-    add("noise_distribution", choices=NOISE_DISTRIBUTION, help="the density of the standardised noise")
+    add("noise_distribution", choices=NOISE_DISTRIBUTIONS, help="the density of the standardised noise")
     add(
         "kinds",
         nargs="+",

@@ -22,10 +22,11 @@ from icdh.knowledge import Knowledge
 from icdh.missing import MISSING
 from icdh.model.conditionals import Constant
 from icdh.model.structural import StructuralModel
+from icdh.node_model.noise import NOISE_DISTRIBUTIONS
 from icdh.table import LEVEL_KINDS, Scaling, Table
 
 SEARCHES = ("greedy", "exact")
-NOISE_DISTRIBUTION = ("auto", "gaussian", "student", "free")
+
 TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
 
 
@@ -385,7 +386,7 @@ class HNMSearch(CausalGraphEstimator):
         return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)
 
     def _check_parameters(self):
-        check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTION)
+        check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTIONS)
         check_choice("column_transform", self.column_transform, TRANSFORM_CHOICES)
         check_choice("search", self.search, SEARCHES)
         if isinstance(self.hidden_units, str):

@@ -1,7 +1,7 @@
 """The cache of families: every family that a search asks for is fitted once.
 
 Entries are kept by family, hidden units and noise distribution. Where a node gets more units, or the noise another
-distribution, other entries serve, so nothing has to be forgotten.
+distribution, other entries serve. A better fit of a family replaces the known one and all that was computed from it.
 
 The score of a family is that of its network, or of its linear model if that is better. The fit that is kept is the
 network's, which can describe what is linear as well.
@@ -18,6 +18,7 @@ from icdh._threads import map_on_threads
 from icdh.node_model.evidence import NodeFit
 from icdh.node_model.families import OPTIMISM, Families, Family
 from icdh.node_model.linear_gains import LinearGains
+from icdh.node_model.noise import NOISE_DISTRIBUTIONS
 from icdh.node_model.warm_starts import warm_start
 
 
@@ -118,6 +119,9 @@ class FamilyCache:
             self._fits[self._key(family)] = fit
             self._known_parents[family[0]][family[1]] = None
             self._kept.append(family)
+            for noise in NOISE_DISTRIBUTIONS:
+                for of_the_fit_before in (self._scores, self._estimates):
+                    of_the_fit_before.pop((self._key(family), noise), None)
             self._scores[self._key(family), self.noise] = score
 
     def gain_estimates(self, family: Family) -> np.ndarray:

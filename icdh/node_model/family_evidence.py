@@ -98,7 +98,8 @@ class FamilyEvidence(FamilyCache):
                 self.keep(family, fit, branch.network_score_of(family))
                 if known and self.network_score_of(family) < before:
                     gained.add(family[0])
-        self._estimates = {**branch._estimates, **self._estimates}
+        of_the_same_fits = {k: v for k, v in branch._estimates.items() if branch._fits[k[0]] is self._fits.get(k[0])}
+        self._estimates = of_the_same_fits | self._estimates
         self._polish.join(branch._polish)
         self._growth.join(branch._growth)
         return gained

@@ -16,6 +16,7 @@ from scipy.special import gammaln
 from icdh.entropy import negentropy, negentropy_deviation
 from icdh.node_model._noise_kernels import student_scales
 
+NOISE_DISTRIBUTIONS = ("auto", "gaussian", "student", "free")
 FREE_COST = 3.0  # standard deviations
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 SCALE_STEPS = 20
