@@ -3,7 +3,7 @@
     python benchmarks/node_fit.py results.json [--problems 20]
 
 The problems are families of fresh heteroscedastic tables (1000 rows, one to four parents). Both minimise F of
-`icdh.node_model.network` at fixed precisions. Prints medians of the seconds, of the ratio of seconds (pairs of one
+`icdh._node_model.network` at fixed precisions. Prints medians of the seconds, of the ratio of seconds (pairs of one
 run), and quantiles of F(L-BFGS-B) - F(Fisher scoring) in nats: positive where Fisher scoring reaches the higher
 likelihood.
 """
@@ -19,9 +19,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from icdh import simulate
-from icdh.node_model._kernels import VARIANCE_FLOOR
-from icdh.node_model.evidence import fit_node
-from icdh.node_model.network import cold_start
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.network import cold_start
 
 UNITS, PRECISION = 5, 3.0
 

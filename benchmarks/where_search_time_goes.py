@@ -24,8 +24,8 @@ from search_speed import table
 from where_time_goes import Clock
 
 from icdh import HNMSearch
-from icdh.estimators import graph_search, hnm_search, transform_choice
-from icdh.node_model import families, gaussian, growth, polish, scoring
+from icdh._estimators import graph_search, hnm_search, transform_choice
+from icdh._node_model import families, gaussian, growth, polish, scoring
 from icdh.search import climb, escapes
 
 STAGES = {

@@ -19,16 +19,16 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh import plotting as plotting
     from icdh import simulate as simulate
     from icdh import uncertainty as uncertainty
-    from icdh.actions import Shift as Shift
+    from icdh._estimators.hnm_search import HNMSearch as HNMSearch
+    from icdh._estimators.icdh import ICDH as ICDH
+    from icdh._model.structural import load as load
+    from icdh._table.actions import Shift as Shift
+    from icdh._table.experiments import Interventions as Interventions
     from icdh.diagnostics.check import check as check
-    from icdh.estimators.hnm_search import HNMSearch as HNMSearch
-    from icdh.estimators.icdh import ICDH as ICDH
     from icdh.exceptions import ConvergenceWarning as ConvergenceWarning
     from icdh.exceptions import DataWarning as DataWarning
     from icdh.exceptions import NotFittedError as NotFittedError
-    from icdh.experiments import Interventions as Interventions
     from icdh.knowledge import Knowledge as Knowledge
-    from icdh.model.structural import load as load
     from icdh.pairs.comparison import causal_direction as causal_direction
     from icdh.progress import Progress as Progress
     from icdh.uncertainty.posterior import posterior as posterior
@@ -36,19 +36,19 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh.uncertainty.resampling import refits as refits
 
 _PUBLIC = {
-    "HNMSearch": "icdh.estimators.hnm_search",
-    "ICDH": "icdh.estimators.icdh",
-    "Interventions": "icdh.experiments",
+    "HNMSearch": "icdh._estimators.hnm_search",
+    "ICDH": "icdh._estimators.icdh",
+    "Interventions": "icdh._table.experiments",
     "Knowledge": "icdh.knowledge",
     "ConvergenceWarning": "icdh.exceptions",
     "DataWarning": "icdh.exceptions",
     "NotFittedError": "icdh.exceptions",
     "Progress": "icdh.progress",
-    "Shift": "icdh.actions",
+    "Shift": "icdh._table.actions",
     "bootstrap": "icdh.uncertainty.resampling",
     "causal_direction": "icdh.pairs.comparison",
     "check": "icdh.diagnostics.check",
-    "load": "icdh.model.structural",
+    "load": "icdh._model.structural",
     "posterior": "icdh.uncertainty.posterior",
     "refits": "icdh.uncertainty.resampling",
 }

@@ -5,7 +5,7 @@ Every product with the inputs of a node is unrolled by four, which saves three o
 
 import numpy as np
 
-from icdh._jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
+from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
 
 
 @kernel(fastmath=CONTRACT)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icdh.density import LOG_SQRT_2PI, gaussian_nll
+from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs
 
 

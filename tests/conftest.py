@@ -11,7 +11,7 @@ import pytest
 def _key_kernel_cache_by_content():
     """Numba's cache does not notice edits in another file than a kernel's own: so each state of them has its own."""
     package = Path(__file__).parent.parent / "icdh"
-    kernels = sorted([package / "_jit.py", *package.rglob("*_kernels.py")])
+    kernels = sorted([package / "_ground" / "jit.py", *package.rglob("*_kernels.py")])
     key = hashlib.sha256(b"".join(path.read_bytes() for path in kernels)).hexdigest()[:16]
     root = Path(os.environ.get("NUMBA_CACHE_DIR", Path(tempfile.gettempdir()) / "icdh-kernels"))
     os.environ["NUMBA_CACHE_DIR"] = str(root / key)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from icdh._node_model.families import Families
+from icdh._node_model.family_evidence import FamilyEvidence
 from icdh.network import Weights
-from icdh.node_model.families import Families
-from icdh.node_model.family_evidence import FamilyEvidence
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {

@@ -101,7 +101,7 @@ def complex_step(function, weights, names):
 
 
 def node_model(x, theta, units):
-    """Mean and variance of the node model of `icdh.node_model.network` at one observation of its parents."""
+    """Mean and variance of the node model of `icdh._node_model.network` at one observation of its parents."""
     p, m = len(x), units
     w1, b1 = theta[: p * m], theta[p * m : (p + 1) * m]
     b2, w2 = theta[(p + 1) * m], theta[(p + 1) * m + 1 : (p + 2) * m + 1]
@@ -115,7 +115,7 @@ def node_model(x, theta, units):
 
 
 def node_objective(x, y, theta, penalty, units):
-    """F of `icdh.node_model.network`."""
+    """F of `icdh._node_model.network`."""
     total = 0.5 * sum(penalty[k] * theta[k] ** 2 for k in range(len(theta)))
     for r in range(len(y)):
         mean, variance = node_model(x[r], theta, units)
@@ -279,7 +279,7 @@ def table_evidence(y, x, sizes, worth):
 
 
 def level_probabilities(x, theta, units, cuts):
-    """P of every level of the cumulative logit of `icdh.node_model.ordinal` at one observation of its parents."""
+    """P of every level of the cumulative logit of `icdh._node_model.ordinal` at one observation of its parents."""
     p = len(x)
     hidden = [np.tanh(sum(theta[j * units + h] * x[j] for j in range(p)) + theta[p * units + h]) for h in range(units)]
     b2, b3 = (p + 1) * units, (p + 2) * units + 1
@@ -290,7 +290,7 @@ def level_probabilities(x, theta, units, cuts):
 
 
 def levels_objective(x, levels, theta, penalty, units, cuts):
-    """F of `icdh.node_model.ordinal`."""
+    """F of `icdh._node_model.ordinal`."""
     return objective_of_shares(lambda row, t: level_probabilities(row, t, units, cuts), x, levels, theta, penalty)
 
 
@@ -300,7 +300,7 @@ def levels_fisher(x, theta, penalty, units, cuts):
 
 
 def label_probabilities(x, theta, units, shares):
-    """P of every label of the softmax of `icdh.node_model.categorical` at one observation of its parents."""
+    """P of every label of the softmax of `icdh._node_model.categorical` at one observation of its parents."""
     p, n_labels = len(x), len(shares)
     hidden = [np.tanh(sum(theta[j * units + h] * x[j] for j in range(p)) + theta[p * units + h]) for h in range(units)]
     c = [0.0, *theta[(p + 1) * units : (p + 1) * units + n_labels - 1]]
@@ -314,7 +314,7 @@ def label_probabilities(x, theta, units, shares):
 
 
 def labels_objective(x, labels, theta, penalty, units, shares):
-    """F of `icdh.node_model.categorical`."""
+    """F of `icdh._node_model.categorical`."""
     return objective_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, labels, theta, penalty)
 
 

@@ -7,9 +7,9 @@ import pytest
 from helpers import scores_of_columns
 
 from icdh import HNMSearch
+from icdh._node_model.columns import columns_of
+from icdh._node_model.families import OPTIMISM
 from icdh.exceptions import DataWarning
-from icdh.node_model.columns import columns_of
-from icdh.node_model.families import OPTIMISM
 
 KINDS = ["binary", "categorical", "ordinal", "continuous", "continuous", "categorical"]
 YES, COLOUR, GRADE, X, Y, SEX = range(6)

@@ -7,8 +7,8 @@ import pytest
 from helpers import family_evidence
 
 from icdh import HNMSearch, simulate
-from icdh._clock import Clock, OutOfTime
-from icdh._threads import results_in_order
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import results_in_order
 from icdh.search.climb import Climber
 
 PAIR, OTHER, TRIPLE = (0, (1,)), (0, (2,)), (0, (1, 2))

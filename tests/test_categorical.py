@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import icdh
 from icdh import DataWarning, HNMSearch
+from icdh._node_model.categorical import CategoricalResponse, counted, n_categorical_weights
+from icdh._node_model.columns import columns_of
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.network import NodeConditional, n_weights
+from icdh._table.table import Table
 from icdh.files import read_table
-from icdh.node_model.categorical import CategoricalResponse, counted, n_categorical_weights
-from icdh.node_model.columns import columns_of
-from icdh.node_model.evidence import fit_node
-from icdh.node_model.network import NodeConditional, n_weights
-from icdh.table import Table
 
 UNITS = 3
 QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}

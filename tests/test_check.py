@@ -15,6 +15,8 @@ from scipy import stats
 
 import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError, cli
+from icdh._model.findings import findings
+from icdh._table.table import Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
@@ -24,8 +26,6 @@ from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
 from icdh.files import write_table
-from icdh.model.findings import findings
-from icdh.table import Table
 
 RNG = np.random.default_rng(0)
 X = hetero_chain(np.random.default_rng(0), 400)
@@ -285,7 +285,7 @@ def test_units_order_and_signs_of_columns_change_nothing(fit):
 
 
 def _scaling_of(values):
-    return icdh.table.Scaling.of(Table.of(values), "standardize")
+    return icdh._table.table.Scaling.of(Table.of(values), "standardize")
 
 
 def test_increasing_functions_of_a_bystander_change_nothing():

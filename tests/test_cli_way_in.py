@@ -13,7 +13,7 @@ import pytest
 from helpers import hetero_chain
 
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, posterior, simulate
-from icdh._clock import Clock, compiling
+from icdh._ground.clock import Clock, compiling
 from icdh.cli._edges import Directions, edge_lines, picture_of_records
 from icdh.cli._progress import busy
 from icdh.cli._words import as_options

@@ -6,13 +6,13 @@ import pytest
 from helpers import scores_of_columns
 
 from icdh import DataWarning, HNMSearch
-from icdh.entropy import cells, places
-from icdh.node_model.columns import columns_of
-from icdh.node_model.evidence import fit_node
-from icdh.node_model.gaussian import GaussianResponse
-from icdh.node_model.ordinal import OrdinalResponse
-from icdh.table import Table, point_mass
-from icdh.transforms import fit_transform
+from icdh._ground.entropy import cells, places
+from icdh._node_model.columns import columns_of
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.ordinal import OrdinalResponse
+from icdh._table.table import Table, point_mass
+from icdh._table.transforms import fit_transform
 
 
 def standardised(*columns):

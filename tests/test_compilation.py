@@ -13,14 +13,15 @@ import pytest
 from numba import njit
 
 from icdh import cli
-from icdh._compilation import CompilationWatch, logger
+from icdh._ground.compilation import CompilationWatch, logger
+from icdh._node_model import _descent_kernels
 from icdh.cli import warmup
-from icdh.node_model import _descent_kernels
 
 ROOT = Path(__file__).parent.parent
 IMPATIENT = """
 import sys
-from icdh import _compilation, cli
+from icdh import cli
+from icdh._ground import compilation as _compilation
 _compilation.watch.patience = 0.01
 sys.exit(cli.main(sys.argv[1:]))
 """
@@ -28,7 +29,7 @@ FITS_OF_EVERY_KIND = """
 import warnings
 import numpy as np
 from icdh import ICDH, HNMSearch, Knowledge, causal_direction, posterior
-from icdh._compilation import watch
+from icdh._ground.compilation import watch
 from icdh.likelihood import nll_and_gradient
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(1)

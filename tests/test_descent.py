@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from naive import node_objective
 
-from icdh.node_model import _descent_kernels, _kernels
-from icdh.node_model._descent_kernels import node_fit, quasi_newton_steps, scoring_steps
-from icdh.node_model.network import cold_start, forward, intercepts
+from icdh._node_model import _descent_kernels, _kernels
+from icdh._node_model._descent_kernels import node_fit, quasi_newton_steps, scoring_steps
+from icdh._node_model.network import cold_start, forward, intercepts
 
 UNITS = 4
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import icdh
 from icdh import causal_direction
-from icdh.entropy import GAUSSIAN_ENTROPY, vasicek_entropy
+from icdh._ground.entropy import GAUSSIAN_ENTROPY, vasicek_entropy
 from icdh.exceptions import DataWarning
 from icdh.pairs import comparison
 from icdh.pairs.picture import plot_direction

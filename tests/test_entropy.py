@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from icdh.entropy import GAUSSIAN_ENTROPY, entropy, negentropy, spread_ties, vasicek_entropy, without_ties
+from icdh._ground.entropy import GAUSSIAN_ENTROPY, entropy, negentropy, spread_ties, vasicek_entropy, without_ties
 
 
 @pytest.mark.parametrize(

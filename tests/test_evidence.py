@@ -5,14 +5,14 @@ from naive import complex_step_gradient, node_fisher, node_model, node_objective
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 
-from icdh._jit import cholesky_in_place
-from icdh.entropy import negentropy
-from icdh.node_model import _kernels, evidence
-from icdh.node_model import families as families_module
-from icdh.node_model._descent_kernels import node_gradient
-from icdh.node_model._kernels import VARIANCE_FLOOR
-from icdh.node_model.gaussian import GaussianResponse
-from icdh.node_model.network import cold_start, forward, in_original_signs, node_outputs
+from icdh._ground.entropy import negentropy
+from icdh._ground.jit import cholesky_in_place
+from icdh._node_model import _kernels, evidence
+from icdh._node_model import families as families_module
+from icdh._node_model._descent_kernels import node_gradient
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.network import cold_start, forward, in_original_signs, node_outputs
 
 UNITS = 3
 LAYERS = (slice(0, 2 * UNITS), slice(2 * UNITS + 1, 3 * UNITS + 1), slice(3 * UNITS + 2, None))

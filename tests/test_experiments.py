@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, Shift, bootstrap, posterior, refits, simulate
-from icdh.experiments import Design
+from icdh._table.experiments import Design
+from icdh._table.table import Table
 from icdh.files import LabelledTable
 from icdh.knowledge.rules import EdgeRules
-from icdh.table import Table
 
 ESTIMATORS = {
     "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, max_rounds=3),

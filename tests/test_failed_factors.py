@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from helpers import family_evidence, hetero_chain
 
+from icdh._node_model import families, gaussian
+from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.network import node_outputs
 from icdh.network import initial_weights
-from icdh.node_model import families, gaussian
-from icdh.node_model.evidence import at_fixed_point, fit_node, odds_without_parents
-from icdh.node_model.network import node_outputs
 from icdh.two_phase.dag import minimise_on_dag
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.lbfgs import minimise_by_lbfgs

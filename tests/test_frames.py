@@ -9,7 +9,7 @@ from helpers import hetero_chain
 
 import icdh
 from icdh import DataWarning, HNMSearch, causal_direction
-from icdh._frames import as_array, frame_of
+from icdh._table.frames import as_array, frame_of
 from icdh.exceptions import MissingExtraError
 
 QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}

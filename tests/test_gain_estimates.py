@@ -9,12 +9,12 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
-from icdh.node_model._gain_kernels import add_products_of_features
-from icdh.node_model.evidence import fit_node, odds_without_parents
-from icdh.node_model.families import OPTIMISM
-from icdh.node_model.gain_estimates import gain_estimates
-from icdh.node_model.gaussian import GaussianResponse
-from icdh.node_model.ordinal import OrdinalObjective, thresholds
+from icdh._node_model._gain_kernels import add_products_of_features
+from icdh._node_model.evidence import fit_node, odds_without_parents
+from icdh._node_model.families import OPTIMISM
+from icdh._node_model.gain_estimates import gain_estimates
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.ordinal import OrdinalObjective, thresholds
 from icdh.search.climb import Climber, FamilyScores
 from icdh.search.escapes import greedy_search
 

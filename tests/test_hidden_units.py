@@ -5,17 +5,17 @@ import pytest
 from helpers import family_evidence
 
 from icdh import HNMSearch, bootstrap, load, posterior
-from icdh.estimators import graph_search
-from icdh.estimators.graph_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
-from icdh.node_model import families as families_module
-from icdh.node_model import network
-from icdh.node_model.columns import columns_of
-from icdh.node_model.families import Families
-from icdh.node_model.gaussian import GaussianResponse
-from icdh.node_model.network import cold_start, n_weights, node_outputs, with_twice_the_units
-from icdh.node_model.noise import noise_gain
-from icdh.node_model.ordinal import OrdinalResponse
-from icdh.node_model.subsample import ContinuedEvidence
+from icdh._estimators import graph_search
+from icdh._estimators.graph_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
+from icdh._node_model import families as families_module
+from icdh._node_model import network
+from icdh._node_model.columns import columns_of
+from icdh._node_model.families import Families
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.network import cold_start, n_weights, node_outputs, with_twice_the_units
+from icdh._node_model.noise import noise_gain
+from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.subsample import ContinuedEvidence
 
 
 def standardised(*columns):

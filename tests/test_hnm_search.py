@@ -12,8 +12,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from icdh import DataWarning, HNMSearch, graphs
+from icdh._node_model.noise import free_cost
 from icdh.exceptions import NotFittedError
-from icdh.node_model.noise import free_cost
 
 NOISES = ("auto", "gaussian", "student", "free")
 

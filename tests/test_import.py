@@ -35,7 +35,7 @@ state = lambda: (np.get_printoptions(), np.geterr(), np.random.get_state()[1].to
                  list(warnings.filters), logging.getLogger().handlers[:], logging.getLogger().level)
 before = state()
 import icdh
-import icdh.estimators.icdh, icdh.graphs, icdh.files, icdh.network, icdh.likelihood
+import icdh._estimators.icdh, icdh.graphs, icdh.files, icdh.network, icdh.likelihood
 print(before == state())
 """
     assert run(code).strip() == "True"

@@ -13,8 +13,9 @@ import pytest
 from helpers import hetero_chain
 
 import icdh
-from icdh import ICDH, ConvergenceWarning, HNMSearch, _threads, graphs
-from icdh.node_model import families
+from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
+from icdh._ground import threads as _threads
+from icdh._node_model import families
 from icdh.two_phase import objective
 
 PACKAGE = str(Path(icdh.__file__).parent)

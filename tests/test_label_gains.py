@@ -6,8 +6,8 @@ from helpers import scores_of_columns
 from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency
 
-from icdh.node_model.columns import columns_of
-from icdh.node_model.label_gains import label_gain_estimates
+from icdh._node_model.columns import columns_of
+from icdh._node_model.label_gains import label_gain_estimates
 from icdh.search.escapes import greedy_search
 
 M = 500

@@ -6,12 +6,12 @@ from helpers import family_evidence
 from naive import all_dags, linear_evidence
 
 from icdh import HNMSearch
-from icdh.entropy import negentropy
-from icdh.node_model._kernels import VARIANCE_FLOOR
-from icdh.node_model.evidence import fit_node
-from icdh.node_model.gaussian import GaussianResponse
-from icdh.node_model.linear import LEAST_ROWS, fit_linear
-from icdh.node_model.linear_gains import LinearGains
+from icdh._ground.entropy import negentropy
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.linear import LEAST_ROWS, fit_linear
+from icdh._node_model.linear_gains import LinearGains
 
 N = 400
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from icdh import _damping, _jit
+from icdh._ground import damping as _damping
+from icdh._ground import jit as _jit
 
 
 def shared_exp(values):

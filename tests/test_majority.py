@@ -6,9 +6,9 @@ from helpers import hetero_chain
 
 import icdh
 from icdh import ConvergenceWarning, HNMSearch
+from icdh._estimators import majority
+from icdh._estimators.majority import Outcome, majority_graph, seeds_of
 from icdh.cli import main
-from icdh.estimators import majority
-from icdh.estimators.majority import Outcome, majority_graph, seeds_of
 
 QUICK = {"hidden_units": 3, "n_restarts": 1, "column_transform": "none", "noise_distribution": "gaussian"}
 NOTHING = np.zeros((3, 3), dtype=bool)

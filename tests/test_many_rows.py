@@ -5,9 +5,9 @@ import pytest
 from helpers import family_evidence
 
 from icdh import HNMSearch, simulate
-from icdh.estimators import graph_search
+from icdh._estimators import graph_search
+from icdh._node_model.subsample import ContinuedEvidence
 from icdh.exceptions import ConvergenceWarning
-from icdh.node_model.subsample import ContinuedEvidence
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
 
@@ -52,7 +52,7 @@ def test_the_precisions_of_few_rows_are_those_of_all_while_graphs_compare(data):
 
 
 def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
-    from icdh.node_model import families as module
+    from icdh._node_model import families as module
 
     seen, honest = [], module.fit_node
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from icdh.entropy import negentropy
-from icdh.node_model.noise import noise_gain, student_gain
+from icdh._ground.entropy import negentropy
+from icdh._node_model.noise import noise_gain, student_gain
 
 
 def test_students_t_gains_what_its_best_likelihood_does():

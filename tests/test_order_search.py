@@ -8,7 +8,7 @@ from helpers import family_evidence
 from naive import all_dags
 
 from icdh import HNMSearch, simulate
-from icdh.node_model.linear_gains import LinearGains
+from icdh._node_model.linear_gains import LinearGains
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import parents_matrix, toggled
 from icdh.search.order_search import _Orders, search_orders

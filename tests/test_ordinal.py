@@ -9,10 +9,10 @@ from scipy.special import expit
 
 import icdh
 from icdh import HNMSearch
-from icdh.node_model._outputs_kernels import ordinal_terms
-from icdh.node_model.evidence import fit_node
-from icdh.node_model.network import n_weights
-from icdh.node_model.ordinal import (
+from icdh._node_model._outputs_kernels import ordinal_terms
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.network import n_weights
+from icdh._node_model.ordinal import (
     LOG_VARIANCE_LIMIT,
     LOGISTIC_DEVIATION,
     OrdinalObjective,

@@ -7,8 +7,8 @@ from pathlib import Path
 import joblib
 import pytest
 
-from icdh._interrupts import follows_interrupt, postponed
-from icdh._parallel import in_parallel
+from icdh._ground.interrupts import follows_interrupt, postponed
+from icdh._ground.parallel import in_parallel
 from icdh.exceptions import WorkerLostError
 
 

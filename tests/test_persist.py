@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import icdh
 from icdh import ICDH, HNMSearch, NotFittedError
-from icdh.model.structural import StructuralModel
+from icdh._model.structural import StructuralModel
 
 X = hetero_chain(np.random.default_rng(0), 120)
 # Names are Python objects: pandas would store text in pyarrow, which refuses half of a surrogate pair.

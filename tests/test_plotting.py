@@ -8,8 +8,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from icdh import causal_direction, graphs, plotting
+from icdh._model.effects import AverageEffect
 from icdh.exceptions import MissingExtraError
-from icdh.model.effects import AverageEffect
 from icdh.pairs.picture import plot_direction
 from icdh.plotting.labels import label_places
 from icdh.plotting.layout import bends

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import family_evidence, hetero_chain, random_weights
 
-from icdh.density import gaussian_nll
+from icdh._ground.density import gaussian_nll
 from icdh.network import features_of, initial_weights, outputs
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.lagrangian import fit_means

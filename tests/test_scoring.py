@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from icdh.node_model.scoring import minimise
+from icdh._node_model.scoring import minimise
 
 CURVATURE = np.array([[4.0, 1.0], [1.0, 2.0]])
 MINIMUM = np.array([1.0, -2.0])

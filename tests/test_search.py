@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from icdh import graphs
-from icdh._clock import OutOfTime
+from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search import escapes as escapes_module
 from icdh.search.climb import Climber, FamilyScores

@@ -8,9 +8,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, Interventions
-from icdh.density import gaussian_nll
-from icdh.estimators import graph_search
-from icdh.model.strength import density_warning, strong_edges
+from icdh._estimators import graph_search
+from icdh._ground.density import gaussian_nll
+from icdh._model.strength import density_warning, strong_edges
 from icdh.network import forward
 
 ESTIMATORS = {

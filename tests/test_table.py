@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from icdh.table import Scaling, Table
+from icdh._table.table import Scaling, Table
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from helpers import scores_of_columns
 from naive import all_dags, table_evidence
 
 from icdh import HNMSearch
-from icdh.node_model import table_gains
-from icdh.node_model.columns import columns_of
-from icdh.node_model.table_gains import WORTH, TableGains
+from icdh._node_model import table_gains
+from icdh._node_model.columns import columns_of
+from icdh._node_model.table_gains import WORTH, TableGains
 
 SIZES = (3, 2, 4, 3)
 

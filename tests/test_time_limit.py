@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from helpers import family_evidence, hetero_chain
 
-from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, _clock, cli, graphs
-from icdh._clock import Clock, OutOfTime
+from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, cli, graphs
+from icdh._ground import clock as _clock
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._model.strength import strength_of_inputs
+from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.cli._progress import ProgressLines
 from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
-from icdh.model.strength import strength_of_inputs
 from icdh.network import NetworkConditional
-from icdh.node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.family import FamilyFitter
 from icdh.two_phase.refit import refit_to_graph

@@ -3,12 +3,12 @@ import pytest
 from scipy.stats import yeojohnson, yeojohnson_llf
 
 from icdh import HNMSearch, Knowledge, simulate
-from icdh.estimators import transform_choice
-from icdh.estimators.canonical import CanonicalTable
-from icdh.estimators.transform_choice import most_asked_for
-from icdh.node_model.family_evidence import FamilyEvidence
+from icdh._estimators import transform_choice
+from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.transform_choice import most_asked_for
+from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._table.transforms import TRANSFORMS, Transform, fit_transform
 from icdh.search.climb import Climber
-from icdh.transforms import TRANSFORMS, Transform, fit_transform
 
 CASES = [
     Transform(),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import hetero_chain, random_weights
 
-from icdh._threads import _bundled_openblas, single_blas_thread
+from icdh._ground.threads import _bundled_openblas, single_blas_thread
 from icdh.likelihood import nll
 from icdh.network import forward, initial_weights
 from icdh.two_phase import fit_two_phase as fit_features

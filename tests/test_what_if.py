@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from icdh import HNMSearch, NotFittedError, Shift, bootstrap, load, refits, simulate
-from icdh.model.conditionals import Constant
-from icdh.model.noise import Empirical, Gaussian
-from icdh.model.structural import StructuralModel
+from icdh._model.conditionals import Constant
+from icdh._model.noise import Empirical, Gaussian
+from icdh._model.structural import StructuralModel
+from icdh._table.table import Scaling
 from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import NOISES, SHARED_LAYER
-from icdh.table import Scaling
 
 CHAIN_AND_LONER = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-from icdh._interrupts import follows_interrupt
+from icdh._ground.interrupts import follows_interrupt
 from icdh._version import __version__
 from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED, drop
 from icdh.cli._messages import report as say  # the name of a command is taken

@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._clock import Clock
-from icdh._labels import counted, printable
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.clock import Clock
+from icdh._ground.labels import counted, printable
 from icdh.cli._progress import watched
 from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import told_by_graphs
 from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord
-from icdh.estimators.hnm_search import HNMSearch
 
 MARK = "?"  # of an arrow whose direction is uncertain
 ZERO = -0.05  # nats: smaller losses are rounding

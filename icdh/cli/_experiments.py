@@ -4,11 +4,11 @@ import argparse
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
+from icdh._table.experiments import Interventions
 from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
 from icdh.cli._table import complete_rows
-from icdh.experiments import Interventions
 from icdh.knowledge.formats import read_mapping
 
 FILES = (".toml", ".json")

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import TextIO
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
 
 SUCCESS = 0
 DEFECT = 1

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Hashable
 from typing import Any
 
-from icdh.actions import Shift
+from icdh._table.actions import Shift
 from icdh.files import write_table
 
 MODEL_HELP = "a fitted model, written by icdh fit --save"

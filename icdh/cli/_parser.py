@@ -4,7 +4,7 @@ import argparse
 import shlex
 from collections.abc import Collection
 
-from icdh._labels import did_you_mean, listed
+from icdh._ground.labels import did_you_mean, listed
 from icdh.cli._files import is_model
 from icdh.cli._messages import BAD_INPUT
 

@@ -5,7 +5,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-from icdh._labels import counted
+from icdh._ground.labels import counted
 from icdh.progress import Progress
 
 FIRST, SILENCE = 1.0, 2.0  # seconds until the first line, and between lines

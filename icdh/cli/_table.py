@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from icdh._table.table import said_of_gaps
 from icdh.cli._files import check_table, source, twice
 from icdh.cli._messages import report
 from icdh.cli._progress import busy
 from icdh.files import LabelledTable, read_labels, read_table
-from icdh.table import said_of_gaps
 
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}

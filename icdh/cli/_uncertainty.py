@@ -4,9 +4,9 @@ import argparse
 
 import numpy as np
 
-from icdh._checks import n_workers
-from icdh._clock import Clock
-from icdh._labels import printable
+from icdh._ground.checks import n_workers
+from icdh._ground.clock import Clock
+from icdh._ground.labels import printable
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._progress import watched
 from icdh.cli._words import as_options

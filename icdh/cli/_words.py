@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from icdh._labels import did_you_mean
+from icdh._ground.labels import did_you_mean
 
 OTHER_NAMES = {"random_state": "seed", "n_jobs": "jobs", "delimiter": "sep"}
 PARAMETERS = (

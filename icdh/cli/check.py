@@ -52,9 +52,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, check, write the questions and print what was found."""
+    from icdh._model.structural import load
     from icdh.diagnostics.check import check
     from icdh.knowledge import Knowledge
-    from icdh.model.structural import load
 
     check_experiment_options(args)
     inputs = {"the model": args.model, "the table": args.data, "--knowledge": args.knowledge}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._labels import counted, printable
+from icdh._ground.labels import counted, printable
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
 from icdh.cli._files import check_files, check_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._model import MODEL_HELP, number_of
@@ -38,8 +38,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the model, compute, draw and print."""
-    from icdh.model.effects import total_effects
-    from icdh.model.structural import load
+    from icdh._model.effects import total_effects
+    from icdh._model.structural import load
 
     _check(args)
     check_model(args.model)
@@ -82,7 +82,7 @@ def _values(args, model):
     """Return the values of the cause: those given, by default its quantiles or all its labels."""
     import numpy as np
 
-    from icdh._labels import variable_index
+    from icdh._ground.labels import variable_index
 
     at = variable_index(args.cause, model.names, "cause")
     known = model.categories.get(at)

@@ -5,7 +5,7 @@ import json
 from functools import partial
 from typing import Any
 
-from icdh._labels import default_names
+from icdh._ground.labels import default_names
 from icdh.cli._files import check_files, source
 from icdh.cli._help import HelpFormatter
 from icdh.cli._table import add_format_options, format_of

@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from icdh._clock import Clock
-from icdh._labels import counted
+from icdh._estimators.hnm_search import SEARCHES, TRANSFORM_CHOICES, HNMSearch
+from icdh._estimators.icdh import ICDH
+from icdh._ground.clock import Clock
+from icdh._ground.labels import counted
+from icdh._model.overview import weight_unit
+from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._table.missing import MISSING
+from icdh._table.table import SCALINGS
 from icdh.cli._edges import comparison_line, directions_of, edge_lines, picture_of_records
 from icdh.cli._experiments import (
     add_experiment_options,
@@ -32,15 +38,9 @@ from icdh.cli._uncertainty import (
     probability_lines,
     write_probabilities,
 )
-from icdh.estimators.hnm_search import SEARCHES, TRANSFORM_CHOICES, HNMSearch
-from icdh.estimators.icdh import ICDH
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.knowledge import Knowledge
-from icdh.missing import MISSING
-from icdh.model.overview import weight_unit
 from icdh.network import NOISE
-from icdh.node_model.noise import NOISE_DISTRIBUTIONS
-from icdh.table import SCALINGS
 from icdh.two_phase.schedule import SCHEDULES
 
 DATASETS = ("sachs", "sachs-experiments")

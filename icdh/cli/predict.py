@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict and write."""
-    from icdh.model.structural import load
+    from icdh._model.structural import load
 
     check_files({"the model": args.model, "the table": args.data}, {"--output": args.output})
     if args.what and (args.do or args.shift):

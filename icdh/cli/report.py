@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from icdh._clock import Clock
+from icdh._ground.clock import Clock
 from icdh.cli._edges import directions_of, edge_lines
 from icdh.cli._experiments import complete, target_lines, targets_file
 from icdh.cli._files import STANDARD_INPUT, check_files, check_model, succeeds
@@ -103,7 +103,7 @@ def _usual_output(args):
 
 
 def _loaded(args):
-    from icdh.model.structural import load
+    from icdh._model.structural import load
 
     if args.bootstrap is not None or args.posterior:
         raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, draw and write."""
     import numpy as np
 
-    from icdh.model.structural import load
+    from icdh._model.structural import load
 
     check_files({"the model": args.model}, {"--output": args.output})
     check_model(args.model)

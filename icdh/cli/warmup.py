@@ -26,8 +26,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Call every kernel once, and say what was compiled and where it is kept."""
-    from icdh._compilation import watch
-    from icdh.node_model._descent_kernels import node_fit
+    from icdh._ground.compilation import watch
+    from icdh._node_model._descent_kernels import node_fit
     from icdh.two_phase._kernels import projected_least_squares
 
     begin, compiled = time.perf_counter(), watch.compiled
@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
 
 def call_every_kernel() -> None:
     """Learn from a small table by every method."""
+    from icdh._estimators.hnm_search import HNMSearch
+    from icdh._estimators.icdh import ICDH
     from icdh.diagnostics.check import check
-    from icdh.estimators.hnm_search import HNMSearch
-    from icdh.estimators.icdh import ICDH
     from icdh.pairs.comparison import causal_direction
     from icdh.search.orders import WeighedFamilies, walk
     from icdh.uncertainty.posterior import posterior

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from icdh._table.experiments import Interventions
 from icdh.exceptions import import_extra
-from icdh.experiments import Interventions
 from icdh.files import LabelledTable
 
 CONSENSUS_EDGES = (

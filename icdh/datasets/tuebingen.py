@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from icdh._checks import check_choice
+from icdh._ground.checks import check_choice
 from icdh.exceptions import import_extra
 from icdh.files import read_table
 

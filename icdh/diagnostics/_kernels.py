@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icdh._jit import CONTRACT, kernel
+from icdh._ground.jit import CONTRACT, kernel
 
 
 @kernel(fastmath=CONTRACT)

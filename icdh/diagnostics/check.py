@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import random_generator
-from icdh._labels import printable
-from icdh._threads import single_blas_thread
+from icdh._ground.checks import random_generator
+from icdh._ground.labels import printable
+from icdh._ground.threads import single_blas_thread
+from icdh._model.structural import StructuralModel
+from icdh._table.experiments import Design, Interventions
 from icdh.diagnostics.nodes import node_tests
 from icdh.diagnostics.records import EdgeCheck, NodeCheck
 from icdh.diagnostics.residuals import fit_residuals
@@ -16,9 +18,7 @@ from icdh.diagnostics.result import LEVEL, ModelCheck
 from icdh.diagnostics.reversal import lost_by_reversal
 from icdh.diagnostics.track_record import Marginals
 from icdh.exceptions import NotFittedError
-from icdh.experiments import Design, Interventions
 from icdh.knowledge import Knowledge
-from icdh.model.structural import StructuralModel
 
 ROUNDING = 1.0 + 1e-9  # p-values that differ less are equal, as those of a cause and of an increasing function of it
 MEANING = (  # of dependence on causes, on the mean that they predict, and on others

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh import graphs
+from icdh._table.transforms import normal_scores
 from icdh.diagnostics.independence import FEWEST_ROWS, Distances, distance_correlation, p_value
 from icdh.diagnostics.records import LEAST_SEEN
 from icdh.diagnostics.residuals import Residuals
-from icdh.transforms import normal_scores
 
 
 class Dependence(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from icdh._checks import check_number
+from icdh._ground.checks import check_number
 
 HEAD = (
     "# Arrows in doubt, the most doubtful first, both directions of each.",

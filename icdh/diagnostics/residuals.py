@@ -1,6 +1,6 @@
 """The residuals of every variable given its causes in a graph, after a fit of their own.
 
-The search sees columns under a transform and on their grids (`icdh.node_model.columns`), and a saved model holds
+The search sees columns under a transform and on their grids (`icdh._node_model.columns`), and a saved model holds
 distributions of the columns as they are. So the families of the graph are fitted again as the search fits them: an
 estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
 
@@ -24,18 +24,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from icdh._clock import Clock
-from icdh._threads import single_blas_thread
-from icdh.estimators.canonical import CanonicalTable
-from icdh.estimators.graph_search import MOST_UNITS, family_evidence
-from icdh.estimators.hnm_search import HNMSearch
-from icdh.experiments import Design
+from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.graph_search import MOST_UNITS, family_evidence
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.clock import Clock
+from icdh._ground.threads import single_blas_thread
+from icdh._model.conditionals import is_of_labels, nearest
+from icdh._node_model.families import RESOLVED
+from icdh._node_model.network import node_outputs
+from icdh._node_model.noise import noise_gain
+from icdh._table.experiments import Design
+from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
-from icdh.model.conditionals import is_of_labels, nearest
-from icdh.node_model.families import RESOLVED
-from icdh.node_model.network import node_outputs
-from icdh.node_model.noise import noise_gain
-from icdh.table import Scaling, Table
 
 SMALLEST_SHARE = 1e-12
 

@@ -5,8 +5,8 @@ from copy import copy
 
 import numpy as np
 
-from icdh.estimators.graph_search import FoundGraph
-from icdh.estimators.refit import strengths
+from icdh._estimators.graph_search import FoundGraph
+from icdh._estimators.refit import strengths
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from icdh._labels import counted, printable
+from icdh._ground.labels import counted, printable
 from icdh.diagnostics.track_record import LEGEND as FORWARD
 from icdh.plotting.names import short
 

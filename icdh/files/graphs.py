@@ -9,8 +9,8 @@ from typing import BinaryIO
 import numpy as np
 
 from icdh import graphs
-from icdh._labels import did_you_mean, listed
-from icdh.files.atomic import replace_on_success
+from icdh._ground.atomic import replace_on_success
+from icdh._ground.labels import did_you_mean, listed
 from icdh.files.cells import is_number
 from icdh.files.tables import check_header, check_names
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter

@@ -11,9 +11,9 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from icdh._labels import default_names, did_you_mean, listed
+from icdh._ground.atomic import replace_on_success
+from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh.exceptions import DataWarning, import_extra, warn
-from icdh.files.atomic import replace_on_success
 from icdh.files.cells import MISSING, complaint, is_number, looks_like_a_value, number, number_or_gap
 from icdh.files.readers import DateReader, LabelReader, fill_in_dates, reader_of, with_labels
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import as_float
+from icdh._ground.checks import as_float
 from icdh.exceptions import import_extra
 
 

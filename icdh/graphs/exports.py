@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
 from icdh.exceptions import import_extra
 from icdh.graphs.edges import edge_list, strongest_first
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._labels import did_you_mean, listed
+from icdh._ground.labels import did_you_mean, listed
 from icdh.knowledge.rules import EdgeRules, forbidden_mask
 
 WILDCARDS = frozenset("*?[")

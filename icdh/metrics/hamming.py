@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import check_choice, check_number
+from icdh._ground.checks import check_choice, check_number
 from icdh.metrics.comparison import comparable
 
 

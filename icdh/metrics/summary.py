@@ -3,7 +3,7 @@
 from typing import Any
 
 from icdh import graphs
-from icdh._checks import check_number
+from icdh._ground.checks import check_number
 from icdh.exceptions import MissingExtraError
 from icdh.metrics.calibration import brier_score, calibration_error, log_score
 from icdh.metrics.comparison import comparable_with_edges

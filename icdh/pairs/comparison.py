@@ -17,17 +17,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import check_number, random_generator
-from icdh._frames import as_array
-from icdh.entropy import without_ties
+from icdh._ground.checks import check_number, random_generator
+from icdh._ground.entropy import without_ties
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.network import node_outputs
+from icdh._table.frames import as_array
+from icdh._table.table import FEW_VALUES, Table, point_mass
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge
-from icdh.node_model.evidence import fit_node
-from icdh.node_model.network import node_outputs
 from icdh.pairs.criteria import mean_entropy
 from icdh.pairs.verdict import CausalDirection, DirectionFit
-from icdh.table import FEW_VALUES, Table, point_mass
 
 HIDDEN_UNITS = 5
 PRIOR_PRECISION = 1.0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icdh.entropy import default_spacing, vasicek_entropy
+from icdh._ground.entropy import default_spacing, vasicek_entropy
 
 WINDOWS = (0.25, 0.5, 1.0)
 

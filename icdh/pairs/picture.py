@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
 from icdh.exceptions import import_extra
 from icdh.pairs.verdict import CausalDirection, DirectionFit
 

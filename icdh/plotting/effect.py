@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
 from icdh.exceptions import import_extra
 
 LINE_COLOR = "#0072b2"
@@ -13,7 +13,7 @@ def plot_effect(effect: Any, ax: Any = None):
 
     Parameters
     ----------
-    effect : icdh.model.effects.AverageEffect
+    effect : icdh._model.effects.AverageEffect
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
@@ -31,7 +31,7 @@ def plot_effect(effect: Any, ax: Any = None):
     Examples
     --------
     >>> import numpy as np
-    >>> from icdh.model.effects import AverageEffect
+    >>> from icdh._model.effects import AverageEffect
     >>> from icdh.plotting import plot_effect
     >>> doses = np.array([1.0, 2.0, 3.0])
     >>> plot_effect(AverageEffect("dose", "answer", doses, doses**2, np.ones(3))).axes[0].get_xlabel()

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from icdh._labels import printable
+from icdh._ground.labels import printable
 
 LONGEST_LINE, MOST_LINES = 18, 4  # letters; longer names are shortened
 LETTER, LINE = 0.082, 0.17  # width of a letter and height of a line of ten points, in inches

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from icdh._jit import kernel
+from icdh._ground.jit import kernel
 
 
 @kernel()

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._clock import OutOfTime
-from icdh._threads import results_in_order
+from icdh._ground.clock import OutOfTime
+from icdh._ground.threads import results_in_order
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.detours import detach, detour
 from icdh.search.moves import Graph, Move, toggled

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from icdh._clock import OutOfTime
+from icdh._ground.clock import OutOfTime
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import SearchResult
 from icdh.search.moves import KINDS, Graph, Move, changed_families, legal_moves

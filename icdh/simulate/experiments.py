@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._checks import check_number, random_generator
-from icdh.experiments import Interventions
+from icdh._ground.checks import check_number, random_generator
+from icdh._table.experiments import Interventions
 from icdh.simulate.sem import SimulatedData
 
 

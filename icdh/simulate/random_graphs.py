@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._checks import check_number
+from icdh._ground.checks import check_number
 from icdh.graphs import check_graph
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._checks import check_choice, check_number, random_generator
-from icdh.actions import actions_of, carry_out
+from icdh._ground.checks import check_choice, check_number, random_generator
+from icdh._table.actions import actions_of, carry_out
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, draw_moments
@@ -96,7 +96,7 @@ class SimulatedData:
         random_state : int, SeedSequence, Generator or None
             The only source of randomness.
         do : mapping, optional
-            As in `icdh.model.structural.StructuralModel.sample`.
+            As in `icdh._model.structural.StructuralModel.sample`.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class SimulatedData:
         Parameters
         ----------
         do : mapping
-            As in `icdh.model.structural.StructuralModel.sample`.
+            As in `icdh._model.structural.StructuralModel.sample`.
 
         Returns
         -------

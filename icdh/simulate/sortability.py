@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from icdh._table.table import Table
 from icdh.graphs import causal_order, check_graph
-from icdh.table import Table
 
 TIE = 1e-9  # relative difference below which two statistics count as equal
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from icdh._jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
+from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
 from icdh._network_kernels import activate, add_products
 
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from icdh._jit import REASSOCIATE, ROWS, add_gram, kernel, padded
+from icdh._ground.jit import REASSOCIATE, ROWS, add_gram, kernel, padded
 
 
 @kernel(fastmath=REASSOCIATE)

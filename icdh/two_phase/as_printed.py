@@ -26,7 +26,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult
 
-from icdh._clock import Clock, OutOfTime
+from icdh._ground.clock import Clock, OutOfTime
 from icdh.acyclicity import acyclicity
 from icdh.knowledge.rules import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._clock import Clock
+from icdh._ground.clock import Clock
+from icdh._ground.density import gaussian_nll
 from icdh._network_kernels import node_activations
-from icdh.density import gaussian_nll
 from icdh.network import Weights, features_of, root_mean_square
 from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import MeanProblem

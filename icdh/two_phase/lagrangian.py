@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from icdh._clock import Clock, OutOfTime
+from icdh._ground.clock import Clock, OutOfTime
 from icdh.network import Weights
 from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles

@@ -17,15 +17,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from icdh._clock import Clock, OutOfTime
-from icdh._threads import single_blas_thread
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import single_blas_thread
+from icdh._table.transforms import normal_scores
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, root_mean_square
 from icdh.search.climb import Family, FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Move, toggled
 from icdh.search.prior import price_of_width
-from icdh.transforms import normal_scores
 from icdh.two_phase.family import LEAST_GAIN, FamilyFit, FamilyFitter
 from icdh.two_phase.refit import fit_from_network, with_families
 from icdh.two_phase.rounds import TwoPhaseResult

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from scipy.optimize import OptimizeResult
 
-from icdh._damping import next_damping
+from icdh._ground.damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import MeanProblem
 

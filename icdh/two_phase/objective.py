@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from icdh._clock import Clock
+from icdh._ground.clock import Clock
 from icdh.acyclicity import acyclicity
 from icdh.network import Weights
 from icdh.two_phase._kernels import projected_least_squares

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from icdh._checks import check_choice
-from icdh._clock import Clock
-from icdh._threads import single_blas_thread
-from icdh.density import gaussian_nll
+from icdh._ground.checks import check_choice
+from icdh._ground.clock import Clock
+from icdh._ground.density import gaussian_nll
+from icdh._ground.threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import NOISE, Weights, features_of, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import algorithm_1

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from icdh._clock import OutOfTime
+from icdh._ground.clock import OutOfTime
 from icdh.network import NetworkConditional, Weights
 from icdh.search.climb import Family
 from icdh.two_phase.family import FamilyFit, FamilyFitter

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from functools import partial
 
-from icdh._labels import counted
-from icdh._parallel import in_parallel
+from icdh._ground.labels import counted
+from icdh._ground.parallel import in_parallel
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._clock import Clock
+from icdh._ground.clock import Clock
 from icdh.network import Weights
 
 OUT_OF_TIME = "OUT OF TIME"  # the message of a round that was cut short

@@ -10,8 +10,8 @@ import dataclasses
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from icdh._clock import Clock
-from icdh._damping import next_damping, small_steps
+from icdh._ground.clock import Clock
+from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
 
 # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded

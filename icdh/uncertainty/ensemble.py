@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._checks import check_number
-from icdh._labels import variable_index
+from icdh._ground.checks import check_number
+from icdh._ground.labels import variable_index
 from icdh.graphs import break_cycles, threshold
 
 LEAST = float(np.finfo(float).tiny)

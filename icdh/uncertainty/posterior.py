@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from icdh._checks import check_number
-from icdh._clock import Clock, OutOfTime
-from icdh.estimators.hnm_search import HNMSearch
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.checks import check_number
+from icdh._ground.clock import Clock, OutOfTime
 from icdh.graphs import causal_order
 from icdh.search.candidates import weigh_families
 from icdh.search.moves import Graph, parents_matrix

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._checks import check_callback, check_choice, check_number, n_workers
-from icdh._clock import Clock
-from icdh._parallel import in_parallel
+from icdh._estimators.base import CausalGraphEstimator
+from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
+from icdh._ground.clock import Clock
+from icdh._ground.parallel import in_parallel
+from icdh._model.structural import StructuralModel
+from icdh._table.experiments import Interventions, interventions_of_rows
 from icdh._version import __version__
-from icdh.estimators.base import CausalGraphEstimator
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
-from icdh.experiments import Interventions, interventions_of_rows
-from icdh.model.structural import StructuralModel
 from icdh.uncertainty.checkpoint import Checkpoint
 from icdh.uncertainty.ensemble import GraphEnsemble
 

@@ -4,10 +4,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from icdh._checks import check_number
-from icdh._clock import Clock, OutOfTime
-from icdh._threads import single_blas_thread
-from icdh.estimators.hnm_search import HNMSearch
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.checks import check_number
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import single_blas_thread
 from icdh.search.climb import Climber
 from icdh.search.reversals import reversal_losses
 

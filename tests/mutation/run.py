@@ -1,15 +1,13 @@
 """Break the numerical modules on purpose, one small change at a time, and see whether the tests notice.
 
-    python tests/mutation/run.py                  # every mutant whose result is not known yet; stop and go on at will
-    python tests/mutation/run.py --survivors      # those that survived, again: after tests were added
-    python tests/mutation/run.py two_phase        # the modules whose path holds this
-    python tests/mutation/run.py --summary        # the share killed and the survivors, without running anything
-    python tests/mutation/run.py --fresh 60 --seed 7 --results fresh.json    # drawn at random instead of listed
+    python tests/mutation/run.py fresh.json --count 60 --seed 7     # draws 60 changes; stop and go on at will
+    python tests/mutation/run.py fresh.json --survivors             # those that survived, again: after tests were added
+    python tests/mutation/run.py fresh.json --summary               # the share killed and the survivors
 
-Mutants are listed in `mutants.py`, results in `results.json`, one entry a mutant with a digest of its module: a
-mutant of a module that has changed since is run again. Every mutant lives in a process of its own, forked from one
-that has loaded the libraries; it reads the changed source in place of the file, in a copy of the tree that does not
-change while the tests run. Kernels that a mutant touches are compiled anew.
+A mutant changes one operator, sign or bound of a random line (`drawn.py`). The file keeps one entry a mutant, with a
+digest of its module: a mutant of a module that has changed since is run again. Every mutant lives in a process of its
+own, forked from one that has loaded the libraries; it reads the changed source in place of the file, in a copy of the
+tree that does not change while the tests run. Kernels that a mutant touches are compiled anew.
 """
 
 import argparse
@@ -27,25 +25,23 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import NamedTuple
 
-from fresh import drawn
-from mutants import MUTANTS, TESTS
+from drawn import drawn
+from noticing import TESTS
 
 ROOT = Path(__file__).parent.parent.parent
-RESULTS = Path(__file__).parent / "results.json"
-NUMERICAL = (  # where the mutants of `--fresh` are drawn from
-    "_*.py",
+NUMERICAL = (  # where mutants are drawn from
+    "_network_kernels.py",
     "acyclicity.py",
-    "density.py",
-    "entropy.py",
     "likelihood.py",
     "network.py",
-    "transforms.py",
+    "_ground/*.py",
+    "_table/*.py",
+    "_node_model/*.py",
+    "_model/*.py",
+    "_estimators/*.py",
     "diagnostics/*.py",
-    "estimators/*.py",
     "graphs/*.py",
     "metrics/*.py",
-    "model/*.py",
-    "node_model/*.py",
     "pairs/*.py",
     "search/*.py",
     "two_phase/*.py",
@@ -65,7 +61,6 @@ class Mutant(NamedTuple):
     module: str
     old: str
     new: str
-    equivalent: str = ""
 
     def key(self) -> str:
         return f"{self.module}: {self.old} => {self.new}"
@@ -74,7 +69,7 @@ class Mutant(NamedTuple):
         return (root / "icdh" / self.module).read_text(encoding="utf-8")
 
     def is_compiled(self) -> bool:
-        return self.module.endswith(("_jit.py", "_kernels.py"))
+        return self.module.endswith(("jit.py", "_kernels.py"))
 
     def digest(self, root: Path = ROOT) -> str:
         return hashlib.sha256(self.source(root).encode()).hexdigest()[:12]
@@ -84,14 +79,6 @@ class Mutant(NamedTuple):
         prefix = max((prefix for prefix in TESTS if self.module.startswith(prefix)), key=len)
         places = [name.partition("::") for name in TESTS[prefix]]
         return [f"tests/{file}.py{colons}{test}" for file, colons, test in places]
-
-
-def every_mutant() -> list[Mutant]:
-    mutants = [Mutant(module, *change) for module, changes in MUTANTS.items() for change in changes]
-    lost = [f"icdh/{mutant.module}: {mutant.old!r}" for mutant in mutants if mutant.source().count(mutant.old) != 1]
-    if lost:
-        raise SystemExit("\n".join(["these fragments do not stand in their modules once:", *lost]))
-    return mutants
 
 
 def fresh_mutants(count: int, seed: int) -> list[Mutant]:
@@ -114,7 +101,7 @@ def copy_tree() -> None:
 
 def compiled_kernels() -> Path:
     """Return the cache of the kernels as they are."""
-    sources = sorted([TREE / "icdh" / "_jit.py", *(TREE / "icdh").rglob("*_kernels.py")])
+    sources = sorted([TREE / "icdh" / "_ground" / "jit.py", *(TREE / "icdh").rglob("*_kernels.py")])
     return WORKPLACE / hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
@@ -211,31 +198,27 @@ def summary(mutants: list[Mutant], results: dict) -> None:
     print(f"{killed} of {len(known)} mutants killed, {killed / max(1, len(known)):.1%}", end=" ")
     print(f"({len(mutants) - len(known)} not run, {stale} of an earlier state of their module)")
     for mutant in survivors:
-        print(f"survived: {mutant.key()}" + (f"\n    equivalent: {mutant.equivalent}" if mutant.equivalent else ""))
+        print(f"survived: {mutant.key()}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("modules", nargs="*", help="parts of the paths of modules; all by default")
+    parser.add_argument("results", type=Path, help="file of the results, which is gone on with")
+    parser.add_argument("--count", type=int, default=60, help="how many mutants are drawn")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--survivors", action="store_true", help="run those that survived again")
     parser.add_argument("--summary", action="store_true", help="print the summary alone")
     parser.add_argument("--jobs", type=int, default=1, help="how many at a time")
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests without any mutant first")
-    parser.add_argument("--fresh", type=int, metavar="N", help="N mutants drawn at random instead of those listed")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the results, which is gone on with")
     arguments = parser.parse_args()
-    if arguments.fresh and arguments.results == RESULTS:
-        parser.error("--fresh needs a file of its own: --results FILE")
-    mutants = fresh_mutants(arguments.fresh, arguments.seed) if arguments.fresh else every_mutant()
+    mutants = fresh_mutants(arguments.count, arguments.seed)
     results = json.loads(arguments.results.read_text(encoding="utf-8")) if arguments.results.exists() else {}
     results = {mutant.key(): results[mutant.key()] for mutant in mutants if mutant.key() in results}
 
     def is_wanted(mutant):
         known = results.get(mutant.key())
-        chosen = not arguments.modules or any(part in mutant.module for part in arguments.modules)
         again = known is None or known["module"] != mutant.digest()
-        return chosen and (again or (arguments.survivors and known["outcome"] == "survived"))
+        return again or (arguments.survivors and known["outcome"] == "survived")
 
     wanted = [] if arguments.summary else [mutant for mutant in mutants if is_wanted(mutant)]
     if wanted:

@@ -1,0 +1,334 @@
+"""What estimators of causal graphs share: scikit-learn's contract, around a fitted `StructuralModel`."""
+
+import inspect
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Hashable
+from copy import copy
+from dataclasses import replace
+from functools import wraps
+from html import escape
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from icdh._ground.checks import check_number, random_generator
+from icdh._ground.clock import Clock
+from icdh._model.gaps import redrawn
+from icdh._model.strength import density_warning, strong_edges
+from icdh._model.structural import StructuralModel
+from icdh._table.experiments import Interventions, interventions_of_rows
+from icdh._table.missing import complete_rows, neighbours_values
+from icdh._table.table import Table
+from icdh._version import __version__
+from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, warn
+from icdh.knowledge import Knowledge
+from icdh.knowledge.rules import EdgeRules
+
+logger = logging.getLogger("icdh")
+
+OF_IMPUTATIONS = ("edge_probability_", "imputations_")
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
+
+
+class Parameters:
+    """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
+
+    @classmethod
+    def _defaults(cls):
+        arguments = inspect.signature(cls.__init__).parameters
+        return {name: argument.default for name, argument in arguments.items() if name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored: no parameter is an estimator.
+        """
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def set_params(self: Own, **params: Any) -> Own:
+        """Set parameters by name and return self.
+
+        Parameters
+        ----------
+        **params : Any
+            New values; those of other parameters stay.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        known = self._defaults()
+        for name in params:
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self):
+        defaults = self._defaults()
+        changed = [
+            f"{name}={value!r}" for name, value in self.get_params().items() if repr(value) != repr(defaults[name])
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
+
+
+def _text(value):
+    """Return a parameter as text; of arrays and generators no more than what they are."""
+    return repr(value) if isinstance(value, (int, float, str, type(None))) else type(value).__name__
+
+
+def _asked_of_the_model(
+    method: Callable[Concatenate[StructuralModel, Asked], Answer],
+) -> Callable[Concatenate[Any, Asked], Answer]:
+    """Return the method of an estimator that asks its fitted model; before ``fit`` it raises NotFittedError."""
+
+    @wraps(method)
+    def ask(self: Any, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        return method(self._fitted_model(), *args, **kwargs)
+
+    return ask
+
+
+class CausalGraphEstimator(Parameters):
+    """Base of the estimators: whatever is asked of a fit is asked of its `StructuralModel`.
+
+    Before ``fit`` these methods raise NotFittedError.
+
+    Attributes
+    ----------
+    model_ : icdh._model.structural.StructuralModel
+        The fitted thing; all else is read from it.
+    adjacency_matrix_ : ndarray, shape (N, N)
+        The DAG; ``adjacency_matrix_[i, j] != 0`` means i -> j.
+    causal_order_ : list of int
+        The variables, causes before effects.
+    offset_, scale_ : ndarray, shape (N,)
+        The model is about ``(X - offset_) / scale_``.
+    n_features_in_ : int
+        N.
+    feature_names_in_ : ndarray of object, shape (N,)
+        The column labels; present only if ``fit`` saw a table with labels.
+    """
+
+    model_: StructuralModel
+    adjacency_matrix_: np.ndarray
+    causal_order_: list[int]
+    offset_: np.ndarray
+    scale_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    nll_: float
+    edge_strength_: np.ndarray
+    targets_: dict[Hashable, np.ndarray]
+    interrupted_: bool
+    timed_out_: bool
+    edge_probability_: np.ndarray
+    imputations_: list[Any]
+
+    def _learn(self, model: StructuralModel, **learned):
+        """Set everything that ``fit`` learned in one step: an interrupted refit leaves no mixture of two models."""
+        model = replace(model, about=model.about | self._about())
+        learned |= {
+            "model_": model,
+            "adjacency_matrix_": model.adjacency,
+            "causal_order_": model.causal_order(),
+            "offset_": model.scaling.offset,
+            "scale_": model.scaling.scale,
+            "n_features_in_": len(model.names),
+        }
+        if model.named:
+            learned["feature_names_in_"] = np.empty(len(model.names), dtype=object)
+            learned["feature_names_in_"][:] = model.names
+        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = kept | learned
+
+    def _repr_html_(self):
+        """Show in a notebook what was learned, or which parameters there are."""
+        return self.model_._repr_html_() if hasattr(self, "model_") else f"<pre>{escape(repr(self))}</pre>"
+
+    def _about(self):
+        """Return how the model was made: all of it text."""
+        parameters = {name: _text(value) for name, value in self.get_params().items() if name != "callback"}
+        return {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
+
+    def _fitted_model(self) -> StructuralModel:
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
+        return self.model_
+
+    def fit(self: Own, X: Any, y: None = None, *, interventions: ArrayLike | Interventions | None = None) -> Own:
+        """Learn the DAG and the distribution of every variable given its causes.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame, shape (M, N)
+            Observations in rows, variables in columns.
+        y : None
+            Ignored.
+        interventions : array_like of bool, shape (M, N), or Interventions, optional
+            True where an intervention set the value of a variable; the row then does not count for the distribution
+            of that variable given its causes. Or the condition of every row and the targets of each condition.
+
+        Returns
+        -------
+        CausalGraphEstimator
+            self.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or the table is not what it should be; the message names parameter or column.
+
+        Warns
+        -----
+        DataWarning
+            For constant and duplicated columns, fewer rows than columns, units or kinds of columns that the method is
+            not made for, and what else about table or graph deserves a second look.
+        ConvergenceWarning
+            If the fit stopped before it converged, or was interrupted.
+        """
+        self._check_parameters()
+        clock = Clock(self.max_seconds)
+        if hasattr(self.callback, "follow"):
+            self.callback.follow(clock)
+        return self._fit(X, interventions, clock)
+
+    def as_table(self, X: Any) -> Table:
+        """Return the table that ``fit`` reads in ``X``, checked."""
+        return Table.of(X, gaps=self.missing != "error")
+
+    def _fit(self, X, interventions, clock):
+        """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
+        table = self.as_table(X)
+        if table.gaps.any() and self.missing == "impute":
+            return self._fit_imputed(table, interventions, clock)
+        rows = complete_rows(table)
+        if 2 * np.count_nonzero(rows) < rows.size:
+            warn(
+                f"missing='drop' keeps {np.count_nonzero(rows)} of {rows.size} rows; missing='impute' keeps all",
+                DataWarning,
+            )
+        if not rows.all():
+            logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
+            table, interventions = table.of_rows(rows), interventions_of_rows(interventions, rows, table)
+        self._fit_table(table, interventions, clock)
+        return self._without_imputations()
+
+    def _without_imputations(self):
+        """Drop what a fit to imputed tables left behind, and return self."""
+        for name in OF_IMPUTATIONS:
+            vars(self).pop(name, None)
+        return self
+
+    def _fit_imputed(self, table, interventions, clock):
+        """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
+        rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
+        completed, fits = replace(table, values=neighbours_values(table, rng)), []
+        while len(fits) < self.n_imputations and not (fits and (self.interrupted_ or clock.is_over)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self._fit_table(completed, interventions, clock)
+            fits.append(copy(self)._without_imputations())
+            completed = redrawn(self.model_, completed, table.gaps, rng)
+        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[
+            :1
+        ]  # the first imputation came from similar rows, not from a model
+        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in whole])
+        probability = graphs.mean(axis=0)
+        typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
+        cut = len(fits) < self.n_imputations and not self.interrupted_
+        self.__dict__ = vars(typical) | {
+            "edge_probability_": probability,
+            "imputations_": whole,
+            "timed_out_": cut or self.timed_out_,
+        }
+        for warning in caught:
+            if not (cut and warning.category is ConvergenceWarning):
+                warn(warning.message, warning.category)
+        if cut:
+            reason = (
+                f"max_seconds={self.max_seconds} ended the fit after {len(fits)} of {self.n_imputations} imputations"
+            )
+            warn(f"{reason}; the best one is kept", ConvergenceWarning)
+        return self
+
+    def _check_limits(self):
+        if self.max_edges is not None:
+            check_number("max_edges", self.max_edges, low=0, integer=True)
+        if self.max_seconds is not None:
+            check_number("max_seconds", self.max_seconds, low=0, low_open=True)
+
+    def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "CausalGraphEstimator":
+        """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.
+
+        Parameters
+        ----------
+        X, interventions
+            The whole table, as ``fit`` takes it.
+        """
+        return type(self)(**self.get_params())
+
+    def _strong(self, dag, strength, rules):
+        """Return the strong edges; warn if they are many."""
+        kept = strong_edges(dag, strength, self.min_strength, self.max_edges, rules.required)
+        message = density_warning(kept)
+        if message:
+            warn(message, DataWarning)
+        return kept
+
+    def _with_thresholds(self, **thresholds):
+        """Return a copy with the parameters that are not None: `self` takes them over with what comes of them."""
+        given = {name: value for name, value in thresholds.items() if value is not None}
+        for name, value in given.items():
+            check_number(name, value, low=0, integer=name == "max_edges")
+        return copy(self).set_params(**given)
+
+    def _rules(self, names) -> EdgeRules:
+        return Knowledge.of(self.knowledge).rules(names, self.forbidden_edges)
+
+    def _report(self, line: str, record):
+        """Tell log, standard error stream and callback of a step."""
+        logger.info(line)
+        if self.verbose:
+            sys.stderr.write(f"icdh: {line}\n")
+        self._call_back(record)
+
+    def _call_back(self, record):
+        if self.callback is not None:
+            self.callback(record)
+
+    predict = _asked_of_the_model(StructuralModel.predict)
+    predict_scale = _asked_of_the_model(StructuralModel.predict_scale)
+    residuals = _asked_of_the_model(StructuralModel.residuals)
+    score = _asked_of_the_model(StructuralModel.score)
+    sample = _asked_of_the_model(StructuralModel.sample)
+    counterfactual = _asked_of_the_model(StructuralModel.counterfactual)
+    average_effect = _asked_of_the_model(StructuralModel.average_effect)
+    effects = _asked_of_the_model(StructuralModel.effects)
+    edge_list = _asked_of_the_model(StructuralModel.edge_list)
+    save = _asked_of_the_model(StructuralModel.save)
+
+    summary = _asked_of_the_model(StructuralModel.summary)
+    plot = _asked_of_the_model(StructuralModel.plot)
+    report = _asked_of_the_model(StructuralModel.report)
+    to_networkx = _asked_of_the_model(StructuralModel.to_networkx)
+    to_dot = _asked_of_the_model(StructuralModel.to_dot)
+    to_graphml = _asked_of_the_model(StructuralModel.to_graphml)
+    to_json = _asked_of_the_model(StructuralModel.to_json)
+    to_dowhy = _asked_of_the_model(StructuralModel.to_dowhy)
+    to_pgmpy = _asked_of_the_model(StructuralModel.to_pgmpy)

@@ -1,0 +1,136 @@
+"""The table as the search sees it: scaled, with an order and signs of columns that depend on their values alone."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icdh._estimators.users_columns import edges_among_all, move_among_all
+from icdh._table.experiments import Design
+from icdh._table.table import Scaling, Table
+from icdh.knowledge.rules import EdgeRules
+from icdh.search.moves import Move
+
+
+class CanonicalTable(NamedTuple):
+    """The columns that vary and the contexts, in an order and with signs that depend on their values alone.
+
+    So neither the order of the user's columns nor their signs change the result of a search.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n, M)
+        The standardised columns, one a row.
+    kinds : list of str
+        Their n kinds.
+    n_categories : list of int
+        How many categories each has; zero for numbers.
+    rows : ndarray of bool, shape (n, M), or None
+        The observations that count for each; None if all do.
+    rules : EdgeRules
+        Edges among them that must not, and that must, appear.
+    order : ndarray of int, shape (n,)
+        Where each stands among the user's columns, followed by the contexts.
+    signs : ndarray, shape (n,)
+        What each was multiplied by.
+    names : list of str
+        The names of all of the user's columns, followed by the contexts.
+    baseline : ndarray of bool, shape (N, M), or None
+        The observations of the user's columns where nothing was set; None if all.
+    """
+
+    values: np.ndarray
+    kinds: list
+    n_categories: list
+    rows: np.ndarray | None
+    rules: EdgeRules
+    order: np.ndarray
+    signs: np.ndarray
+    names: list
+    baseline: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, table: Table, scaling: Scaling, kinds: Sequence[str], design: Design, rules: EdgeRules
+    ) -> "CanonicalTable":
+        """Scale and arrange a table.
+
+        Parameters
+        ----------
+        table : Table
+            The user's table.
+        scaling : Scaling
+            Offset and scale of its columns.
+        kinds : sequence of str
+            Their kinds.
+        design : Design
+            The interventions; their contexts become columns.
+        rules : EdgeRules
+            Edges among columns and contexts that must not, and that must, appear.
+        """
+        N, names = table.n_variables, [*table.names, *design.conditions]
+        extended = design.with_contexts(scaling.apply(table.values))
+        columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
+        order, signs = _order_and_signs(extended, columns)
+        signs[np.isin(order, table.unordered)] = 1.0
+        return cls(
+            values=extended[order] * signs[:, np.newaxis],
+            kinds=[kinds[k] if k < N else "continuous" for k in order],
+            n_categories=[len(table.categories[k].labels) if k in table.categories else 0 for k in order],
+            rows=None if design.rows is None else design.rows[order],
+            rules=rules.among(order),
+            order=order,
+            signs=signs,
+            names=names,
+            baseline=design.baseline,
+        )
+
+    def columns(self, transform: str, random_state: int) -> Any:
+        """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`."""
+        from icdh._node_model.columns import columns_of
+
+        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories)
+
+    def without_grids(self) -> "CanonicalTable":
+        """Return the table with gridded columns taken for continuous."""
+        return self._replace(kinds=["continuous" if kind == "gridded" else kind for kind in self.kinds])
+
+    def in_users_columns(self, n_variables: int) -> np.ndarray:
+        """Return the values of the user's columns in their order and with their signs, shape (N, M)."""
+        values = np.zeros((n_variables, self.values.shape[1]))
+        own = self.order < n_variables
+        values[self.order[own]] = self.values[own] * self.signs[own, np.newaxis]
+        return values
+
+    def in_users_order(self, edges: np.ndarray) -> np.ndarray:
+        """Return what is known of edges among the table's columns, shape (n, n), among the user's columns and contexts.
+
+        Parameters
+        ----------
+        edges : ndarray, shape (n, n)
+            Zero where there is no edge, as in the result for columns that do not vary.
+        """
+        return edges_among_all(edges, self.order, len(self.names))
+
+    def move_in_users_columns(self, move: Move) -> Move:
+        """Return a move of the search in the user's columns."""
+        return move_among_all(move, self.order)
+
+    def part(self, columns: np.ndarray, observations: np.ndarray) -> "CanonicalTable":
+        """Return some of the columns at some of the observations, given their positions."""
+        return self._replace(
+            values=self.values[np.ix_(columns, observations)],
+            kinds=[self.kinds[k] for k in columns],
+            n_categories=[self.n_categories[k] for k in columns],
+            rows=None if self.rows is None else self.rows[np.ix_(columns, observations)],
+            rules=self.rules.among(columns),
+            order=self.order[columns],
+            signs=self.signs[columns],
+        )
+
+
+def _order_and_signs(values, columns):
+    """Return the columns by their fourth and third moments, and for each the sign that makes the third positive."""
+    third, fourth = (np.array([np.mean(values[k] ** power) for k in columns]) for power in (3, 4))
+    order = np.lexsort((np.abs(third), fourth))
+    return columns[order], np.where(third[order] < 0, -1.0, 1.0)

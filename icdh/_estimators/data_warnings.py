@@ -1,0 +1,140 @@
+"""Warnings of the estimators about columns: guessed kinds, unusual units, columns computed from others."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from icdh._model.conditionals import is_of_labels
+from icdh._model.structural import StructuralModel
+from icdh._table.table import FEW_VALUES, Table
+from icdh.exceptions import DataWarning, warn
+
+ROWS_OF_SUMS, ROWS_A_COLUMN = 2000, 2
+DETERMINED = 0.01  # of the spread of a column
+# Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
+# tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
+USUAL_SPREAD = (0.1, 100.0)
+
+
+def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mapping | None) -> None:
+    """Name the columns whose kind was guessed, unless it is that of any number.
+
+    Parameters
+    ----------
+    table : Table
+        The columns.
+    kinds : sequence of str
+        Their kinds.
+    declared : mapping or None
+        The kinds that the user named, by column.
+    """
+    told = {table.position(column) for column in declared or ()}
+    told |= {k for k, own in table.categories.items() if own.declared}
+    guessed = {
+        kind: [table.names[k] for k, own in enumerate(kinds) if own == kind and k not in told]
+        for kind in ("binary", "ordinal", "categorical")
+    }
+    guessed = {kind: names for kind, names in guessed.items() if names}
+    levels = "; ".join(f"{kind}: {_quoted(names)}" for kind, names in guessed.items() if kind != "categorical")
+    found = []
+    if levels:
+        found.append(
+            f"columns of fewer than {FEW_VALUES} different values are taken for variables of few ordered levels "
+            f"({levels})"
+        )
+    if text := guessed.get("categorical"):
+        found.append(f"columns of text are taken for variables of labels without an order ({_quoted(text)})")
+    if found:
+        kind, (name, *_) = next(iter(guessed.items()))
+        example = f"kinds={{{name!r}: {kind!r}}}"
+        warn(f"{', and '.join(found)}; say {example} to confirm, or name another kind", DataWarning)
+
+
+def _quoted(names):
+    return ", ".join(map(repr, names))
+
+
+def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) -> None:
+    """Name the columns that the fitted model leaves hardly any noise.
+
+    Parameters
+    ----------
+    model : StructuralModel
+        The fitted model.
+    values : ndarray, shape (N, M)
+        The standardised table.
+    """
+    from icdh._node_model._kernels import VARIANCE_FLOOR
+
+    for name, conditional in zip(model.names, model.conditionals, strict=True):
+        if is_of_labels(conditional):
+            continue
+        _, deviation = conditional.mean_and_scale(values)
+        if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
+            labels = ", ".join(repr(model.names[k]) for k in conditional.inputs)
+            warn(
+                f"column {name!r} is determined by {labels} up to a hundredth of its spread or less: a "
+                "model of noise cannot tell the direction of these edges; drop columns computed from others",
+                DataWarning,
+            )
+
+
+def warn_about_units(table: Table, values: np.ndarray) -> None:
+    """Name the first column whose spread is far from one.
+
+    Parameters
+    ----------
+    table : Table
+        The columns.
+    values : ndarray, shape (N, M) or more rows
+        The same, scaled.
+    """
+    spread = values[: table.n_variables].std(axis=1)
+    unusual = table.varying & ((spread < USUAL_SPREAD[0]) | (spread > USUAL_SPREAD[1]))
+    if unusual.any():
+        at = int(np.argmax(unusual))
+        warn(
+            f"column {table.names[at]!r} has standard deviation {spread[at]:.1e}, far from the units near one that "
+            "penalties and threshold are made for; use scaling='standardize'",
+            DataWarning,
+        )
+
+
+def warn_about_sums(table: Table) -> None:
+    """Name the columns that are sums or multiples of those before them, up to a hundredth of their spread.
+
+    Parameters
+    ----------
+    table : Table
+        The columns. Of long ones some rows are enough; of few rows every column is a sum of others.
+    """
+    varying = np.flatnonzero(table.varying)
+    first = {table.values[n].tobytes(): n for n in varying[::-1]}
+    varying = np.sort(np.fromiter(first.values(), dtype=int))  # `Table.warn` names columns that repeat others
+    values = table.values[varying, :: -(-table.n_observations // ROWS_OF_SUMS)]
+    if values.shape[1] < ROWS_A_COLUMN * varying.size:
+        return
+    found, independent, basis = [], [], np.empty((0, values.shape[1]))
+    for n, own in enumerate(map(_unit, values)):
+        left = own - (basis @ own) @ basis
+        left -= (basis @ left) @ basis  # only rounding errors are left
+        if np.linalg.norm(left) > DETERMINED * np.linalg.norm(own):
+            independent.append(n)
+            basis = np.vstack([basis, left / np.linalg.norm(left)])
+        elif own.any():
+            weights, *_ = np.linalg.lstsq(np.array([_unit(values[k]) for k in independent]).T, own, rcond=None)
+            parts = [table.names[varying[k]] for k, w in zip(independent, weights, strict=True) if abs(w) > DETERMINED]
+            found.append(f"{table.names[varying[n]]!r} (of {', '.join(map(repr, parts))})")
+    if found:
+        warn(
+            f"column(s) that are sums or multiples of others, up to a hundredth of their spread: {'; '.join(found)}: a "
+            "model of noise cannot tell the direction of their edges; drop columns computed from others",
+            DataWarning,
+        )
+
+
+def _unit(values):
+    """Return values less their mean, over their length."""
+    shares = values / (np.abs(values).max() or 1.0)
+    shares -= shares.mean()
+    return shares / (np.linalg.norm(shares) or 1.0)

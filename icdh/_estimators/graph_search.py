@@ -1,0 +1,278 @@
+"""The search of `HNMSearch`: a transform of the columns, then the graph of the highest evidence."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icdh._estimators.canonical import CanonicalTable
+from icdh._ground.checks import n_workers
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import single_blas_thread
+from icdh.knowledge.rules import EdgeRules
+from icdh.search.climb import Climber
+from icdh.search.escapes import greedy_search
+from icdh.search.moves import Graph, Move
+from icdh.search.prior import price_of_width
+from icdh.search.reversals import reverse_while_it_gains
+
+SUBSAMPLE = 10_000  # observations that a table of more than twice as many is searched on first
+FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
+SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
+USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
+MOST_EFFECTS = 0.5  # share of the effects that are linear, from which linear models have a search of their own
+MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
+
+
+class FoundGraph(NamedTuple):
+    """What a search found, on the columns that vary, in the order that the search saw them in.
+
+    Attributes
+    ----------
+    graph : tuple
+        The parents of every node.
+    moves : list of Move
+        What led there from the graph of the required edges.
+    scores : icdh._node_model.family_evidence.FamilyEvidence or icdh._node_model.subsample.ContinuedEvidence
+        The scores of families.
+    table : CanonicalTable
+        The columns.
+    transform : str
+        Their transform.
+    columns : icdh._node_model.columns.Columns
+        The transformed columns as causes and responses.
+    seed : int
+        Of the fits.
+    interrupted, timed_out : bool
+        What ended the search early.
+    """
+
+    graph: Graph
+    moves: list
+    scores: Any
+    table: CanonicalTable
+    transform: str
+    columns: Any
+    seed: int
+    interrupted: bool
+    timed_out: bool
+
+    @property
+    def rules(self) -> EdgeRules:
+        """Edges that must not, and that must, appear."""
+        return self.table.rules
+
+    @property
+    def order(self) -> np.ndarray:
+        """The user's columns, shape (n,)."""
+        return self.table.order
+
+    def among(self, kept: np.ndarray) -> Graph:
+        """Return the graph without the edges between the user's columns that are zero in ``kept``, shape (N, N)."""
+        N, order = len(kept), self.table.order
+        return tuple(
+            tuple(k for k in parents if order[k] >= N or kept[order[k], order[node]])
+            for node, parents in enumerate(self.graph)
+        )
+
+
+def price_of_edge(parameters: Any, n_variables: int) -> float:
+    """Return the nats that an edge must gain in a graph of so many variables.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its ``edge_penalty``.
+    n_variables : int
+        Columns that vary, and contexts.
+    """
+    price = parameters.edge_penalty
+    return USUAL_PRICE + price_of_width(n_variables) if isinstance(price, str) else float(price)
+
+
+def family_evidence(
+    parameters: Any, columns: Any, rows: np.ndarray | None, n_restarts: int, seed: int, clock: Clock
+) -> Any:
+    """Return the evidence of families of columns, on a subsample of a long table.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its parameters.
+    columns : icdh._node_model.columns.Columns
+        The columns as causes and responses.
+    rows : ndarray of bool, shape (n, M), or None
+        The observations that count for each; None if all do.
+    n_restarts : int
+        Number of initial weights of a family.
+    seed : int
+        Of the fits.
+    clock : Clock
+        Ends fits.
+    """
+    from icdh._node_model.families import Families
+    from icdh._node_model.family_evidence import FamilyEvidence
+
+    n, price = columns.causes.shape[1], price_of_edge(parameters, len(columns.widths))
+    families = Families(
+        columns.causes,
+        columns.responses,
+        widths=columns.widths,
+        rows=rows,
+        prior_precision=parameters.prior_precision,
+        edge_penalty=price + parameters.binary_effect_penalty * columns.from_number_to_binary,
+        random_state=seed,
+    )
+    grows, most_units = parameters.hidden_units == "auto", SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
+    return FamilyEvidence(
+        families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
+        hidden_units=FEWEST_UNITS if grows else parameters.hidden_units,
+        most_units=most_units if grows else None,
+        noise=parameters.noise_distribution,
+        n_restarts=n_restarts,
+        n_jobs=n_workers(parameters.n_jobs),
+        clock=clock,
+    )
+
+
+def cheap_gains(scores: Any, families: list) -> Callable | None:
+    """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
+
+    Parameters
+    ----------
+    scores : icdh._node_model.family_evidence.FamilyEvidence
+        The scores that the graph was found by.
+    families : list
+        The families of the graph.
+    """
+    from icdh._node_model.table_gains import TableGains
+
+    gaussian = [scores.families.is_gaussian(node) for node, _ in families]
+    if not any(gaussian):
+        return TableGains(scores.families)
+    linear = [scores.is_linear(own) for own in families if own[1]]
+    return scores.linear_gains if all(gaussian) and np.mean(linear or 0) > MOST_EFFECTS else None
+
+
+class GraphSearch:
+    """The search of one table.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its parameters.
+    table : CanonicalTable
+        The columns that vary.
+    clock : Clock
+        Ends the search.
+    report : callable
+        Called with every `Move`, in the user's columns.
+    seed : int
+        Of the fits.
+    """
+
+    def __init__(self, parameters: Any, table: CanonicalTable, clock: Clock, report: Callable[[Move], None], seed: int):
+        self.parameters, self.table, self.clock, self.report = parameters, table, clock, report
+        self.seed = seed
+        if parameters.search == "exact" and table.order.size > MOST_VARIABLES:
+            raise ValueError(
+                f"search='exact' is for at most {MOST_VARIABLES} variables, X has {table.order.size}; use 'greedy'"
+            )
+
+    def run(self) -> FoundGraph:
+        """Return the best graph found."""
+        with single_blas_thread():
+            transform = self.transform()
+            columns = self.table.columns(transform, self.seed).with_normal_scores()
+            scores, found = self._greedy(columns)
+            if self.parameters.search == "exact" and not found.ended_early:
+                found = self._exact(scores, found)
+        graph, moves, interrupted, timed_out = found
+        return FoundGraph(graph, moves, scores, self.table, transform, columns, self.seed, interrupted, timed_out)
+
+    def _evidence(self, columns, rows, n_restarts):
+        return family_evidence(self.parameters, columns, rows, n_restarts, self.seed, self.clock)
+
+    def transform(self) -> str:
+        """Return the transform that was asked for, or that the evidence of a short search asks for."""
+        from icdh._estimators.transform_choice import choose_transform
+
+        def pilot(columns, part):
+            return self._climber(self._evidence(columns, part.rows, 1), part.rules)
+
+        if self.parameters.column_transform != "auto":
+            return self.parameters.column_transform
+        try:
+            return choose_transform(self.table, pilot, self.seed, self.clock)
+        except OutOfTime:
+            return "none"
+        finally:
+            self.clock.stage = ""
+
+    def _greedy(self, columns):
+        """Search greedily; a subsample of a long table first, and then on with all observations."""
+        from icdh._node_model.subsample import on_all_observations
+
+        options = {
+            "max_parents": self.parameters.max_parents,
+            "required": self.table.rules.required,
+            "callback": self._tell,
+        }
+        first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
+        found = greedy_search(
+            first,
+            self.table.rules.forbidden,
+            **options,
+            other_start=lambda graph: self._cheap_start(first, graph),
+            n_jobs=n_workers(self.parameters.n_jobs),
+        )
+        scores = on_all_observations(first)
+        if scores is not first and not found.ended_early:
+            found = greedy_search(scores, self.table.rules.forbidden, **options, start=found)
+        if not found.ended_early:
+            found = reverse_while_it_gains(self._climber(scores, self.table.rules), found, self._tell)
+        return scores, found
+
+    def _climber(self, scores, rules):
+        return Climber(scores, rules.forbidden, self.parameters.max_parents, rules.required)
+
+    def _tell(self, move):
+        self.report(self.table.move_in_users_columns(move))
+
+    def _cheap_start(self, scores, graph):
+        """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
+
+        What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
+        a climb would have to turn a chain of edges without a gain.
+        """
+        from icdh.search.order_search import search_orders
+
+        cheap = cheap_gains(scores, list(enumerate(graph)))
+        if cheap is None:
+            return None
+
+        def gains(node, parents):
+            self.clock.check()
+            return cheap(node, parents)
+
+        rules, most = self.table.rules, self.parameters.max_parents
+        return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)
+
+    def _exact(self, scores, found):
+        """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
+        from icdh.search.candidates import weigh_families
+        from icdh.search.orders import best_graph
+
+        try:
+            families = weigh_families(
+                scores,
+                found.graph,
+                self.table.rules.forbidden,
+                required=self.table.rules.required,
+                n_candidates=EXACT_CANDIDATES,
+                max_parents=min(EXACT_PARENTS, self.parameters.max_parents),
+                most_parents=self.parameters.max_parents,
+            )
+        except OutOfTime:
+            return found._replace(timed_out=True)
+        return found._replace(graph=best_graph(families)[0])

@@ -1,0 +1,409 @@
+"""HNMSearch: the estimator that learns a DAG by greedy search on the evidence of heteroscedastic noise models."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from icdh._estimators.base import CausalGraphEstimator
+from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh._estimators.graph_search import FoundGraph, GraphSearch, price_of_edge
+from icdh._estimators.majority import search_several_times, seeds_of
+from icdh._estimators.refit import refit, strengths
+from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
+from icdh._ground.clock import Clock
+from icdh._model.conditionals import Constant
+from icdh._model.structural import StructuralModel
+from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._table.experiments import Design, Interventions
+from icdh._table.missing import MISSING
+from icdh._table.table import LEVEL_KINDS, Scaling, Table
+from icdh.exceptions import ConvergenceWarning, warn
+from icdh.knowledge import Knowledge
+
+SEARCHES = ("greedy", "exact")
+
+TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
+
+
+class HNMSearch(CausalGraphEstimator):
+    """Causal discovery by greedy search on the Bayesian evidence of heteroscedastic noise models.
+
+    Given its causes every variable is Gaussian, with a mean and a standard deviation that are functions of the causes
+    (`icdh._node_model`). The score of a graph is the sum of the evidence of its families; `icdh.search` looks for the
+    best graph. A family has the evidence of a neural network or, if that is higher, of a linear mean and a constant
+    standard deviation (`icdh._node_model.linear`). The fitted model holds the networks: they describe linear effects as
+    well. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
+
+    Parameters
+    ----------
+    hidden_units : int or "auto", default "auto"
+        Hidden units of every variable's network. "auto" starts with five and doubles them for the variables whose
+        evidence rises by that given the causes found so far: one to three of ten as a rule, those that are nearly
+        determined. The search goes up to ten units, on tables of more than 1500 rows to twenty; the graph found is
+        fitted with up to twenty.
+    prior_precision : float, default 3.0
+        Precision of the weights' prior, before it is adapted to each family.
+    edge_penalty : float or "auto", default "auto"
+        Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
+        and 2 + log(N / 10) for N: among many columns one that is no cause looks like one by chance
+        (`icdh.search.prior`). Columns that do not vary do not count, contexts of unknown targets do.
+    binary_effect_penalty : float, default 5.0
+        Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
+        a group (a sex, a treatment) more often than an outcome, and the evidence hardly tells the two apart. Of the
+        edges between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 %
+        without. With zero the evidence alone decides; with a very large number no binary column has a numeric cause,
+        as in the conditional Gaussian networks of Lauritzen and Wermuth. ``knowledge`` declares outcomes.
+    max_parents : int, default 8
+        The most causes of a variable.
+    noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
+        The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
+        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless the residuals of
+        more than one variable in ten deny that given the causes found; then the evidence chooses one of the three for
+        every variable (`icdh._node_model.noise`).
+    column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
+        The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
+        each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given
+        the graph of a short search on at most 400 rows and 40 columns. The fitted model is about the untransformed
+        columns.
+    kinds : mapping from column names or positions to str, optional
+        Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
+        values), "binary" or "categorical" (categories without an order). Other kinds are guessed, see ``kinds_``:
+        columns of repeated text and pandas' categories are categorical, or ordinal if their categories are ordered.
+        As an effect a gridded column is spread over its cells, an ordinal one has a cumulative logit, so that no grid
+        decides an arrow, and a categorical one has a softmax. As a cause a categorical column is a set of indicators
+        that enter and leave a family together.
+    search : {"greedy", "exact"}, default "greedy"
+        How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of all graphs whose
+        families have at most three causes among eight candidates, or are those of the greedy graph with one cause more
+        or fewer; none has more than ``max_parents``.
+    n_restarts : int, default 3
+        Number of random initialisations of each family of the current graph, and of each with one cause removed. The
+        fit of the highest evidence is kept.
+    n_searches : int, default 1
+        Number of independent searches from other initial weights. Of more than one the result is the graph of the edges
+        that more than half of them found, its families fitted anew. See ``search_agreement_``.
+    max_seconds : float, optional
+        The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
+        ConvergenceWarning; on long tables, families without a fit are then fitted to 2000 rows.
+    n_jobs : int, default 1
+        Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.8 of
+        the time of one. With more than one search, the number of processes that share them (extra ``[parallel]``);
+        inside ``joblib.parallel_config("dask")`` a cluster does the work.
+    forbidden_edges : array_like of bool, shape (N, N), optional
+        ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
+    knowledge : Knowledge or mapping, optional
+        What is known of the graph: forbidden and required edges, tiers, roots, leaves. Required edges are in every
+        graph, whatever their strength, even beyond ``max_parents``.
+    min_strength : float, default 0.0
+        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``. A
+        variable that loses a cause so is fitted again to the others.
+    max_edges : int, optional
+        The most edges of the graph; the strongest stay.
+    missing : {"error", "drop", "impute"}, default "error"
+        What to do about gaps, NaN: raise an error that counts them, leave out rows with gaps, or draw the missing
+        values from the fitted model given the others, and fit again.
+    n_imputations : int, default 5
+        Number of imputations for ``missing="impute"``. The first one takes values from similar rows. Of the other fits
+        the one whose graph agrees best with the rest is kept.
+    random_state : int, SeedSequence, Generator or None, default 0
+        Draws the initial weights of fits.
+    verbose : bool, default False
+        Whether to write a line for each move to the standard error stream. The logger "icdh" gets it in any case,
+        at level INFO.
+    callback : callable, optional
+        Called with the `icdh.search.Move` after each move, and after each tried move of a detour, whose ``kept`` is
+        False. If it raises KeyboardInterrupt, as Ctrl-C does, the best graph so far is kept.
+
+    Attributes
+    ----------
+    adjacency_matrix_ : ndarray, shape (N, N)
+        The learned DAG. ``adjacency_matrix_[i, j]`` is the strength of the edge i -> j in nats: by how much the score
+        of j rises without i. Zero means no edge; a required edge without strength has the smallest positive number.
+    causal_order_ : list of int
+        The variables, causes before effects.
+    history_ : list of icdh.search.Move
+        The moves from the graph of required edges, by default the empty one, to the one found, with the gain of each
+        in nats at the time of the move. Conditions of unknown targets are numbered from N on. Empty with more than one
+        search.
+    edge_penalty_ : float
+        The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
+    evidence_ : float
+        The log evidence of the graph in nats, without a constant that all graphs share, minus penalties. Fits end in
+        local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from other
+        initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference between
+        two fits does not say which of their graphs is better. With more than one search it depends on the graph and
+        ``random_state`` alone.
+    noise_distribution_ : str
+        "gaussian", "student" or "free" if all continuous variables have that noise, else "mixed".
+    column_transform_ : str
+        The transform of the search: "none", "log" or "yeo-johnson".
+    kinds_ : list of str
+        The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
+    nll_ : float
+        Negative log-likelihood on the standardised data under Gaussian noise, in nats: mean over observations, sum over
+        variables; of ordinal and categorical columns by their probabilities. Values that were set do not count, nor
+        rows of conditions with unknown targets.
+    interrupted_ : bool
+        Whether Ctrl-C ended ``fit`` before the search did.
+    timed_out_ : bool
+        Whether ``max_seconds`` did.
+    offset_, scale_ : ndarray, shape (N,)
+        Mean and standard deviation of the columns.
+    targets_ : dict
+        For each condition of unknown targets, the strength of its effect on every variable, in nats, shape (N,).
+    edge_strength_ : ndarray, shape (N, N)
+        The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
+        includes the edges that ``min_strength`` and ``max_edges`` remove.
+    search_agreement_ : ndarray, shape (N, N), or None
+        The share of the ``n_searches`` searches that found i -> j; None with one search. It is numerical doubt, of
+        fits that end in local minima; `icdh.bootstrap` and `icdh.posterior` say what the data leave open.
+    edge_probability_ : ndarray, shape (N, N)
+        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
+    imputations_ : list of HNMSearch
+        The fits to the imputed tables; present likewise. `icdh.posterior` averages over them, and
+        ``average_effect(..., models=[fit.model_ for fit in imputations_])`` takes its band from them.
+    n_features_in_ : int
+        N.
+    feature_names_in_ : ndarray of str, shape (N,)
+        The names of the columns; present only if ``fit`` saw a table with names.
+
+    Notes
+    -----
+    A constant column is no cause and no effect.
+
+    References
+    ----------
+    Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
+    Definition 1.
+    Lauritzen and Wermuth: "Graphical models for associations between variables, some of which are qualitative and some
+    quantitative", The Annals of Statistics 17(1), 1989.
+
+    Examples
+    --------
+    >>> from icdh import HNMSearch
+    >>> from icdh.datasets import load_sachs
+    >>> model = HNMSearch().fit(load_sachs().data)
+    >>> model.adjacency_matrix_.shape
+    (11, 11)
+    """
+
+    history_: list[Any]
+    edge_penalty_: float
+    search_agreement_: np.ndarray | None
+    evidence_: float
+    noise_distribution_: str
+    column_transform_: str
+    kinds_: list[str]
+
+    def __init__(
+        self,
+        hidden_units: int | str = "auto",
+        prior_precision: float = 3.0,
+        edge_penalty: float | str = "auto",
+        binary_effect_penalty: float = 5.0,
+        max_parents: int = 8,
+        noise_distribution: str = "auto",
+        column_transform: str = "auto",
+        kinds: Mapping | None = None,
+        search: str = "greedy",
+        n_restarts: int = 3,
+        n_searches: int = 1,
+        max_seconds: float | None = None,
+        n_jobs: int = 1,
+        forbidden_edges: ArrayLike | None = None,
+        knowledge: Knowledge | Mapping | None = None,
+        min_strength: float = 0.0,
+        max_edges: int | None = None,
+        missing: str = "error",
+        n_imputations: int = 5,
+        random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
+        verbose: bool = False,
+        callback: Callable | None = None,
+    ):
+        self.hidden_units = hidden_units
+        self.prior_precision = prior_precision
+        self.edge_penalty = edge_penalty
+        self.binary_effect_penalty = binary_effect_penalty
+        self.max_parents = max_parents
+        self.noise_distribution = noise_distribution
+        self.column_transform = column_transform
+        self.kinds = kinds
+        self.search = search
+        self.n_restarts = n_restarts
+        self.n_searches = n_searches
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.forbidden_edges = forbidden_edges
+        self.knowledge = knowledge
+        self.min_strength = min_strength
+        self.max_edges = max_edges
+        self.missing = missing
+        self.n_imputations = n_imputations
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def as_table(self, X: Any) -> Table:
+        """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""
+        kinds = self.kinds if isinstance(self.kinds, Mapping) else {}
+        declared = {column for column, kind in kinds.items() if kind == "categorical"}
+        return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
+
+    def _fit_table(self, table, interventions, clock):
+        """Fit to a table without gaps: prepare, search, refit, model."""
+        table.warn()
+        table.check_learnable()
+        design = Design.of(interventions, table)
+        rules, N = design.rules(self._rules(table.names)), table.n_variables
+        scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
+        warn_about_guessed_kinds(table, kinds, self.kinds)
+        canonical = CanonicalTable.of(table, scaling, kinds, design, rules)
+        search = self, canonical, clock, partial(self._report_move, canonical.names)
+        if self.n_searches > 1:
+            found, agreement = search_several_times(*search)
+            agreement = canonical.in_users_order(agreement)[:N, :N]
+        else:
+            found, agreement = GraphSearch(*search, *seeds_of(self.random_state, 1)).run(), None
+        dag = strengths(found)
+        strength, rules = dag[:N, :N], rules.among(np.arange(N))
+        kept = self._strong(rules.dag(strength).adjacency, strength, rules)
+        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
+        model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
+        model, learned, in_time = self._with_conditionals(model, found, values, clock)
+        self._learn(
+            replace(model, kinds=kinds, column_transform=found.transform, search_agreement=agreement),
+            **learned,
+            history_=[canonical.move_in_users_columns(move) for move in found.moves],
+            column_transform_=found.transform,
+            edge_penalty_=price_of_edge(self, len(found.graph)),
+            kinds_=kinds,
+            targets_=design.targets(dag),
+            edge_strength_=strength,
+            search_agreement_=agreement,
+            _found=found,
+            interrupted_=found.interrupted,
+            timed_out_=not (in_time or found.interrupted),
+        )
+        if self.interrupted_ or self.timed_out_:
+            reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
+            moves = f" after {len(self.history_)} moves" if agreement is None else ""
+            warn(
+                f"{reason}{moves}; the best graph so far is kept",
+                ConvergenceWarning,
+            )
+        warn_about_determined_columns(model, values)
+        return self
+
+    def _with_conditionals(self, model, found, values, clock):
+        """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
+
+        The graph is the one that a search found or, where thresholds leave edges out, a part of it.
+        """
+        fitted = refit(self, found, found.among(model.adjacency), len(model.names), clock)
+        model = replace(model, conditionals=fitted.conditionals, noise=())
+        if fitted.noise - {"gaussian"}:
+            model = model.with_noise_of(values, found.table.baseline)
+        learned = {
+            "evidence_": fitted.evidence,
+            "noise_distribution_": "mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
+            "nll_": model.nll(values, found.table.baseline),
+        }
+        return model, learned, fitted.in_time
+
+    def _report_move(self, names, move):
+        """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
+        if not move.kept:
+            self._call_back(move)
+            return
+        self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
+
+    def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
+        """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
+
+        Parameters
+        ----------
+        min_strength, max_edges : float, int
+            New values of the parameters; those that are not given stay.
+
+        Returns
+        -------
+        HNMSearch
+            self: what is fitted, and what is reported, is that of the new graph.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ValueError, TypeError
+            If one is not a number of at least zero.
+
+        Warns
+        -----
+        DataWarning
+            If more than half of the possible edges stay.
+        """
+        model = self._fitted_model()
+        changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
+        rules = self._rules(model.names)
+        kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
+        values = self._found.table.in_users_columns(len(kept))
+        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, values, Clock())
+        changed._learn(model, **learned)
+        self.__dict__ = changed.__dict__
+        return self
+
+    def found_graph(self) -> FoundGraph:
+        """Return what the search found, on its own columns, for `icdh.posterior`.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        """
+        self._fitted_model()
+        return self._found
+
+    def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":
+        """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`, after a fit to the whole of it.
+
+        Kinds and transform of the columns are those of that fit. The kinds of continuous columns alone are guessed
+        again: repeated rows make them gridded.
+
+        Parameters
+        ----------
+        X, interventions
+            The whole table, as ``fit`` takes it.
+        """
+        whole = super().for_resamples(X).fit(X, interventions=interventions)
+        if whole.interrupted_:
+            raise KeyboardInterrupt
+        kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
+        decided = {name: kind for name, kind in kinds.items() if kind not in ("constant", "continuous")}
+        return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)
+
+    def _check_parameters(self):
+        check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTIONS)
+        check_choice("column_transform", self.column_transform, TRANSFORM_CHOICES)
+        check_choice("search", self.search, SEARCHES)
+        if isinstance(self.hidden_units, str):
+            check_choice("hidden_units, if not an integer,", self.hidden_units, ("auto",))
+        else:
+            check_number("hidden_units", self.hidden_units, low=1, integer=True)
+        for name in ("max_parents", "n_restarts", "n_searches", "n_imputations"):
+            check_number(name, getattr(self, name), low=1, integer=True)
+        check_choice("missing", self.missing, MISSING)
+        check_number("min_strength", self.min_strength, low=0)
+        self._check_limits()
+        n_workers(self.n_jobs)
+        if isinstance(self.edge_penalty, str):
+            check_choice("edge_penalty, if not a number,", self.edge_penalty, ("auto",))
+        else:
+            check_number("edge_penalty", self.edge_penalty, low=0)
+        check_number("binary_effect_penalty", self.binary_effect_penalty, low=0)
+        check_number("prior_precision", self.prior_precision, low=0, low_open=True)
+        check_callback(self.callback)

@@ -1,0 +1,192 @@
+"""What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import single_blas_thread
+from icdh._model.conditionals import Constant, log_density
+from icdh.search.moves import Graph
+
+
+class Refit(NamedTuple):
+    """The families of a graph, fitted for a model.
+
+    Attributes
+    ----------
+    conditionals : list of Conditional
+        The distribution of each of the user's N columns given its causes.
+    evidence : float
+        The log evidence of the graph, in nats.
+    noise : set of str
+        The noise distributions of the continuous variables.
+    in_time : bool
+        Whether the refit was done before time was over.
+    """
+
+    conditionals: list
+    evidence: float
+    noise: set
+    in_time: bool
+
+
+def strengths(found: FoundGraph) -> np.ndarray:
+    """Return by how many nats the score of every effect rises without each of its causes, never quite zero.
+
+    Parameters
+    ----------
+    found : FoundGraph
+        The graph, and the scores that graphs were compared by.
+
+    Returns
+    -------
+    ndarray, shape (N + K, N + K)
+        Among the user's columns and the contexts; zero where there is no edge.
+    """
+    scores, table = _without_limit(found, found.graph), found.table
+    strength = np.zeros((len(table.order),) * 2)
+    for node, parents in enumerate(found.graph):
+        fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
+        rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
+        strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
+    return table.in_users_order(strength)
+
+
+def refit(parameters: Any, found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:
+    """Return the families of a graph with all the hidden units that they ask for, on columns that are not transformed.
+
+    Parameters
+    ----------
+    parameters : HNMSearch
+        The estimator, for its parameters.
+    found : FoundGraph
+        What the search found.
+    graph : tuple
+        The graph found, or a part of it.
+    n_variables : int
+        N; conditionals hold the contexts, whose numbers begin there, at zero.
+    clock : Clock
+        Ends the refit: of families without a fit, a few observations are then fitted.
+    """
+    with single_blas_thread():
+        families = list(enumerate(graph))
+        scores, in_time = _with_final_units(parameters, found, graph, clock)
+        fits = _fits_on_exact_columns(parameters, found, scores, families, clock, in_time)
+        return Refit(
+            _conditionals(found, families, fits, n_variables),
+            found.columns.log_jacobian - float(sum(scores(families))),
+            {scores.noise_of(own) for own in families} - {"none"},
+            in_time,
+        )
+
+
+def _with_final_units(parameters, found, graph, clock):
+    """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
+
+    If time is over they have the units of the search, and those that the search did not ask for are quickly had.
+    """
+    families = list(enumerate(graph))
+    if not (found.interrupted or found.timed_out):
+        try:
+            found.scores.limit(clock)
+            if graph != found.graph:
+                found.scores.polish(families)
+            grows = parameters.hidden_units == "auto"
+            return found.scores.with_more_units(families, MOST_UNITS) if grows else found.scores, True
+        except OutOfTime:
+            found = found._replace(timed_out=True)
+        finally:
+            found.scores.limit(Clock())
+    return _without_limit(found, graph), False
+
+
+def _without_limit(found, graph):
+    """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
+    from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
+
+    scores = found.scores
+    scores.limit(Clock())
+    is_long = scores.families.n_observations > QUICK_OBSERVATIONS
+    scores = QuickEvidence(scores) if found.timed_out and is_long else scores
+    scores(list(enumerate(graph)))
+    return scores
+
+
+def _fits_on_exact_columns(parameters, found, scores, families, clock, at_fixed_point):
+    """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
+
+    The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
+    unless the search was cut short. If time is over they are the likeliest of those at hand.
+    """
+    unseen = [own for own in families if not found.columns.are_exact(own)]
+    exact, in_time = _scores_on_exact_columns(parameters, found, unseen, clock) if unseen else (scores, True)
+    fits = []
+    for own in families:
+        source = exact if own in unseen else scores
+        fit = source.fit_of(own)
+        if at_fixed_point:
+            fit = source.families.fit_at_fixed_point(own, fit)
+        response = source.families.responses[own[0]]
+        if not (in_time and at_fixed_point):
+            fit = _likeliest(found, response, own, [fit, scores.fit_of(own)])
+        fits.append((response, fit))
+    return fits
+
+
+def _scores_on_exact_columns(parameters, found, families, clock):
+    """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
+
+    If time is over the fits are to a few observations.
+    """
+    from icdh._node_model.subsample import on_all_observations, quick_evidence
+
+    columns, rows = found.table.without_grids().columns("none", found.seed), found.table.rows
+    first = family_evidence(parameters, columns, rows, parameters.n_restarts, found.seed, clock)
+    scores = on_all_observations(first)
+    try:
+        scores.grow(families)
+        scores.polish(families)
+        scores(families)
+        grows = parameters.hidden_units == "auto"
+        return scores.with_more_units(families, MOST_UNITS) if grows else scores, True
+    except OutOfTime:
+        quick = quick_evidence(scores)
+        quick(families)
+        return quick, False
+
+
+def _likeliest(found, response, family, fits):
+    """Return the fit of a family under which all observations are likeliest, among them the one of no cause.
+
+    A fit to a few observations, or one that was cut short, may be far off where it saw none.
+    """
+    (node, parents), values = family, found.table.values
+    counts = slice(None) if found.table.rows is None else found.table.rows[node]
+    widths = found.columns.widths[list(parents)]
+    constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
+    fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
+
+    def likelihood(fit):
+        conditional = response.conditional(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
+        return log_density(conditional, values[node], values)[counts].sum()
+
+    return max(fits, key=likelihood)
+
+
+def _conditionals(found, families, fits, n_variables):
+    """Return the distributions of the user's columns, contexts held at zero."""
+    from icdh._node_model.network import in_original_signs
+
+    table, conditionals = found.table, [Constant()] * n_variables
+    for (node, parents), (response, fit) in zip(families, fits, strict=True):
+        if table.order[node] >= n_variables:
+            continue
+        widths, sign = found.columns.widths[list(parents)], table.signs[node]
+        of_inputs = np.repeat(table.signs[list(parents)], widths)
+        theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign)
+        causes = table.order[list(parents)]
+        conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
+        conditionals[table.order[node]] = conditional.at_zero(n_variables)
+    return conditionals

@@ -1,0 +1,1 @@
+"""What everything stands on: checks of arguments, clocks, threads, files, compiling."""

@@ -1,0 +1,121 @@
+"""Fitted models in the hands of other libraries: DoWhy gets graph and mechanisms, pgmpy the graph."""
+
+from typing import Any
+
+import numpy as np
+
+from icdh._model.conditionals import is_of_labels, response
+from icdh.exceptions import import_extra
+
+
+def to_dowhy(model: Any):
+    """Return what `icdh._model.structural.StructuralModel.to_dowhy` says."""
+    labels = [name for name, own in zip(model.names, model.conditionals, strict=True) if is_of_labels(own)]
+    if labels:
+        raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
+    levels = [name for n, name in enumerate(model.names) if n in model.levels and model.adjacency[:, n].any()]
+    if levels:
+        raise ValueError(
+            f"column {levels[0]!r} has causes and few values, from which an invertible model of DoWhy's cannot get its "
+            f"noise back; learn it as a number: kinds={{{levels[0]!r}: 'gridded'}}"
+        )
+    gcm = import_extra("dowhy.gcm", "dowhy")
+    parents_key = import_extra("dowhy.gcm.causal_models", "dowhy").PARENTS_DURING_FIT
+    ordered_parents = import_extra("dowhy.graph", "dowhy").get_ordered_predecessors
+    root, effect = _mechanisms(gcm)
+    names = [str(name) for name in model.names]
+    graph = import_extra("networkx", "graph").DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from((names[i], names[j]) for i, j in np.argwhere(model.adjacency).tolist())
+    causal_model = gcm.InvertibleStructuralCausalModel(graph)
+    for node, name in enumerate(names):
+        parents = ordered_parents(graph, name)
+        causes = [names.index(parent) for parent in parents]
+        causal_model.set_causal_mechanism(name, effect(model, node, causes) if causes else root(model, node))
+        causal_model.graph.nodes[name][parents_key] = parents
+    return causal_model
+
+
+class _Response:
+    """One variable of a model as a function of its causes and its standardised noise, in the units of the data."""
+
+    def __init__(self, model, node, causes=()):
+        self.model, self.node, self.causes = model, node, list(causes)
+
+    def given(self, rows, n_rows):
+        """Return scaled observations, shape (N, n_rows), with these causes, one a column, and all else at its mean."""
+        model = self.model
+        values = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
+        for cause, column in zip(self.causes, np.reshape(rows, (n_rows, -1)).T, strict=True):
+            values[cause] = model.scaled_variable(cause, np.asarray(column, dtype=np.float64))
+        return values
+
+    def value(self, rows, noise):
+        """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""
+        values = self.given(rows, len(noise))
+        drawn = response(self.model.conditionals[self.node], values, np.ravel(noise))
+        return self.model.in_units(self.node, drawn)[:, np.newaxis]
+
+    def moments(self, rows, n_rows):
+        """Return mean and standard deviation, each of shape (n_rows,), given the causes, one a column."""
+        model = self.model
+        mean, scale = model.given_causes(self.node, self.given(rows, n_rows))
+        return model.scaling.undo_variable(self.node, mean), scale * model.scaling.scale[self.node]
+
+    def noise(self, n_rows):
+        """Draw standardised noise, shape (n_rows, 1)."""
+        seed = np.random.randint(2**31)  # noqa: NPY002 - all of DoWhy draws from numpy's global state
+        return self.model.noise[self.node].draw(n_rows, np.random.default_rng(seed))[:, np.newaxis]
+
+
+def _mechanisms(gcm):
+    """Return the classes of a variable without, and of one with causes."""
+
+    class Root(gcm.causal_mechanisms.StochasticModel):
+        """A variable without causes, as icdh fitted it."""
+
+        def __init__(self, model, node):
+            self.arguments, self.response = (model, node), _Response(model, node)
+
+        def fit(self, X):
+            """Do nothing: the mechanism is that of the fitted model."""
+
+        def draw_samples(self, num_samples):
+            return self.response.value(np.empty((num_samples, 0)), self.response.noise(num_samples))
+
+        def clone(self):
+            return Root(*self.arguments)
+
+    class Effect(gcm.causal_mechanisms.InvertibleFunctionalCausalModel):
+        """A variable and its causes, as icdh fitted them; its noise is standardised."""
+
+        def __init__(self, model, node, causes):
+            self.arguments, self.response = (model, node, causes), _Response(model, node, causes)
+
+        def fit(self, X, Y):
+            """Do nothing: the mechanism is that of the fitted model."""
+
+        def draw_noise_samples(self, num_samples):
+            return self.response.noise(num_samples)
+
+        def evaluate(self, parent_samples, noise_samples):
+            return self.response.value(parent_samples, noise_samples)
+
+        def estimate_noise(self, target_samples, parent_samples):
+            mean, scale = self.response.moments(parent_samples, len(parent_samples))
+            return ((np.ravel(target_samples) - mean) / scale)[:, np.newaxis]
+
+        def clone(self):
+            return Effect(*self.arguments)
+
+    return Root, Effect
+
+
+def to_pgmpy(model: Any):
+    """Return what `icdh._model.structural.StructuralModel.to_pgmpy` says."""
+    names = [str(name) for name in model.names]
+    dag = import_extra("pgmpy.base", "pgmpy").DAG()
+    dag.add_nodes_from(names)
+    for i, j in np.argwhere(model.adjacency).tolist():
+        dag.add_edge(names[i], names[j], weight=float(model.adjacency[i, j]))
+    return dag

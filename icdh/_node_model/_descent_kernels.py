@@ -1,0 +1,361 @@
+"""Kernels of the descent to the minimum of F: Fisher scoring while F falls fast, then quasi-Newton steps.
+
+With many hidden units most steps of Fisher scoring lower F by next to nothing: the Fisher matrix is not the curvature
+near the minimum, and computing it is expensive. A gradient costs a tenth of the matrix or less. So once a step lowers
+F by less than `SLOW`, limited-memory BFGS takes over, with the damped matrix of the last step as its first matrix.
+
+Until the last iteration the Fisher matrix uses a subset of the observations: only step directions depend on it.
+"""
+
+import math
+
+import numpy as np
+
+from icdh._ground.damping import FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, next_damping, small_steps
+from icdh._ground.jit import CONTRACT, REASSOCIATE, cholesky_in_place, cholesky_solve, kernel
+from icdh._node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
+from icdh._node_model._outputs_kernels import backpropagate
+
+SLOW = 10.0  # nats
+FEW_WEIGHTS = 30  # up to which the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors
+ENOUGH = 64  # observations of the subset for every weight: with fewer, fits end in worse minima
+MEMORY = 30  # steps of a descent, all of which are remembered
+LEAST_FALL = 1e-4  # share of the linear prediction that a step must achieve (Armijo)
+MOST_TRIALS = 4  # lengths of a step
+SHORTEST, LONGEST = 0.1, 0.5  # length of a step, relative to one that was too long
+LENGTHENING = 2.0  # most length of a step, relative to the one before: along valleys full steps are often too long
+LEAST_CURVATURE = 1e-3  # relative to the slope: a step of less curvature is not remembered
+
+_next_damping = kernel(inline="always")(next_damping)
+_small_steps = kernel(inline="always")(small_steps)
+
+
+@kernel(fastmath=CONTRACT)
+def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient):
+    """Fill the gradient of F by backpropagation, at a small part of the cost of `node_system`, whose arguments it has.
+
+    ``pull`` (2, n) is memory.
+    """
+    of_mean, of_scale, out = pull[0], pull[1], (x.shape[0] + 1) * hidden.shape[0]
+    intercepts = np.array([out, out + hidden.shape[0] + 1])
+    for r in range(y.size):
+        residual, share = mean[r] - y[r], (variance[r] - VARIANCE_FLOOR) / variance[r]
+        squares = (residual * residual + spread[r]) / variance[r]
+        of_mean[r] = residual / variance[r]
+        of_scale[r] = 0.5 * share * (1.0 - squares) if variance[r] < UNCLIPPED_VARIANCE else 0.0
+    for i in range(theta.size):
+        gradient[i] = penalty[i] * theta[i]
+    backpropagate(x, hidden, theta, intercepts, intercepts + 1, 1.0, pull, gradient)
+
+
+@kernel()
+def _value(y, spread, theta, penalty, mean, variance, is_start):
+    """Return F, or infinity where a step takes a variance to its limit, which later steps could not leave."""
+    largest = 0.0
+    for r in range(variance.size):
+        largest = max(largest, variance[r])
+    if largest < UNCLIPPED_VARIANCE or is_start:
+        return node_objective(y, spread, theta, penalty, mean, variance)
+    return np.inf
+
+
+@kernel()
+def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance):
+    """Fill the last three arrays with every ``apart``-th observation of the three before."""
+    for r in range(some_mean.size):
+        some_mean[r], some_variance[r] = mean[r * apart], variance[r * apart]
+    for h in range(hidden.shape[0]):
+        unit, some = hidden[h], some_hidden[h]
+        for r in range(some.size):
+            some[r] = unit[r * apart]
+
+
+@kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
+def scoring_steps(
+    x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, patience, slow, damping, gradient, fisher
+):
+    """Take steps of Fisher scoring with Levenberg-Marquardt damping.
+
+    Parameters
+    ----------
+    x, y, spread, penalty
+        As of `node_fit`.
+    some : tuple
+        x, y and spread of every ``apart``-th observation, on which the Fisher matrix is computed.
+    apart : int
+        One over the share of these observations; each counts for as many.
+    theta : ndarray
+        The weights, updated in place.
+    units, freeze, max_steps, tol, patience
+        As of `node_fit`.
+    slow : float
+        Steps end, too, where one lowers F by less than this.
+    damping : float
+        The first damping.
+    gradient, fisher : ndarray, shapes (size,), (size, size)
+        Are filled with gradient and Fisher matrix at the end (NaN if F is not finite).
+
+    Returns
+    -------
+    tuple
+        F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
+    """
+    n, size = y.size, theta.size
+    hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
+    some_x, some_y, some_spread = some
+    some_hidden, some_mean, some_variance = hidden, mean, variance
+    if apart > 1:
+        some_hidden, some_mean, some_variance = (
+            np.empty((units, some_y.size)),
+            np.empty(some_y.size),
+            np.empty(some_y.size),
+        )
+    damped, step, trial, share = np.empty((size, size)), np.zeros(size), np.empty(size), penalty / apart
+    for i in range(size):
+        trial[i] = theta[i]
+        fisher[i, i] = math.nan  # should there be no system at all
+    objective, predicted, growth = np.inf, np.inf, 2.0
+    steps, small = -1, 0
+    while True:
+        # One call of each large kernel: a second one would be compiled again.
+        node_forward(x, trial, units, hidden, mean, variance)
+        value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
+        steps += 1
+        fall = objective - value
+        if fall > 0.0:
+            for i in range(size):
+                theta[i] = trial[i]
+            objective = value
+            if apart > 1:
+                _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance)
+            node_system(
+                some_x, some_y, some_spread, theta, share, some_hidden, some_mean, some_variance, gradient, fisher
+            )
+            if apart > 1:
+                for i in range(size):
+                    for j in range(i, size):
+                        fisher[i, j] *= apart
+                node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
+        if steps > 0:
+            small = _small_steps(small, fall, predicted, tol)
+            damping, growth = _next_damping(damping, growth, fall / predicted)
+        ended = small >= patience or (steps > 0 and 0.0 < fall < slow)
+        if steps >= max_steps or ended or damping > LARGEST_DAMPING or not objective < np.inf:
+            break
+        for i in range(freeze):
+            step[i] = -gradient[i]
+            for j in range(i, freeze):
+                damped[i, j] = fisher[i, j]
+            damped[i, i] += damping
+        if math.isnan(cholesky_in_place(damped, freeze)):
+            break
+        cholesky_solve(damped, step[:freeze])
+        predicted = 0.0
+        for i in range(freeze):
+            trial[i] = theta[i] + step[i]
+            predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
+    return objective, steps, small >= patience, damping
+
+
+@kernel(fastmath=REASSOCIATE)
+def _dot(a, b, size):
+    total = 0.0
+    for i in range(size):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, direction):
+    """Fill the direction of limited-memory BFGS, by its two loops.
+
+    Parameters
+    ----------
+    factor : ndarray, shape (size, size)
+        The Cholesky factor R of the first matrix, R^T R.
+    gradient : ndarray, shape (size,)
+        The gradient.
+    free : int
+        How many weights are free: the first ones.
+    moves, changes : ndarray, shape (MEMORY, size)
+        Steps, and the changes of the gradient along them.
+    curvature : ndarray, shape (MEMORY,)
+        Their scalar products.
+    pairs : int
+        How many there are.
+    direction : ndarray, shape (size,)
+        Is filled.
+    """
+    share = np.empty(MEMORY)
+    for i in range(free):
+        direction[i] = -gradient[i]
+    for k in range(pairs - 1, -1, -1):
+        share[k] = _dot(moves[k], direction, free) / curvature[k]
+        for i in range(free):
+            direction[i] -= share[k] * changes[k, i]
+    cholesky_solve(factor, direction[:free])
+    for k in range(pairs):
+        rest = share[k] - _dot(changes[k], direction, free) / curvature[k]
+        for i in range(free):
+            direction[i] += rest * moves[k, i]
+
+
+@kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
+def quasi_newton_steps(
+    x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, damping, gradient, fisher
+):
+    """Take up to `MEMORY` steps of limited-memory BFGS from the damped Fisher matrix.
+
+    Parameters
+    ----------
+    x, y, spread, penalty, units, freeze, max_steps, tol, patience
+        As of `node_fit`. Steps end, too, where no length of a step lowers F.
+    theta : ndarray
+        The weights, updated in place.
+    damping : float
+        What is added to the diagonal of the Fisher matrix.
+    gradient : ndarray, shape (size,)
+        The gradient at theta, updated in place.
+    fisher : ndarray, shape (size, size)
+        The Fisher matrix at theta.
+
+    Returns
+    -------
+    tuple
+        The steps taken, -1 if the first fails, and whether the last of them lowered F by less than ``tol``.
+    """
+    n, size = y.size, theta.size
+    hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
+    factor, direction, trial, before = np.empty((size, size)), np.zeros(size), np.empty(size), np.empty(size)
+    moves, changes, curvature = np.empty((MEMORY, size)), np.empty((MEMORY, size)), np.empty(MEMORY)
+    for i in range(size):
+        trial[i] = theta[i]
+    for i in range(freeze):
+        for j in range(i, freeze):
+            factor[i, j] = fisher[i, j]
+        factor[i, i] += damping
+    if math.isnan(cholesky_in_place(factor, freeze)):
+        return -1, False
+    objective, slope, length = np.inf, 0.0, 1.0
+    steps, small, pairs, trials = -1, 0, 0, 0
+    while True:
+        # One call of each large kernel: a second one would be compiled again.
+        node_forward(x, trial, units, hidden, mean, variance)
+        value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
+        fall, trials = objective - value, trials + 1
+        if not fall >= -LEAST_FALL * length * slope and trials < MOST_TRIALS:
+            shorter = -0.5 * length * slope / (-fall - length * slope) if value < np.inf else SHORTEST
+            length *= min(max(shorter, SHORTEST), LONGEST)
+            for i in range(freeze):
+                trial[i] = theta[i] + length * direction[i]
+            continue
+        if not fall > 0.0:
+            return (steps if steps > 0 else -1), -0.5 * slope < tol
+        for i in range(size):
+            theta[i], before[i] = trial[i], gradient[i]
+        objective, steps = value, steps + 1
+        if steps > 0:
+            node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
+            small = small + 1 if fall < tol else 0
+            for i in range(freeze):
+                moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
+            curvature[pairs] = _dot(moves[pairs], changes[pairs], freeze)
+            if curvature[pairs] > -LEAST_CURVATURE * length * slope:
+                pairs += 1
+        if steps >= max_steps or small >= patience or pairs == MEMORY:
+            return steps, small >= patience
+        _fill_direction(factor, gradient, freeze, moves, changes, curvature, pairs, direction)
+        slope, length, trials = _dot(gradient, direction, freeze), min(1.0, LENGTHENING * max(length, SHORTEST)), 0
+        for i in range(freeze):
+            trial[i] = theta[i] + length * direction[i]
+
+
+@kernel()
+def _every(apart, x):
+    """Return every ``apart``-th observation of variables, one a row."""
+    some = np.empty((x.shape[0], (x.shape[1] + apart - 1) // apart))
+    for i in range(x.shape[0]):
+        for r in range(some.shape[1]):
+            some[i, r] = x[i, r * apart]
+    return some
+
+
+@kernel(fastmath=CONTRACT)
+def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol, patience, factor):
+    """Minimise F over theta, in place.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    y, spread : ndarray, shape (n,)
+        The response, and the variance within its cells.
+    theta : ndarray
+        Where to start.
+    penalty : ndarray
+        The penalty of every weight.
+    hidden_units : int
+        m.
+    freeze : int
+        Weights from this index on stay as they are.
+    max_steps : int
+        The most steps; with zero, the results are those at theta.
+    tol, patience : float, int
+        Stop when ``patience`` steps in a row lower F by less than ``tol`` nats.
+    factor : ndarray, shape (size, size)
+        Is filled with the Cholesky factor R of the Fisher matrix at the end.
+
+    Returns
+    -------
+    tuple
+        F, the log determinant of the Fisher matrix (NaN if there is none), the steps taken, and whether the last of
+        them lowered F by less than ``tol``.
+    """
+    n, size, gradient = y.size, theta.size, np.empty(theta.size)
+    apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
+    some = x, y, spread
+    if apart > 1:
+        some = _every(apart, x), y[::apart].copy(), spread[::apart].copy()
+    slow = SLOW if size > FEW_WEIGHTS else 0.0
+    damping, growth = FIRST_DAMPING * n, 2.0
+    most, steps, done, last = max_steps, 0, False, max_steps == 0
+    while True:
+        # One call of each large kernel: a second one would be compiled again.
+        objective, taken, ended, damping_there = scoring_steps(
+            x,
+            y,
+            spread,
+            some,
+            apart,
+            theta,
+            penalty,
+            hidden_units,
+            freeze,
+            most,
+            tol,
+            patience,
+            slow,
+            damping,
+            gradient,
+            factor,
+        )
+        if last:
+            break
+        if most > 0:
+            steps, done, damping = taken, ended, damping_there
+        taken = -1
+        while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and objective < np.inf:
+            left = max_steps - steps
+            taken, done = quasi_newton_steps(
+                x, y, spread, theta, penalty, hidden_units, freeze, left, tol, patience, damping, gradient, factor
+            )
+            if taken < 0:
+                damping, growth = damping * growth, 2.0 * growth
+        if taken < 0 and apart == 1:
+            break  # the factor is that of these weights and all observations
+        if taken > 0:
+            steps, damping, growth = steps + taken, max(damping / 3.0, SMALLEST_DAMPING), 2.0
+        most, last = 0, taken < 0 or done or steps >= max_steps
+        if last:
+            apart, some = 1, (x, y, spread)
+    return objective, cholesky_in_place(factor, size), steps, done

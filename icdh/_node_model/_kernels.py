@@ -1,0 +1,239 @@
+"""Kernels of the node model: Fisher scoring of one variable given its parents.
+
+``theta`` is the flat vector [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)] of `icdh._node_model.network`, which
+specifies them. ``x`` is (p, n), ``hidden`` (m, n): observations last.
+"""
+
+import math
+
+import numpy as np
+
+from icdh._ground.jit import (
+    CONTRACT,
+    REASSOCIATE,
+    ROWS,
+    add_gram,
+    add_product,
+    empty_block,
+    exp,
+    kernel,
+)
+
+LOG_VARIANCE_LIMIT = 30.0
+VARIANCE_FLOOR = 1e-5
+# Short of the limit by more than rounding: whether a variance counts as clipped must not depend on its last bit.
+UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
+FACTORS = 8  # variances of which one logarithm is taken: their product is far from overflow
+_SQRT_HALF = math.sqrt(0.5)
+
+
+@kernel(fastmath=CONTRACT)
+def fill_hidden(x, theta, units, hidden):
+    """Fill the hidden units (m, n)."""
+    p, n = x.shape
+    for h in range(units):
+        unit = hidden[h]
+        for r in range(n):
+            unit[r] = theta[p * units + h]
+        for j in range(p):
+            weight, cause = theta[j * units + h], x[j]
+            for r in range(n):
+                unit[r] += weight * cause[r]
+        for r in range(n):
+            unit[r] = 1.0 - 2.0 / (exp(2.0 * unit[r]) + 1.0)
+
+
+@kernel(fastmath=CONTRACT)
+def node_forward(x, theta, units, hidden, mean, variance):
+    """Evaluate the node model.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    theta : ndarray
+        The weights.
+    units : int
+        m.
+    hidden, mean, variance : ndarray, shapes (m, n), (n,), (n,)
+        Are filled with the hidden units and the outputs.
+    """
+    p, n = x.shape
+    out, own = (p + 1) * units, units + 1
+    fill_hidden(x, theta, units, hidden)
+    for r in range(n):
+        mean[r] = theta[out]
+        variance[r] = theta[out + own]
+    for h in range(units):
+        unit, to_mean, to_variance = hidden[h], theta[out + 1 + h], theta[out + own + 1 + h]
+        for r in range(n):
+            mean[r] += to_mean * unit[r]
+            variance[r] += to_variance * unit[r]
+    for r in range(n):
+        variance[r] = VARIANCE_FLOOR + exp(min(max(variance[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
+
+
+@kernel(fastmath=REASSOCIATE)
+def node_objective(y, spread, theta, penalty, mean, variance):
+    """Return F: the negative log-likelihood without its constant, plus the penalty; arguments as of `node_system`."""
+    total = 0.0
+    for r in range(y.size):
+        residual = y[r] - mean[r]
+        total += (residual * residual + spread[r]) / variance[r]
+    for first in range(0, y.size, FACTORS):
+        product = 1.0
+        for r in range(first, min(first + FACTORS, y.size)):
+            product *= variance[r]
+        total += math.log(product)
+    for k in range(theta.size):
+        total += penalty[k] * theta[k] * theta[k]
+    return 0.5 * total
+
+
+@kernel(fastmath=CONTRACT)
+def _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull):
+    """Fill, for a block of observations, roots of the Fisher weights of mean (0) and log-variance (1), and residuals.
+
+    ``weight`` (2, ROWS) multiplies the Jacobian of each output; ``pull`` (2, ROWS) is the residual that it multiplies.
+    """
+    of_mean, of_scale, from_mean, from_scale = weight[0], weight[1], pull[0], pull[1]
+    value, centre, v = y[first : first + rows], mean[first : first + rows], variance[first : first + rows]
+    within = spread[first : first + rows]
+    for r in range(rows):
+        root = 1.0 / math.sqrt(v[r])
+        residual = (centre[r] - value[r]) * root
+        of_mean[r], from_mean[r] = root, residual
+        share = (v[r] - VARIANCE_FLOOR) / v[r]
+        of_scale[r] = _SQRT_HALF * share if v[r] < UNCLIPPED_VARIANCE else 0.0
+        from_scale[r] = _SQRT_HALF * (1.0 - residual * residual - within[r] / v[r])
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_outputs(hidden, first, rows, theta, out, weight, pull, outer, slopes):
+    """Fill weight * d(output)/d(its intercept at theta[out], its weights after), then pull; and the slopes of units."""
+    m = hidden.shape[0]
+    intercept, last = outer[0], outer[m + 1]
+    for r in range(rows):
+        intercept[r], last[r] = weight[r], pull[r]
+    for h in range(m):
+        factor, unit, output, slope = theta[out + 1 + h], hidden[h, first : first + rows], outer[1 + h], slopes[h]
+        for r in range(rows):
+            output[r] = weight[r] * unit[r]
+            slope[r] = factor * (weight[r] - output[r] * unit[r])
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_inputs(x, first, rows, slopes, inner):
+    """Fill weight * d(output)/d(w1, b1), one weight a row: an input times the slope of a unit."""
+    p, m = x.shape[0], slopes.shape[0]
+    for h in range(m):
+        slope, bias = slopes[h], inner[p * m + h]
+        for r in range(rows):
+            bias[r] = slope[r]
+        for j in range(p):
+            cause, weight = x[j, first : first + rows], inner[j * m + h]
+            for r in range(rows):
+                weight[r] = cause[r] * slope[r]
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_pairs(x, first, rows, slopes, of_inputs, of_units):
+    """Fill the products of every two inputs, the last of which is one, and those of every two units' slopes."""
+    p, m = x.shape[0], slopes.shape[1]
+    k = 0
+    for i in range(p):
+        for j in range(i, p):
+            a, b, product = x[i, first : first + rows], x[j, first : first + rows], of_inputs[k]
+            for r in range(rows):
+                product[r] = a[r] * b[r]
+            k += 1
+        a, product = x[i, first : first + rows], of_inputs[k]
+        for r in range(rows):
+            product[r] = a[r]
+        k += 1
+    product = of_inputs[k]
+    for r in range(rows):
+        product[r] = 1.0
+    k = 0
+    for i in range(m):
+        for j in range(i, m):
+            a, b, c, d, product = slopes[0, i], slopes[0, j], slopes[1, i], slopes[1, j], of_units[k]
+            for r in range(rows):
+                product[r] = a[r] * b[r] + c[r] * d[r]
+            k += 1
+
+
+@kernel(fastmath=CONTRACT)
+def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher):
+    """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty).
+
+    For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times the slopes of h and l. It
+    is the same for (j, l) and (k, h), so it is summed for pairs of inputs times pairs of units.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    y, spread : ndarray, shape (n,)
+        The response, and the variance within its cells.
+    theta, penalty : ndarray, shape (size,)
+        The weights, and the penalty of each.
+    hidden : ndarray, shape (m, n)
+        The hidden units at theta.
+    mean, variance : ndarray, shape (n,)
+        The outputs at theta.
+    gradient : ndarray, shape (size,)
+        Is filled.
+    fisher : ndarray, shape (size, size)
+        Is filled.
+    """
+    p, m = x.shape[0], hidden.shape[0]
+    inputs, own = p + 1, m + 1  # rows of the first layer; weights of one output
+    shared = inputs * m
+    weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
+    inner, outer = empty_block(shared), empty_block(own + 1)
+    of_inputs, of_units = empty_block(_pairs(inputs)), empty_block(_pairs(m))
+    pairs = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
+    for first in range(0, y.size, ROWS):
+        rows = min(ROWS, y.size - first)
+        _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull)
+        for output in range(2):
+            out = shared + output * own
+            _fill_outputs(hidden, first, rows, theta, out, weight[output], pull[output], outer, slopes[output])
+            _fill_inputs(x, first, rows, slopes[output], inner)
+            add_product(inner, outer, rows, cross[output])
+            add_gram(outer, rows, gram[output])
+        _fill_pairs(x, first, rows, slopes, of_inputs, of_units)
+        add_product(of_inputs, of_units, rows, pairs)
+    for i in range(theta.size):
+        gradient[i] = penalty[i] * theta[i]
+        for j in range(theta.size):
+            fisher[i, j] = penalty[i] if i == j else 0.0
+    for output in range(2):
+        out = shared + output * own
+        for i in range(shared):
+            gradient[i] += cross[output, i, own]
+            for j in range(own):
+                fisher[i, out + j] += cross[output, i, j]
+        for i in range(own):
+            gradient[out + i] += gram[output, i, own]
+            for j in range(i, own):
+                fisher[out + i, out + j] += gram[output, i, j]
+    for i in range(shared):
+        for j in range(i, shared):
+            h, k = i % m, j % m
+            row, column = _pair(i // m, j // m, inputs), _pair(min(h, k), max(h, k), m)
+            fisher[i, j] += pairs[row, column]
+
+
+@kernel(inline="always")
+def _pairs(n):
+    """Return the number of pairs i <= j of n things."""
+    return n * (n + 1) // 2
+
+
+@kernel(inline="always")
+def _pair(i, j, n):
+    """Return the place of the pair i <= j in the order (0, 0), (0, 1), ..., (1, 1), ..."""
+    return i * n - i * (i - 1) // 2 + j - i

@@ -1,0 +1,184 @@
+"""The cache of families: every family that a search asks for is fitted once.
+
+Entries are kept by family, hidden units and noise distribution. Where a node gets more units, or the noise another
+distribution, other entries serve. A better fit of a family replaces the known one and all that was computed from it.
+
+The score of a family is that of its network, or of its linear model if that is better. The fit that is kept is the
+network's, which can describe what is linear as well.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from icdh._ground.clock import Clock
+from icdh._ground.threads import map_on_threads
+from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._node_model.evidence import NodeFit
+from icdh._node_model.families import OPTIMISM, Families, Family
+from icdh._node_model.linear_gains import LinearGains
+from icdh._node_model.warm_starts import warm_start
+
+
+class FamilyCache:
+    """Fits and scores of families that were asked for; lower scores are better.
+
+    New families are fitted in parallel. Each starts from the best fit with one parent fewer that was known before the
+    call, so that results do not depend on the number of threads.
+
+    Parameters
+    ----------
+    families : Families
+        What is fitted.
+    units : list of int
+        The hidden units of every node.
+    noise : {"gaussian", "student", "free", "auto"}
+        The noise distribution of scores; "auto" lets every family choose one.
+    n_jobs : int
+        Threads.
+    clock : Clock, optional
+        Ends fits by raising OutOfTime; by default never.
+    """
+
+    def __init__(self, families: Families, units: list[int], noise: str, *, n_jobs: int, clock: Clock | None = None):
+        self.families, self.units, self.noise = families, units, noise
+        self.n_jobs, self.clock = n_jobs, clock or Clock()
+        self.linear_gains = LinearGains(families)
+        self._fits, self._scores, self._linear_scores, self._estimates = {}, {}, {}, {}
+        self._known_parents = [{} for _ in range(len(families))]  # as keys, in the order of their fits
+        self._kept = []  # families, in the order in which a fit of them was kept
+
+    def __call__(self, families: Sequence[Family]) -> list[float]:
+        """Return the score of each family, in nats."""
+        new = [family for family in dict.fromkeys(families) if family not in self]
+        starts = [self._start_of(family) for family in new]
+        for family, fit in zip(new, self.run("fitting families", self._fit_from, new, starts), strict=True):
+            self.keep(family, fit)
+        return [self.score_of(family) for family in families]
+
+    def __contains__(self, family: Family) -> bool:
+        return self._key(family) in self._fits
+
+    def _key(self, family):
+        return family, self.units[family[0]]
+
+    def _start_of(self, family):
+        known = self._known_parents[family[0]]
+        return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
+
+    def _fit_from(self, family, start):
+        return self.fit(family, **start)
+
+    def fit(self, family: Family, start: np.ndarray | None = None, **options: Any) -> NodeFit:
+        """Return a new fit of a family, which is not kept; options are those of `Families.fit`."""
+        self.clock.check()
+        return self.families.fit(family, self.units[family[0]], start, **options)
+
+    def known_fit(self, family: Family) -> NodeFit | None:
+        """Return the fit of a family; None if it has none."""
+        return self._fits.get(self._key(family))
+
+    def fit_of(self, family: Family) -> NodeFit:
+        """Return the fit of a family that was scored."""
+        return self._fits[self._key(family)]
+
+    def score_of(self, family: Family) -> float:
+        """Return the score of a family that has a fit: that of its network or, if lower, of its linear model."""
+        return min(self.network_score_of(family), self.linear_score_of(family))
+
+    def linear_score_of(self, family: Family) -> float:
+        """Return the score that a family has by its linear model; infinite if it has none, or no parents."""
+        key = family, self.noise
+        if key not in self._linear_scores:
+            self._linear_scores[key] = self.families.linear_score(family, self.noise)
+        return self._linear_scores[key]
+
+    def is_linear(self, family: Family) -> bool:
+        """Return whether the linear model of a family scores better than its network."""
+        self([family])
+        return self.linear_score_of(family) < self.network_score_of(family)
+
+    def network_score_of(self, family: Family) -> float:
+        """Return the score that a family has by its fit."""
+        key = self._key(family), self.noise
+        if key not in self._scores:
+            self._scores[key] = self.score_by(family, self.fit_of(family))
+        return self._scores[key]
+
+    def score_by(self, family: Family, fit: NodeFit) -> float:
+        """Return the score that a family has by a fit of its network."""
+        return self.families.score(family, fit, self.noise)
+
+    def keep(self, family: Family, fit: NodeFit, score: float | None = None) -> None:
+        """Keep a fit if it is better than the known one; its own score is computed if not given."""
+        self.clock.check()
+        score = self.score_by(family, fit) if score is None else score
+        if family not in self or score < self.network_score_of(family):
+            self._fits[self._key(family)] = fit
+            self._known_parents[family[0]][family[1]] = None
+            self._kept.append(family)
+            for noise in NOISE_DISTRIBUTIONS:
+                for of_the_fit_before in (self._scores, self._estimates):
+                    of_the_fit_before.pop((self._key(family), noise), None)
+            self._scores[self._key(family), self.noise] = score
+
+    def gain_estimates(self, family: Family) -> np.ndarray:
+        """Return estimates of the gain of every change of a family's parents, by whichever model gains more."""
+        key = self._key(family), self.noise
+        if key not in self._estimates:
+            score = self([family])[0]
+            self.clock.check()
+            estimates = self.families.gain_estimates(family, self.fit_of(family))
+            if self.families.is_gaussian(family[0]):
+                estimates = np.maximum(estimates, self._linear_estimates(family, score))
+            self._estimates[key] = estimates
+        return self._estimates[key]
+
+    def _linear_estimates(self, family, score):
+        """Return estimates of the gain of every change of a family's parents that makes its model linear."""
+        node, parents = family
+        behind = self.linear_score_of(family) - score if parents else 0.0
+        penalties = self.families.edge_penalty[:, node]
+        estimates = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
+        for parent in parents:
+            estimates[parent] = score - self.linear_score_of((node, tuple(k for k in parents if k != parent)))
+        return estimates
+
+    def residuals(self, family: Family) -> np.ndarray:
+        """Return the standardised residuals of a family that was scored, one for each observation that counts."""
+        return self.families.residuals(family, self.fit_of(family))[0][0]
+
+    def noise_of(self, family: Family) -> str:
+        """Return the noise distribution of a family that was scored; see `Families.noise_of`."""
+        return self.families.noise_of(family, self.fit_of(family), self.noise)
+
+    def fitted(self) -> set[Family]:
+        """Return the families that have a fit, of any number of units."""
+        return {family for family, _ in self._fits}
+
+    def run(self, task: str, function: Callable, *arguments: Sequence) -> list:
+        """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
+        self.clock.begin(task, len(arguments[0]))
+        return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done)
+
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        self.clock = clock
+
+    @contextmanager
+    def limited(self, clock: Clock) -> Iterator[None]:
+        """Let another clock end fits for a while.
+
+        Parameters
+        ----------
+        clock : Clock
+            Whose end raises OutOfTime inside.
+        """
+        before = self.clock
+        self.limit(clock)
+        try:
+            yield
+        finally:
+            self.limit(before)

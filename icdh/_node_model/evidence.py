@@ -1,0 +1,299 @@
+"""The Bayesian evidence of a node model: the score of a set of parents.
+
+With H the Fisher matrix at the minimum of F (`icdh._node_model.network`) plus the penalties, Laplace's approximation of
+the negative log evidence is, in nats and without the constants that all parent sets share,
+
+    F + (1/2) log det H - (1/2) sum over penalised weights of log penalty_k.
+
+The precisions start at ``prior_precision``. MacKay's fixed point updates them, under a hyperprior around that value
+whose cost is part of the evidence, and the weights are refitted. So weak dependences get smooth functions that cost few
+nats, and nearly deterministic ones get large weights.
+
+The hyperprior says that the ratio r of a layer's precision to ``prior_precision`` has a chi-square distribution of one
+degree of freedom. Its density in log r, which has its mode at r = 1, is proportional to r^(1/2) exp(-r / 2), so that a
+layer costs (r - 1 - log r) / 2 nats more than at the mode.
+
+The m hidden units can be interchanged, and each can change its sign, so F has m! 2^m equal minima. Laplace's
+approximation at one of them leaves out log(m! 2^m) nats, 8 for five units. They are left out here on purpose: they
+would be a reward for the first parent of every variable. Minima of weak dependences overlap, so that they do not count
+m! 2^m times; with this factor a search among 20 variables makes four extra edges.
+
+References
+----------
+MacKay, "A practical Bayesian framework for backpropagation networks", Neural Computation 4 (1992).
+Dickey, "The weighted likelihood ratio, linear hypotheses on normal location parameters", Annals of Mathematical
+Statistics 42 (1971).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dtrtri
+
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.network import cold_start
+from icdh._node_model.responses import Response
+
+FLAT = 1e-8
+MOST_UPDATES = 50  # of the precisions, up to their fixed point
+AT_REST = 1e-4  # nats an observation that an update changes at the fixed point
+
+
+class NodeFit(NamedTuple):
+    """One fitted node model.
+
+    Attributes
+    ----------
+    theta : ndarray
+        The weights, in the order of `icdh._node_model.network`, or of `icdh._node_model.categorical`.
+    objective : float
+        F at the weights, in nats.
+    log_determinant : float
+        log det H.
+    evidence : float
+        The negative log evidence in nats (smaller is better), without constants shared by all parent sets.
+    steps : int
+        Steps taken; -1 if there is no fit, but only the constant model in its place.
+    converged : bool
+        Whether the last steps lowered F by less than the tolerance.
+    precision : ndarray, shape (3,) or, for a binary variable, (2,)
+        The precisions of the layers' prior.
+    hidden_units : int
+        m.
+    """
+
+    theta: np.ndarray
+    objective: float
+    log_determinant: float
+    evidence: float
+    steps: int
+    converged: bool
+    precision: np.ndarray
+    hidden_units: int
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is a fit, not only the constant model in its place."""
+        return self.steps >= 0
+
+
+def fit_node(
+    x: np.ndarray,
+    y: np.ndarray | Response,
+    *,
+    hidden_units: int = 5,
+    prior_precision: float = 3.0,
+    random_state: int = 0,
+    start: np.ndarray | None = None,
+    precision: np.ndarray | None = None,
+    max_steps: int = 300,
+    tol: float = 1e-2,
+    precision_updates: int = 2,
+) -> NodeFit:
+    """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
+
+    The fit releases the GIL and depends on nothing but its arguments, so threads may run many at once.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (p, n)
+        The parents, standardised, one a row, p >= 0; a parent of K categories is K rows of zeros and ones.
+    y : ndarray of float64, shape (n,), or Response
+        The node, standardised; an array is a continuous response.
+    hidden_units : int
+        m.
+    prior_precision : float
+        The precision of the weights' prior to start from.
+    random_state : int
+        Seed of the cold start's first layer; the start depends on it and on p alone.
+    start : ndarray, optional
+        Weights to start from. The default is a cold start: a random first layer, the mean fitted under constant
+        variance, then both together.
+    precision : ndarray, optional
+        The precisions of the layers' prior to start from; by default ``prior_precision``.
+    max_steps : int
+        The most steps of each fit.
+    tol : float
+        Stop when two steps in a row lower F by less than this many nats; after an update of the precisions, one.
+    precision_updates : int
+        The most updates of the prior's precisions. Updates end, too, when one changes the evidence by less than
+        ``tol``.
+
+    Returns
+    -------
+    NodeFit
+        The weights that minimise F, and their evidence.
+    """
+    response = GaussianResponse.exact(y) if isinstance(y, np.ndarray) else y
+    n_parents = len(x)
+    if n_parents == 0:
+        return _fit_without_parents(response, hidden_units)
+    size = response.n_weights(n_parents, hidden_units)
+    theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
+
+    def enough(fits):
+        return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
+
+    settings = hidden_units, prior_precision, max_steps, tol
+    fits = _fits_of_updated_precisions(x, response, theta, precision, settings, enough, cold=start is None)
+    if not fits:
+        return _constant_in_place_of_fit(response, n_parents, hidden_units)
+    return min(fits, key=lambda fit: fit.evidence)
+
+
+def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_precision: float) -> NodeFit:
+    """Update the precisions of a fit up to their fixed point.
+
+    A search compares families after two updates, as further ones hardly change the evidence. The weights still move
+    then, and would depend on the path of the search.
+
+    Parameters
+    ----------
+    x : ndarray of float64, shape (p, n)
+        The parents.
+    response : Response
+        The node.
+    fit : NodeFit
+        Its fit; returned as it is if it did not succeed or there are no parents.
+    prior_precision : float
+        The precision that the hyperprior favours.
+
+    Returns
+    -------
+    NodeFit
+        The first fit whose objective differs from the one before by less than 1e-4 nats an observation.
+    """
+    if not (fit.succeeded and len(x)):
+        return fit
+    still = AT_REST * x.shape[1]
+
+    def enough(fits):
+        return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
+
+    settings = fit.hidden_units, prior_precision, 300, 0.01 * still
+    fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, settings, enough)
+    return fits[-1] if fits else fit
+
+
+def _fits_of_updated_precisions(x, response, theta, precision, settings, enough, *, cold=False):
+    """Return a fit, and one from its weights after each update of the precisions, until enough or H is not definite.
+
+    A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
+    """
+    hidden_units, prior_precision, max_steps, tol = settings
+    x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
+    precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
+    layer = _layer_of_weights(parts, theta.size)
+    factor, fits, minimised = np.zeros((theta.size, theta.size)), [], response.minimiser(x, hidden_units)
+
+    def minimise(free, patience=2):
+        penalty = _penalties(layer, precision)
+        return minimised(theta, penalty, free, max_steps, tol, patience, factor)
+
+    if cold:
+        minimise(theta.size - hidden_units)  # without w3: the variance is constant
+    while not enough(fits):
+        if fits:
+            variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
+            precision = _updated_precision(theta, variances, layer, precision, prior_precision)
+        # An update hardly moves the minimum, so after it one small step ends the fit.
+        objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
+        if np.isnan(log_determinant):
+            break
+        evidence = objective + 0.5 * log_determinant + _prior_cost(layer, precision, prior_precision)
+        fits.append(
+            NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision, hidden_units)
+        )
+    return fits
+
+
+def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tuple[np.ndarray, np.ndarray]:
+    """Return second-order estimates of what the evidence saves, and costs, without each parent.
+
+    Under Laplace's approximation the log odds of zero weights w are saving - cost, the ratio of posterior to prior
+    density there (Savage and Dickey). With S the posterior covariance of w,
+
+        cost = (1/2) w^T S^-1 w,    saving = (1/2) log det S^-1 - (1/2) log det of the prior's precision.
+
+    Far from zero the cost is only an order of magnitude.
+
+    Parameters
+    ----------
+    x : ndarray, shape (p, n)
+        The parents.
+    response : Response
+        The node.
+    fit : NodeFit
+        Its fit.
+
+    Returns
+    -------
+    tuple of ndarray, both of shape (p,)
+        Nats. Without a Fisher matrix nothing is known: the saving is infinite, the cost zero.
+    """
+    p, m = len(x), fit.hidden_units
+    parts = response.layers(p, m)
+    theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
+    penalty = _penalties(_layer_of_weights(parts, theta.size), fit.precision)
+    _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, 0, 1.0, 1, factor)
+    if np.isnan(log_determinant):
+        return np.full(p, np.inf), np.zeros(p)
+    free = parts[-1].stop
+    roots = _inverse_root(factor[:free, :free])[:, : p * m].reshape(free, p, m).transpose(1, 0, 2)
+    covariance = roots.transpose(0, 2, 1) @ roots
+    weights = theta[: p * m].reshape(p, m)
+    cost = 0.5 * np.einsum("pk,pk->p", weights, np.linalg.solve(covariance, weights[:, :, np.newaxis])[:, :, 0])
+    return -0.5 * np.linalg.slogdet(covariance)[1] - 0.5 * m * np.log(fit.precision[0]), cost
+
+
+def _inverse_root(factor):
+    """Return L with L^T L = (R^T R)^-1, R the factor, an upper triangle."""
+    return dtrtri(factor.T, lower=1)[0]
+
+
+def _constant_in_place_of_fit(response, n_parents, hidden_units):
+    """Return the constant model, for parents whose Fisher matrix is indefinite by rounding: they gain nothing."""
+    constant = _fit_without_parents(response, hidden_units)
+    theta = np.zeros(response.n_weights(n_parents, hidden_units))
+    theta[response.intercepts(n_parents, hidden_units)] = constant.theta[response.intercepts(0, hidden_units)]
+    return constant._replace(theta=theta, steps=-1, converged=False)
+
+
+def _layer_of_weights(parts, size):
+    """Return the layer of every weight; for intercepts, and for weights that a response does not use, one further."""
+    layer = np.full(size, len(parts))
+    for k, own in enumerate(parts):
+        layer[own] = k
+    return layer
+
+
+def _sums(values, layer, precision):
+    """Return the sum of the first weights' values over each layer."""
+    return np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
+
+
+def _penalties(layer, precision):
+    return np.array([*precision, FLAT])[layer]
+
+
+def _prior_cost(layer, precision, prior_precision):
+    """Return the prior's part of the evidence: its normalisation, and the hyperprior of the precisions."""
+    cost, n_weights = 0.0, np.bincount(layer)[: precision.size].tolist()
+    for value, n in zip(precision.tolist(), n_weights, strict=True):
+        ratio = value / prior_precision
+        cost += ratio - 1.0 - math.log(ratio) - n * math.log(value)
+    return 0.5 * cost
+
+
+def _updated_precision(theta, posterior_variance, layer, precision, prior_precision):
+    """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about the first one."""
+    determined = np.bincount(layer)[: precision.size] - precision * _sums(posterior_variance, layer, precision)
+    squares = _sums(np.square(theta), layer, precision)
+    return (np.maximum(determined, 0.0) + 1.0) / (squares + 1.0 / prior_precision)
+
+
+def _fit_without_parents(response, hidden_units):
+    theta, objective, log_determinant = response.without_parents(hidden_units)
+    evidence = objective + 0.5 * log_determinant
+    return NodeFit(theta, objective, log_determinant, evidence, 0, True, np.full(3, np.nan), hidden_units)

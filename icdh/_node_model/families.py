@@ -1,0 +1,285 @@
+"""Fit and score of the families of a table: each result depends on the arguments alone."""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.categorical import CategoricalResponse
+from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.gain_estimates import gain_estimates
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.label_gains import label_gain_estimates
+from icdh._node_model.linear import fit_linear
+from icdh._node_model.network import node_outputs, with_twice_the_units
+from icdh._node_model.noise import noise_gain
+from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.responses import Response
+
+Family = tuple[int, tuple[int, ...]]
+TOLERANCE = 0.3  # nats, of fits while a search compares families
+TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
+OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
+LEAST_COST = 0.25  # the cost of a parent's loss is hardly less than this share of its second-order estimate
+LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
+RESOLVED = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
+LEAST_UNRESOLVED = 0.01  # share of the observations whose variance is not resolved, from which noise has no verdict
+
+
+class Families:
+    """The families (node, parents) of a table: their data, fits and scores.
+
+    Parameters
+    ----------
+    causes : ndarray, shape (R, n)
+        The variables as causes, standardised, one network input a row.
+    responses : sequence of Response, optional
+        The variables as effects; by default continuous, with exact values.
+    widths : ndarray of int, shape (N,), optional
+        How many rows of ``causes`` every variable takes; by default one.
+    rows : ndarray of bool, shape (N, n), optional
+        The observations that count for each variable, for instance those where nobody set it; by default all.
+    prior_precision : float
+        The precision of the weights' prior to start from.
+    edge_penalty : float or ndarray, shape (N, N)
+        Nats to pay for each parent; [i, j] for the parent i of j.
+    random_state : int
+        Seed of cold starts.
+
+    Attributes
+    ----------
+    whole : Families
+        The families on all observations; of a subsample, those that it is taken from.
+    """
+
+    def __init__(
+        self,
+        causes: np.ndarray,
+        responses: Sequence[Response] | None = None,
+        *,
+        widths: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
+        prior_precision: float,
+        edge_penalty: float | np.ndarray,
+        random_state: int,
+    ):
+        self.causes, self.rows, self.whole = causes, rows, self
+        self.responses = [GaussianResponse.exact(own) for own in causes] if responses is None else list(responses)
+        self.widths = np.ones(len(causes), dtype=np.int64) if widths is None else widths
+        self.prior_precision, self.random_state = prior_precision, random_state
+        self.edge_penalty = np.broadcast_to(edge_penalty, (len(self), len(self)))
+        self._are_single = len(causes) == len(self.widths)
+        self._inputs = np.split(np.arange(len(causes)), np.cumsum(self.widths)[:-1])
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    @property
+    def n_observations(self) -> int:
+        """N."""
+        return self.causes.shape[1]
+
+    def subsample(self, most: int) -> "Families":
+        """Return the families on at most so many of the observations that count for each variable, evenly spread."""
+        part = copy(self)
+        part.rows = np.zeros((len(self), self.n_observations), dtype=bool)
+        for node in range(len(self)):
+            own = np.arange(self.n_observations) if self.rows is None else np.flatnonzero(self.rows[node])
+            part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
+        return part
+
+    def counts(self) -> np.ndarray:
+        """Return how many observations count for each variable, shape (N,)."""
+        return np.full(len(self), self.n_observations) if self.rows is None else self.rows.sum(axis=1)
+
+    def data(self, family: Family) -> tuple[np.ndarray, Response]:
+        """Return the parents, one network input a row, and the response, at the observations that count for it."""
+        node, parents = family
+        x, response = self.causes[self.inputs_of(parents)], self.responses[node]
+        if self.rows is None:
+            return x, response
+        return np.ascontiguousarray(x[:, self.rows[node]]), response.take(self.rows[node])
+
+    def inputs_of(self, variables: Sequence[int]) -> list[int]:
+        """Return the network inputs, rows of ``causes``, that variables take."""
+        return list(variables) if self._are_single else [row for own in variables for row in self._inputs[own]]
+
+    def weights_of(self, parent: int, others: Sequence[int], hidden_units: int) -> slice:
+        """Return the slice of theta with the input weights of a parent, in a family with these other parents."""
+        before = int(self.widths[[k for k in others if k < parent]].sum())
+        return slice(before * hidden_units, (before + int(self.widths[parent])) * hidden_units)
+
+    def fit(
+        self,
+        family: Family,
+        hidden_units: int,
+        start: np.ndarray | None = None,
+        *,
+        seed: int | None = None,
+        tol: float = TOLERANCE,
+        **options: Any,
+    ) -> NodeFit:
+        """Return a fit of a family.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+        hidden_units : int
+            m.
+        start : ndarray, optional
+            Weights to start from; by default a cold start.
+        seed : int, optional
+            That of a cold start, by default ``random_state``.
+        tol : float
+            Nats, for at most 10,000 observations.
+        **options : Any
+            Further arguments of `icdh._node_model.evidence.fit_node`.
+        """
+        x, response = self.data(family)
+        return fit_node(
+            x,
+            response,
+            hidden_units=hidden_units,
+            start=start,
+            random_state=self.random_state if seed is None else seed,
+            prior_precision=self.prior_precision,
+            tol=tol * max(1.0, x.shape[1] / TOLERANCE_OBSERVATIONS),
+            **options,
+        )
+
+    def fit_twice_the_units(self, family: Family, fit: NodeFit) -> NodeFit:
+        """Return a fit with twice the hidden units, from weights that compute nearly the same."""
+        n_inputs = int(self.widths[list(family[1])].sum())
+        start = with_twice_the_units(fit.theta, n_inputs, fit.hidden_units, self.random_state)
+        return self.fit(family, 2 * fit.hidden_units, start)
+
+    def fit_at_fixed_point(self, family: Family, fit: NodeFit) -> NodeFit:
+        """Return the fit where updates of the prior's precisions end."""
+        return at_fixed_point(*self.data(family), fit, prior_precision=self.prior_precision)
+
+    def score(self, family: Family, fit: NodeFit, noise: str) -> float:
+        """Return the network's negative log evidence plus the penalty of edges, minus the gain of the noise."""
+        score = fit.evidence + self._penalty(family)
+        if noise != "gaussian" and self.is_gaussian(family[0]):
+            score -= self._noise_gain(family, self.residuals(family, fit)[0], noise)
+        return score
+
+    def linear_score(self, family: Family, noise: str) -> float:
+        """Return the score of a family by its linear model; infinite if it has none, or no causes."""
+        node, parents = family
+        if not (parents and self.is_gaussian(node)):
+            return np.inf
+        x, response = self.data(family)
+        fit = fit_linear(x, response)
+        residuals = [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
+        return fit.evidence + self._penalty(family) - self._noise_gain(family, residuals, noise)
+
+    def _penalty(self, family):
+        return self.edge_penalty[list(family[1]), family[0]].sum()
+
+    def is_gaussian(self, node: int) -> bool:
+        """Return whether a variable has a Gaussian response."""
+        return isinstance(self.responses[node], GaussianResponse)
+
+    def is_categorical(self, node: int) -> bool:
+        """Return whether a variable has a categorical response."""
+        return isinstance(self.responses[node], CategoricalResponse)
+
+    def residuals(self, family: Family, fit: NodeFit) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return standardised residuals, one array (n,) for each sample of the response, and standard deviations."""
+        x, response = self.data(family)
+        mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)
+        return [(sample - mean) / deviation for sample in response.samples], deviation
+
+    def noise_of(self, family: Family, fit: NodeFit, noise: str) -> str:
+        """Return the noise distribution of a family: "gaussian", "student", "free", or "none" if it has no density."""
+        if not self.is_gaussian(family[0]):
+            return "none"
+        return noise_gain(self.residuals(family, fit)[0], noise)[1]
+
+    def denies_gaussian_noise(self, family: Family, fit: NodeFit) -> bool:
+        """Return whether the residuals of a family favour another noise distribution than the Gaussian."""
+        residuals, deviation = self.residuals(family, fit)
+        unresolved = np.mean(deviation**2 < RESOLVED) > LEAST_UNRESOLVED
+        return not unresolved and noise_gain(residuals, "auto")[1] != "gaussian"
+
+    def _noise_gain(self, family, residuals, noise):
+        """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
+
+        What a rounded cause leaves out is a different mixture at each of its levels. With a single density the effect
+        would appear to lack noise that its own density, as a cause, may have.
+        """
+        whole, _ = noise_gain(residuals, noise)
+        if noise != "auto" or not self._causes_are_ordinal(family):
+            return whole
+        causes, _ = self.data(family)
+        _, group, sizes = np.unique(causes, axis=1, return_inverse=True, return_counts=True)
+        if sizes.min() < LEAST_GROUP:
+            return whole
+        groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
+        return max(whole, sum(noise_gain([own[rows] for own in residuals], "auto")[0] for rows in groups))
+
+    def _causes_are_ordinal(self, family):
+        return family[1] and all(isinstance(self.responses[cause], OrdinalResponse) for cause in family[1])
+
+    def gain_estimates(self, family: Family, fit: NodeFit) -> np.ndarray:
+        """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+        fit : NodeFit
+            Its fit.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            Nats: for a variable that is no parent, if it becomes one; for a parent, if it is removed. The estimates
+            are no strict bounds; they exceed a score test and the second order at the fit by a safety factor. Infinite
+            where a number and a category meet, and for a parent of a family with a category.
+        """
+        node, parents = family
+        estimates = np.full(len(self), np.inf)
+        self._estimate_labels(family, fit, estimates)
+        if self.is_categorical(node):
+            return estimates
+        x, response = self.data(family)
+        hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
+        single = np.flatnonzero(self.widths == 1)
+        candidates = self.causes if self._are_single else self.causes[self.inputs_of(single)]
+        if self.rows is not None:
+            candidates = candidates[:, self.rows[node]]
+        penalties = self.edge_penalty[:, node]
+        estimates[single] = OPTIMISM * gain_estimates(candidates, x, hidden, scores) - penalties[single]
+        estimates[[node, *parents]] = np.inf
+        if parents and len(x) == len(parents):
+            saving, cost = odds_without_parents(x, response, fit)
+            estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
+        return estimates
+
+    def _estimate_labels(self, family, fit, estimates):
+        """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
+        node, parents = family
+        if self.is_gaussian(node):
+            return
+        labelled = [i for i in range(len(self)) if not self.is_gaussian(i)]
+        candidates = [i for i in labelled if i != node and i not in parents]
+        candidates = [i for i in candidates if self.is_categorical(i) or self.is_categorical(node)]
+        if not candidates:
+            return
+        x, response = self.data(family)
+        plain = np.ones(len(x), dtype=np.int64)
+        probabilities = response.conditional(np.arange(len(x)), plain, fit.theta, fit.hidden_units).log_probabilities(x)
+        codes = {i: self._codes(i, node) for i in labelled}
+        of_parents = [codes[i] for i in parents if i in codes]
+        gains = label_gain_estimates(codes[node], np.exp(probabilities), [codes[i] for i in candidates], of_parents)
+        estimates[candidates] = gains - self.edge_penalty[candidates, node]
+
+    def _codes(self, variable, node):
+        """Return the categories or levels of a variable at the observations that count for a node."""
+        codes = self.responses[variable].codes
+        return codes if self.rows is None else codes[self.rows[node]]

@@ -1,0 +1,140 @@
+"""The score of a search: the evidence of families, with the stages that improve it once a graph is known."""
+
+from collections.abc import Sequence
+from copy import copy
+
+from icdh._ground.clock import Clock
+from icdh._node_model.cache import FamilyCache
+from icdh._node_model.families import Families, Family
+from icdh._node_model.growth import Growth
+from icdh._node_model.noise_choice import NoiseChoice
+from icdh._node_model.polish import Polish
+
+STATE = ("_fits", "_scores", "_estimates", "units", "_polish", "_growth")  # what changes as families are asked for
+
+
+class FamilyEvidence(FamilyCache):
+    """The negative log evidence of families plus a penalty for each edge.
+
+    All families of a node have the same number of hidden units, so that their evidences compare.
+
+    Parameters
+    ----------
+    families : Families
+        What is fitted.
+    hidden_units : int
+        The hidden units of every node to start with.
+    most_units : int, optional
+        How far `grow` may double them; by default they stay.
+    noise : {"auto", "gaussian", "student", "free"}
+        The distribution of the standardised residuals (`icdh._node_model.noise`). "auto" is Gaussian until
+        `choose_noise` finds residuals that are not; then every family chooses.
+    n_restarts : int
+        Number of initial weights from which `polish` fits a family.
+    n_jobs : int
+        Threads.
+    clock : Clock, optional
+        Ends fits by raising OutOfTime; by default never.
+    """
+
+    def __init__(
+        self,
+        families: Families,
+        *,
+        hidden_units: int,
+        most_units: int | None = None,
+        noise: str,
+        n_restarts: int,
+        n_jobs: int,
+        clock: Clock | None = None,
+    ):
+        self._polish = Polish(n_restarts, hidden_units)
+        self._growth = Growth(most_units or hidden_units)
+        self._noise_choice = NoiseChoice(noise)
+        super().__init__(families, [hidden_units] * len(families), self._noise_choice.first, n_jobs=n_jobs, clock=clock)
+
+    def polish(self, families: Sequence[Family]) -> None:
+        """Fit families from further initial weights, and the best fit of each to a finer tolerance."""
+        self._polish(self, families)
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Double the hidden units of the nodes of a graph while that gains; return whether scores changed."""
+        return self._growth(self, families)
+
+    def choose_noise(self, families: Sequence[Family]) -> bool:
+        """Choose the noise distribution, given the families of a found graph; return whether scores changed."""
+        self(families)
+        self._polish.restart_large(self, families)
+        return self._noise_choice(self, families)
+
+    def branch(self) -> "FamilyEvidence":
+        """Return evidence that goes on from what is known here by itself, in one thread."""
+        other = copy(self)
+        other.clock, other.n_jobs, other._kept = self.clock.branch(), 1, []
+        other._known_parents = [known.copy() for known in self._known_parents]
+        for name in STATE:
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def stop(self) -> None:
+        """Let the clock end fits."""
+        self.clock.stop()
+
+    def adopt(self, branch: "FamilyEvidence") -> None:
+        """Go on from what a branch knows."""
+        self._kept += branch._kept
+        self._known_parents = branch._known_parents
+        for name in STATE:
+            setattr(self, name, getattr(branch, name))
+
+    def join(self, branch: "FamilyEvidence") -> set[int]:
+        """Keep the fits of a branch that are better than those known; return the nodes whose known families gain."""
+        gained = set()
+        for family in branch._kept:
+            fit = branch.known_fit(family)
+            if fit is not None and fit.hidden_units == self.units[family[0]]:
+                known = family in self
+                before = self.network_score_of(family) if known else None
+                self.keep(family, fit, branch.network_score_of(family))
+                if known and self.network_score_of(family) < before:
+                    gained.add(family[0])
+        of_the_same_fits = {k: v for k, v in branch._estimates.items() if branch._fits[k[0]] is self._fits.get(k[0])}
+        self._estimates = of_the_same_fits | self._estimates
+        self._polish.join(branch._polish)
+        self._growth.join(branch._growth)
+        return gained
+
+    def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
+        """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.
+
+        Further units describe the effects of a graph better but hardly ever change which graph is best on few
+        observations, so a search may do without them.
+
+        Parameters
+        ----------
+        families : sequence
+            A node and its parents each.
+        most_units : int
+            The limit of the hidden units.
+        """
+        larger = self.on(self.families, self.clock)
+        larger._growth = self._growth.up_to(most_units)
+        for family in families:
+            larger.keep(family, self.fit_of(family), self.network_score_of(family))
+        larger.grow(families)
+        larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
+        return larger
+
+    def on(self, families: Families, clock: Clock | None = None) -> "FamilyEvidence":
+        """Return the evidence of families of the same variables, with the same units and noise, without fits."""
+        other = FamilyEvidence(
+            families,
+            hidden_units=self._polish.fewest_units,
+            most_units=self._growth.most_units,
+            noise=self._noise_choice.noise,
+            n_restarts=self._polish.n_restarts,
+            n_jobs=self.n_jobs,
+            clock=clock,
+        )
+        other.units, other.noise = list(self.units), self.noise
+        return other

@@ -1,0 +1,94 @@
+"""Estimates of what a further parent gains, for all candidates at once: a score test on the residuals of a fit.
+
+If a family lacks a parent, its standardised residuals e = (y - mu) / sd, or their squares, depend on that parent. Both
+e and (e^2 - 1) / sqrt(2) are white under the fitted model. For every candidate x they are regressed on functions of x:
+three smooth ones, and the products of x with each hidden unit, along which a new input of these units acts. The part
+that the current fit explains is first removed from both sides.
+
+The estimate is the log evidence of these regressions over none, in nats, at the best of a few prior precisions. It is
+about what a fit of the larger family would gain, at the cost of a matrix product. Most estimates are zero, and those
+candidates need no fit.
+"""
+
+import numpy as np
+
+from icdh._ground.jit import padded
+from icdh._node_model._gain_kernels import add_products_of_features
+
+PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
+ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
+ROUGH_PRODUCT = 0.25
+RESOLVED = 1e-3  # share of a function's deviation that must remain once the explained part is removed
+LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
+
+
+def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return an estimate of what every candidate gains as a further parent.
+
+    Parameters
+    ----------
+    candidates : ndarray, shape (c, n)
+        The candidates, standardised, one a row.
+    x : ndarray, shape (p, n)
+        The parents that the family has.
+    hidden : ndarray, shape (m, n)
+        The hidden units of its fit.
+    scores : ndarray, shape (2, n)
+        The derivatives of the log-likelihood by mean and log-variance, in units of their standard deviations.
+
+    Returns
+    -------
+    ndarray, shape (c,)
+        Nats, at least zero.
+    """
+    n = scores.shape[1]
+    explained = _orthonormal(_orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
+    rest = scores - (scores @ explained.T) @ explained
+    products_with = hidden if len(x) else hidden[:0]
+    relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
+    squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
+    return _evidence(_with_large_effects(squares[0], total, n), relative, n) + _evidence(squares[1], relative, n)
+
+
+def _orthonormal(vectors):
+    """Return an orthonormal basis, one vector a row, of the space that these vectors span."""
+    products = vectors @ vectors.T
+    norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
+    squares, directions = np.linalg.eigh(products / np.outer(norms, norms))
+    kept = squares > RESOLVED**2 * squares[-1]
+    return (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
+
+
+def _squared_projections(candidates, hidden, explained, rest):
+    """Return the squared projections of both scores on the features of every candidate, shape (2, c, k).
+
+    The features are smooth functions of the candidate and its products with the hidden units, each made orthogonal to
+    those before it.
+    """
+    count, size, known = len(candidates), 3 + len(hidden), len(explained)
+    others = np.zeros((padded(known + 2), rest.shape[1]))
+    others[:known], others[known : known + 2] = explained, rest
+    grams, with_others = np.zeros((count, padded(size), padded(size))), np.zeros((count, padded(size), len(others)))
+    add_products_of_features(np.ascontiguousarray(candidates), hidden, others, grams, with_others)
+    products, taken, left_over = grams[:, :size, :size], with_others[:, :size, :known], with_others[:, :size, known:]
+    left = products - taken @ taken.transpose(0, 2, 1)
+    whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
+    scale = np.where(squares > RESOLVED**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
+    correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
+    correlations += np.eye(size) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
+    projections = scale[:, :, np.newaxis] * left_over[:, :, :2]
+    return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
+
+
+def _with_large_effects(squares, total, n):
+    """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
+    share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
+    growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
+    return squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+
+
+def _evidence(squares, relative, n):
+    """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
+    ratio = n * PRIOR_VARIANCES[:, np.newaxis] * relative
+    gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
+    return np.maximum(gains.max(axis=1), 0.0)

@@ -1,0 +1,78 @@
+"""A continuous response: Gaussian given its parents, of a value that is known exactly or up to a cell of a grid.
+
+With mean mu and variance v of `icdh._node_model.network`, an exact value y costs log v / 2 + (y - mu)^2 / (2 v) nats.
+A value recorded on a grid stands for a cell, half-way to its neighbours. The value is spread evenly over the cell and
+the log-likelihood is averaged over it: with c the cell's centre and w its width,
+
+    E (z - mu)^2 = (c - mu)^2 + w^2 / 12.
+
+The density of the noise (`icdh._node_model.noise`) is measured on a few draws of the spread values. So neither a grid
+nor its fineness makes a variable look determined.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from icdh._node_model._descent_kernels import node_fit
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.network import MeanAndVariance, forward, intercepts, n_weights
+
+
+class GaussianResponse(MeanAndVariance):
+    """A continuous variable, or one recorded on a grid.
+
+    Parameters
+    ----------
+    centre, spread : ndarray, shape (n,)
+        The centre of the cell of every value, standardised, and the variance of an even spread over the cell, w^2 / 12;
+        zero where a value is exact.
+    samples : sequence of ndarray, each of shape (n,)
+        Values drawn from the cells.
+    """
+
+    def __init__(self, centre: np.ndarray, spread: np.ndarray, samples: Sequence[np.ndarray]):
+        self.centre, self.spread, self.samples = centre, spread, tuple(samples)
+
+    @classmethod
+    def exact(cls, values: np.ndarray) -> "GaussianResponse":
+        """Return the response of exact values."""
+        return cls(values, np.zeros(values.shape), [values])
+
+    @classmethod
+    def over_cells(cls, low: np.ndarray, high: np.ndarray, samples: Sequence[np.ndarray]) -> "GaussianResponse":
+        """Return the response of values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
+        return cls((low + high) / 2, np.square(high - low) / 12, samples)
+
+    def take(self, rows: np.ndarray) -> "GaussianResponse":
+        """Return the response at some observations."""
+        return GaussianResponse(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
+
+    def minimiser(self, x: np.ndarray, hidden_units: int) -> Callable[..., tuple[float, float, int, bool]]:
+        """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
+        return lambda theta, penalty, *options: node_fit(
+            x, self.centre, self.spread, theta, penalty, hidden_units, *options
+        )
+
+    def standardised_scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return hidden units (m, n) and the derivatives of the log-likelihood by mean and log-variance (2, n).
+
+        Each derivative is divided by its standard deviation under the model.
+        """
+        hidden, mean, variance = forward(theta, x, hidden_units)
+        residual = self.centre - mean
+        squares = (np.square(residual) + self.spread) / variance
+        return hidden, np.stack([residual / np.sqrt(variance), math.sqrt(0.5) * (squares - 1.0)])
+
+    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
+        """Return weights, F and log det H of the constant model, in closed form: H = diag(n / v, n / 2)."""
+        n = self.centre.size
+        theta = np.zeros(n_weights(0, hidden_units))
+        b2, b3 = intercepts(0, hidden_units)
+        theta[b2] = self.centre.mean()
+        squares = np.square(self.centre - theta[b2]) + self.spread
+        variance = max(squares.mean(), 2.0 * VARIANCE_FLOOR)
+        theta[b3] = math.log(variance - VARIANCE_FLOOR)
+        objective = 0.5 * float(squares.sum() / variance + n * math.log(variance))
+        return theta, objective, math.log(n / variance) + math.log(n / 2)

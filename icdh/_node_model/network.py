@@ -1,0 +1,170 @@
+"""The node model: one variable given its parents, under heteroscedastic noise.
+
+The node model of a variable y with p parents x, every column standardised, shares m hidden units
+between mean and log-variance, so that both have the same parents (Definition 1 of the paper, with
+intercepts and an exponential scale):
+
+- hidden units   s = tanh(w1^T x + b1)
+- mean           mu = b2 + w2 · s
+- variance       v = 1e-5 + exp(u),  u = b3 + w3 · s
+
+Its weights are one flat vector ``theta`` = [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)]. They minimise
+
+    F(theta) = sum over rows of [log v / 2 + (y - mu)^2 / (2 v)] + (1/2) sum_k penalty_k theta_k^2,
+
+where the penalty of the weights of each layer, {w1, b1}, {w2} and {w3}, is the precision of their Gaussian prior;
+the intercepts b2 and b3 have a flat prior. The score of a fit is in `icdh._node_model.evidence`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from icdh._node_model._kernels import fill_hidden, node_forward
+
+SPLIT = 0.3  # standard deviation of the step between the halves of a unit
+
+
+def n_weights(n_parents: int, hidden_units: int) -> int:
+    """Return the size of theta, m (p + 3) + 2."""
+    return hidden_units * (n_parents + 3) + 2
+
+
+def intercepts(n_parents: int, hidden_units: int) -> tuple[int, int]:
+    """Return the indices of b2 and b3 in theta."""
+    b2 = (n_parents + 1) * hidden_units
+    return b2, b2 + hidden_units + 1
+
+
+def layers(n_parents: int, hidden_units: int) -> tuple[slice, slice, slice]:
+    """Return the slices of theta that share a prior precision: first layer, mean weights, scale weights."""
+    b2, b3 = intercepts(n_parents, hidden_units)
+    return slice(0, b2), slice(b2 + 1, b3), slice(b3 + 1, n_weights(n_parents, hidden_units))
+
+
+class MeanAndVariance:
+    """The weights of a response that has a mean and a variance."""
+
+    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
+        """Return the size of theta."""
+        return n_weights(n_inputs, hidden_units)
+
+    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
+        """Return the indices of the weights that a model without parents has."""
+        return list(intercepts(n_inputs, hidden_units))
+
+    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
+        """Return the slices of theta that share a prior precision."""
+        return layers(n_inputs, hidden_units)
+
+    def conditional(
+        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
+    ) -> "NodeConditional":
+        """Return the fitted node model; parameters as of `GivenParents`. The weights know the ``sign`` of values."""
+        return NodeConditional(inputs, widths, theta, hidden_units)
+
+
+def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int | None = None) -> np.ndarray:
+    """Return weights with a random first layer and constant outputs (mean 0, variance 1), shape (size,)."""
+    theta = np.zeros(n_weights(n_parents, hidden_units) if size is None else size)
+    first_layer = (n_parents + 1) * hidden_units
+    theta[:first_layer] = np.random.default_rng(random_state).normal(size=first_layer)
+    return theta
+
+
+def with_twice_the_units(theta: np.ndarray, n_parents: int, hidden_units: int, random_state: int) -> np.ndarray:
+    """Return weights of twice the units that compute nearly what theta computes.
+
+    Every unit becomes two with half its output weights. Their input weights are its own plus and minus a random step,
+    so the outputs change in second order only, and the two units can diverge.
+    """
+    b2, b3 = intercepts(n_parents, hidden_units)
+    first = theta[:b2].reshape(n_parents + 1, hidden_units)
+    step = SPLIT * np.random.default_rng(random_state).standard_normal(first.shape)
+    halves = [np.tile(theta[layer] / 2, 2) for layer in layers(n_parents, hidden_units)[1:]]
+    return np.concatenate(
+        [np.hstack([first + step, first - step]).ravel(), theta[[b2]], halves[0], theta[[b3]], halves[1]]
+    )
+
+
+def node_outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Return the node's mean and standard deviation, both (n,), at the parents' values x (p, n), one parent a row."""
+    _, mean, variance = forward(theta, x, hidden_units)
+    return mean, np.sqrt(variance)
+
+
+def forward(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return hidden units (m, n), mean (n,) and variance (n,) at the parents' values x (p, n)."""
+    n = x.shape[1]
+    hidden, mean, variance = np.empty((hidden_units, n)), np.empty(n), np.empty(n)
+    node_forward(np.ascontiguousarray(x), theta, hidden_units, hidden, mean, variance)
+    return hidden, mean, variance
+
+
+def hidden_units_of(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> np.ndarray:
+    """Return the hidden units, shape (m, n), at the parents' values x (p, n), one parent a row."""
+    hidden = np.empty((hidden_units, x.shape[1]))
+    fill_hidden(np.ascontiguousarray(x), theta, hidden_units, hidden)
+    return hidden
+
+
+def indicators(codes: np.ndarray, n_categories: int) -> np.ndarray:
+    """Return the network inputs of a parent of categories 0 ... K - 1, zeros and ones, shape (K, n)."""
+    return (codes == np.arange(n_categories)[:, np.newaxis]).astype(np.float64)
+
+
+def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, sign: float) -> np.ndarray:
+    """Return the weights of the model of ``sign * y`` given ``signs * x``, when theta's are of y given x."""
+    flipped = theta.copy()
+    inputs = len(signs) * hidden_units
+    flipped[:inputs] *= np.repeat(signs, hidden_units)
+    b2, b3 = intercepts(len(signs), hidden_units)
+    flipped[b2:b3] *= sign
+    return flipped
+
+
+@dataclass(frozen=True)
+class GivenParents:
+    """Base of fitted node models: their parents as network inputs.
+
+    Attributes
+    ----------
+    inputs : ndarray of int, shape (p,)
+        The parents.
+    widths : ndarray of int, shape (p,)
+        How many network inputs every parent is: one for a number, K for K categories.
+    theta : ndarray
+        The weights, those of the first layer first.
+    hidden_units : int
+        m.
+    """
+
+    inputs: np.ndarray
+    widths: np.ndarray
+    theta: np.ndarray
+    hidden_units: int
+
+    def network_inputs(self, values: np.ndarray) -> np.ndarray:
+        """Return the network's inputs, one a number or category, given all variables, one a row, shape (N, M)."""
+        if (self.widths == 1).all():
+            return values[self.inputs]
+        parts = zip(values[self.inputs], self.widths, strict=True)
+        return np.vstack([own if width == 1 else indicators(own, width) for own, width in parts])
+
+    def at_zero(self, n_variables: int) -> "GivenParents":
+        """Return the distribution given the inputs below ``n_variables`` alone, those from there on held at zero."""
+        kept = self.inputs < n_variables
+        inputs = np.repeat(kept, self.widths)
+        first = self.theta[: inputs.size * self.hidden_units].reshape(inputs.size, self.hidden_units)
+        theta = np.append(first[inputs], self.theta[first.size :])
+        return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], theta=theta)
+
+
+@dataclass(frozen=True)
+class NodeConditional(GivenParents):
+    """A fitted node model of a number: its distribution given the parents; theta has shape (m (inputs + 3) + 2,)."""
+
+    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
+        return node_outputs(self.theta, self.network_inputs(values), self.hidden_units)

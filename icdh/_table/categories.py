@@ -1,0 +1,155 @@
+"""Categorical columns: how to recognise them, and the numbers that stand for their labels.
+
+In an ordered column the numbers are ranks. In any other column they are codes, and the most frequent label is 0:
+renaming labels changes no result.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icdh._ground.labels import counted
+
+MISSING_TYPES = ("NoneType", "NAType", "NaTType")
+MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL = 50, 20, 5
+ENCODE = "encode it as numbers or drop it"
+
+
+class Categories(NamedTuple):
+    """The labels that the numbers 0 ... K - 1 of a column stand for.
+
+    Attributes
+    ----------
+    labels : tuple
+        K labels, text or numbers: by decreasing frequency or, in an ordered column, in their order.
+    ordered : bool
+        Whether the numbers are ranks.
+    declared : bool
+        Whether the user declared the column categorical; otherwise it was guessed.
+    """
+
+    labels: tuple
+    ordered: bool = False
+    declared: bool = False
+
+    @classmethod
+    def of(cls, cells: Sequence, declared: bool) -> "Categories":
+        """Return the categories of a column without an order; None and NaN stand for gaps."""
+        counts = Counter(_label(cell) for cell in cells if not _is_missing(cell))
+        return cls(tuple(sorted(counts, key=lambda label: (-counts[label], str(label)))), declared=declared)
+
+    @classmethod
+    def found(cls, cells: Sequence, dtype: Any, declared: bool, column: str) -> "Categories | None":
+        """Return the categories of a column; None if it holds no labels.
+
+        Parameters
+        ----------
+        cells : sequence, length M
+            The cells.
+        dtype : pandas.CategoricalDtype or None
+            The pandas type of the column.
+        declared : bool
+            Whether the user declared it categorical. Otherwise only repeated text that holds no numbers counts as
+            labels.
+        column : str
+            The name of the column in messages.
+
+        Raises
+        ------
+        TypeError
+            If it has too many labels.
+        """
+        if dtype is not None:
+            found = _of_type(dtype, cells)
+        else:
+            found = cls.of(cells, declared) if _are_labels(cells, declared) else None
+        if found is not None:
+            _check_few(found, len(cells), column)
+        return found
+
+    def encoded(self, cells: Sequence, column: str) -> np.ndarray:
+        """Return the numbers of labels, NaN in gaps; ``column`` begins the message about an unknown label."""
+        codes = {label: float(code) for code, label in enumerate(self.labels)}
+        try:
+            return np.array([np.nan if _is_missing(cell) else codes[_label(cell)] for cell in cells])
+        except KeyError as error:
+            known = ", ".join(map(repr, self.labels))
+            raise ValueError(f"{column} holds {error.args[0]!r}, but its labels are {known}") from None
+
+    def decoded(self, codes: np.ndarray) -> np.ndarray:
+        """Return the labels that numbers stand for: floats if all labels are numbers, else objects."""
+        labels = np.empty(len(self.labels), dtype=object)
+        labels[:] = self.labels
+        return (labels if self.of_text else labels.astype(np.float64))[codes.astype(int)]
+
+    def nearest(self, codes: np.ndarray) -> np.ndarray:
+        """Return the label nearest to each number."""
+        return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
+
+    @property
+    def of_text(self) -> bool:
+        """Whether any label is text."""
+        return any(isinstance(label, str) for label in self.labels)
+
+
+def holds_text(cells: Any) -> bool:
+    """Return whether an intervention sets a variable to text, or to one text a row."""
+    return np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
+
+
+def _is_missing(cell):
+    return type(cell).__name__ in MISSING_TYPES or (isinstance(cell, float) and cell != cell)
+
+
+def _label(cell):
+    """Return a cell as a label: a number or text."""
+    return float(cell) if _is_number(cell) else str(cell)
+
+
+def _is_number(cell):
+    return isinstance(cell, (Real, np.bool_))
+
+
+def _of_type(dtype, cells):
+    if not dtype.ordered:
+        return Categories.of(cells, declared=True)
+    if all(map(_is_number, dtype.categories)):
+        return None
+    return Categories(tuple(map(_label, dtype.categories)), ordered=True, declared=True)
+
+
+def _are_labels(cells, declared):
+    present = {cell for cell in map(_hashable, cells) if not _is_missing(cell)}
+    texts = [cell for cell in present if isinstance(cell, str)]
+    if declared:
+        return bool(texts) and all(isinstance(cell, str) or _is_number(cell) for cell in present)
+    return bool(texts) and len(texts) == len(present) and not any(map(_is_numeral, texts))
+
+
+def _hashable(cell):
+    return cell if isinstance(cell, str) or _is_number(cell) or _is_missing(cell) else type(cell)
+
+
+def _is_numeral(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_few(found, n_rows, column):
+    """Raise TypeError if a column has more labels than the model allows, or too many to be guessed categorical."""
+    most = MOST_LABELS if found.declared else min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL)
+    if len(found.labels) <= most:
+        return
+    examples = f"{column} holds text, {counted(len(found.labels), 'different label')} such as {found.labels[0]!r}"
+    if len(found.labels) > MOST_LABELS:
+        raise TypeError(f"{examples}, more than {MOST_LABELS}; drop it, join rare labels, or encode it as numbers")
+    raise TypeError(
+        f"{examples}, more than {most} in {n_rows} rows; drop it, or say kinds={{name: 'categorical'}} if they are "
+        "labels nevertheless"
+    )

@@ -1,0 +1,109 @@
+"""Tables of pandas, polars and pyarrow: how to recognise them, read them, and return results in the same library."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from icdh._table.categories import Categories
+from icdh.exceptions import MissingExtraError, import_extra
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def library_of(X: Any) -> str:
+    """Return the library of a table: "pandas" for everything that indexes like its frames, "" for arrays."""
+    if hasattr(X, "iloc"):
+        return "pandas"
+    library = type(X).__module__.partition(".")[0]
+    return library if library in LIBRARIES and hasattr(X, "columns") else ""
+
+
+def column_labels(X: Any) -> list | None:
+    """Return the labels of the columns of a table; None if it has none."""
+    labels = getattr(X, "column_names", None) if library_of(X) == "pyarrow" else getattr(X, "columns", None)
+    return None if labels is None else list(labels)
+
+
+def as_array(X: Any) -> np.ndarray:
+    """Return a table as an array, observations in rows. Masked cells and nulls become NaN, or None beside text."""
+    if isinstance(X, np.ma.MaskedArray):
+        return _without_mask(X)
+    if library_of(X) == "pyarrow" and X.num_columns:
+        columns = [np.asarray(_without_dictionary(column)) for column in X.columns]
+        numbers = all(own.dtype.kind in "biuf" for own in columns)
+        return np.column_stack(columns if numbers else [own.astype(object) for own in columns])
+    return np.asarray(X)
+
+
+def _without_dictionary(column):
+    """Return a pyarrow dictionary column as text: converted directly, its nulls would become the last text."""
+    return column.cast(column.type.value_type) if str(column.type).startswith("dictionary") else column
+
+
+def _without_mask(X):
+    gaps = np.ma.getmaskarray(X)
+    if not gaps.any():
+        return np.asarray(X)
+    filled = X.data.astype({"f": X.dtype, "c": X.dtype}.get(X.dtype.kind, float if X.dtype.kind in "biu" else object))
+    filled[gaps] = None if filled.dtype == object else np.nan
+    return filled
+
+
+def frame_of(
+    library: str,
+    columns: Mapping[Any, np.ndarray],
+    index: Any = None,
+    ordered: Mapping[Any, Categories] | None = None,
+) -> Any:
+    """Return columns as a table of a library.
+
+    Parameters
+    ----------
+    library : {"pandas", "polars", "pyarrow"}
+        The library.
+    columns : mapping from labels to arrays, each of shape (M,)
+        The columns.
+    index : pandas.Index, optional
+        The labels of the rows of a pandas frame.
+    ordered : mapping from labels to Categories, optional
+        The columns of labels with an order.
+
+    Raises
+    ------
+    MissingExtraError
+        If the library is not installed.
+    """
+    if library == "pandas":
+        pandas, ordered = import_extra("pandas", "dataframe"), ordered or {}
+        parts = [
+            pandas.Categorical(own, ordered[label].labels, ordered=True) if label in ordered else own
+            for label, own in columns.items()
+        ]
+        frame = pandas.DataFrame(dict(enumerate(parts)), index=index)
+        frame.columns = _stored(pandas.Index, list(columns))
+        return frame
+    try:
+        module = __import__(library)
+    except ImportError as error:
+        raise MissingExtraError(f"this model was learned from a table of {library}, which is not installed") from error
+    build = module.DataFrame if library == "polars" else module.table
+    return build({label: own.tolist() if own.dtype == object else own for label, own in columns.items()})
+
+
+def records_as_frame(library: str, records: Sequence[tuple], fields: Sequence[str]) -> Any:
+    """Return records with the same fields as a table of a library."""
+    if library == "pandas":
+        pandas = import_extra("pandas", "dataframe")
+        return pandas.DataFrame(
+            {own: _stored(pandas.Series, [record[k] for record in records]) for k, own in enumerate(fields)}
+        )
+    return frame_of(library, {field: np.array([own[k] for own in records]) for k, field in enumerate(fields)})
+
+
+def _stored(kind: Callable[..., Any], values: list) -> Any:
+    """Return a pandas Index or Series; of dtype object where pyarrow's text storage refuses a lone surrogate."""
+    try:
+        return kind(values)
+    except UnicodeEncodeError:
+        return kind(values, dtype=object)

@@ -1,1 +1,0 @@
-"""The estimators: scikit-learn's contract around a fitted `icdh.model.structural.StructuralModel`."""
