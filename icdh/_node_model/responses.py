@@ -2,7 +2,8 @@
 
 Every variable is an effect once in every graph, so graphs compare as long as each variable has one response. A
 response is a distribution with a solver: `GaussianResponse` with compiled kernels
-(`icdh._node_model._descent_kernels`), `OrdinalResponse` and `CategoricalResponse` with damped Fisher scoring in NumPy (`icdh._node_model.scoring`).
+(`icdh._node_model._descent_kernels`), `OrdinalResponse` and `CategoricalResponse` with damped Fisher scoring in NumPy
+(`icdh._node_model.scoring`).
 """
 
 from icdh._node_model.categorical import CategoricalResponse
