@@ -100,10 +100,29 @@ def test_the_graph_is_that_of_the_network_whatever_the_threshold(model, table):
     np.testing.assert_array_equal(model.weights_, model.network_.adjacency())
     assert model.cost_ == pytest.approx(400 * model.nll_ + 25.0 * np.count_nonzero(model.weights_), rel=1e-9)
     assert model.converged_
-    pruned = ICDH().fit(table.X).rethreshold(max_edges=1)
-    assert np.count_nonzero(pruned.adjacency_matrix_) == 1
     loose = ICDH(threshold=0.0).fit(table.X)
     assert loose.cost_ <= model.cost_ + 30.0
+
+
+def test_the_cost_is_that_of_the_graph_that_is_returned(table):
+    model = ICDH().fit(table.X)
+    whole = model.cost_
+    pruned = ICDH(max_edges=1).fit(table.X)
+    assert np.count_nonzero(pruned.adjacency_matrix_) == 1
+    assert pruned.cost_ == pytest.approx(400 * pruned.nll_ + 25.0, rel=1e-9)
+    assert pruned.cost_ > whole
+    assert model.rethreshold(max_edges=1).cost_ == pruned.cost_
+    assert model.rethreshold(max_edges=20).cost_ == whole
+
+
+@pytest.mark.parametrize("edge_cost", ["auto", None])
+def test_thresholds_that_are_not_given_stay(table, edge_cost):
+    model = ICDH(edge_cost=edge_cost).fit(table.X)
+    middle = float(np.median(model.weights_[model.adjacency_matrix_ != 0.0]))
+    cut = model.rethreshold(threshold=middle).adjacency_matrix_
+    assert 0 < np.count_nonzero(cut) < np.count_nonzero(model.weights_)
+    np.testing.assert_array_equal(model.rethreshold(min_strength=0.0).adjacency_matrix_, cut)
+    np.testing.assert_array_equal(model.rethreshold(max_edges=20).adjacency_matrix_, cut)
 
 
 def test_edges_must_be_worth_their_price(table):

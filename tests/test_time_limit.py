@@ -20,7 +20,7 @@ from icdh.likelihood import nll
 from icdh.network import NetworkConditional
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.family import FamilyFitter
-from icdh.two_phase.refit import refit_to_graph
+from icdh.two_phase.refit import refit_to_graph, with_families
 from icdh.two_phase.restarts import best_of_restarts
 
 NO_TIME = 1e-9
@@ -131,6 +131,18 @@ def test_a_first_round_that_is_stopped_is_a_dag_that_fits_better_than_none(X, sc
         assert (result.best.h, result.timed_out, len(result.history)) == (0.0, True, 1)
     first, *later = [result.best.nll for result in results]
     assert max(later) < first
+
+
+@pytest.mark.parametrize("schedule", ["fast", "paper"])
+def test_the_two_phases_may_be_stopped_at_any_look_at_the_clock(X, ticking, schedule):
+    values, looks, timed_out = np.ascontiguousarray(X[:30].T), 0, True
+    options = {"hidden_units": 1, "schedule": schedule, "max_rounds": 1, "rho_max": 1.0, "random_state": 0}
+    while timed_out:
+        looks += 1
+        result = fit_two_phase(values, **options, clock=Clock(looks))
+        timed_out = result.timed_out
+        assert np.isfinite(result.best.nll)
+    assert looks > 20
 
 
 def odd(n=2400):
@@ -372,7 +384,9 @@ def test_a_network_is_refitted_to_its_graph_even_when_time_is_over(X, bias):
     graph = network.adjacency() == network.adjacency().max()
     clock = Clock(NO_TIME)
     late, whole = (
-        refit_to_graph(network, graph, FamilyFitter(X.T, 1.0, 1.0, "heteroscedastic", bias, clock=own))
+        with_families(
+            network, refit_to_graph(network, graph, FamilyFitter(X.T, 1.0, 1.0, "heteroscedastic", bias, clock=own))
+        )
         for own in (clock, None)
     )
     np.testing.assert_array_equal(late.adjacency() != 0.0, graph)

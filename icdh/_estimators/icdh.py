@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from icdh._estimators.arranged import ArrangedTable
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_sums, warn_about_units
-from icdh._estimators.two_phase_fit import best_fit, family_fitter
+from icdh._estimators.two_phase_fit import FoundNetwork, best_fit, family_fitter, price_of_edges
 from icdh._ground.checks import check_callback, check_choice, check_flag, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
@@ -115,8 +115,8 @@ class ICDH(CausalGraphEstimator):
     moves_ : list of icdh.search.Move
         The moves of the last stage, in order, with the nats that each gained.
     cost_ : float or None
-        What the graph costs: its negative log-likelihood over all observations and ``edge_cost`` for each edge; None
-        without the last stage.
+        What ``adjacency_matrix_`` costs: its negative log-likelihood over all observations and ``edge_cost`` for each edge;
+        None without the last stage.
     nll_ : float
         Negative log-likelihood of the DAG on the scaled data: mean over observations, in nats. Of interventions,
         values that were set do not count, nor rows of conditions whose targets were not known.
@@ -313,7 +313,8 @@ class ICDH(CausalGraphEstimator):
         whole = arranged.network_in_users_order(result.weights)
         families = family_fitter(self, values, rules, design.rows, clock, result.cost is not None)
         network, rules = _without_contexts(whole, N), rules.among(np.arange(N))
-        dag = rules.dag(network.adjacency(), self.threshold if result.cost is None else 0.0)
+        threshold = self.threshold if result.cost is None else 0.0
+        dag = rules.dag(network.adjacency(), threshold)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
         if result.strength is None:
             among = dag.adjacency != 0.0 if result.timed_out else None  # those of all inputs take as long as a round
@@ -321,7 +322,8 @@ class ICDH(CausalGraphEstimator):
         else:
             strength = arranged.edges_in_users_order(result.strength)[:N, :N]
         model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules))
-        model, nll = _with_conditionals(model, whole, families, design.baseline)
+        found = FoundNetwork(whole, families, design.baseline, result.cost, price_of_edges(self, arranged))
+        model, nll, cost = _with_conditionals(model, found)
         families.clock = Clock()  # `rethreshold` has no limit
         self._learn(
             model,
@@ -331,13 +333,14 @@ class ICDH(CausalGraphEstimator):
             edge_strength_=strength,
             history_=result.history,
             moves_=[arranged.move_in_users_columns(move) for move in result.moves],
-            cost_=result.cost,
+            cost_=cost,
             nll_=nll,
             n_rounds_=result.best.round,
             converged_=result.converged and table.n_observations > table.n_variables,
             interrupted_=result.interrupted,
             timed_out_=result.timed_out,
-            _found=(whole, families, design.baseline),
+            _found=found,
+            _least_weight=threshold,
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
@@ -373,10 +376,11 @@ class ICDH(CausalGraphEstimator):
         model = self._fitted_model()
         changed = self._with_thresholds(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
-        dag = rules.dag(self.weights_, changed.threshold if self.cost_ is None else threshold or 0.0)
+        least = self._least_weight if threshold is None else threshold
+        dag = rules.dag(self.weights_, least)
         kept = changed._strong(dag.adjacency, self.edge_strength_, rules)
-        model, nll = _with_conditionals(replace(model, adjacency=kept), *self._found)
-        changed._learn(model, nll_=nll)
+        model, nll, cost = _with_conditionals(replace(model, adjacency=kept), self._found)
+        changed._learn(model, nll_=nll, cost_=cost, _least_weight=least)
         self.__dict__ = changed.__dict__
         _warn_about_cycles(dag)
         return self
@@ -444,19 +448,18 @@ class ICDH(CausalGraphEstimator):
         warn(reason, ConvergenceWarning)
 
 
-def _with_conditionals(model, network, families, baseline):
-    """Return a model with conditionals of its graph, refitted where the network has other inputs, and its nll.
+def _with_conditionals(model, found):
+    """Return a model with conditionals of its graph, refitted where the network has other inputs, its nll and cost.
 
     The contexts of unknown interventions, variables after those of the model, stay causes of what they reach.
     """
-    from icdh.two_phase.refit import refit_to_graph
+    from icdh.two_phase.refit import with_families
 
     N = len(model.names)
-    graph = network.w1.any(axis=1).T
-    graph[:N, :N] = model.adjacency != 0.0
-    refitted = _without_contexts(refit_to_graph(network, graph, families), N)
+    fits = found.refits(model.adjacency != 0.0)
+    refitted = _without_contexts(with_families(found.network, fits), N)
     model = replace(model, conditionals=[NetworkConditional.of(refitted, n) for n in range(N)])
-    return model, model.nll(families.values[:N], baseline)
+    return model, model.nll(found.families.values[:N], found.baseline), found.cost_with(fits)
 
 
 def _warn_about_cycles(dag):

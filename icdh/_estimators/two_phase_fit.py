@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,10 +10,54 @@ from icdh._estimators.arranged import ArrangedTable
 from icdh._ground.checks import n_workers, random_generator
 from icdh._ground.clock import Clock
 from icdh.knowledge.rules import EdgeRules
+from icdh.network import NetworkConditional, Weights
 
 ROUNDS_ALONE = 10  # the default of max_rounds without the last stage
 # Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
 USUAL_SPREADS = (0.1, 10.0)
+
+
+class FoundNetwork(NamedTuple):
+    """The network that a fit found, among the user's columns and the contexts, and what refits of it need.
+
+    Attributes
+    ----------
+    network : Weights
+        The network.
+    families : icdh.two_phase.family.FamilyFitter
+        Fits a variable given its causes.
+    baseline : ndarray of bool, shape (N, M), or None
+        The observations of the user's columns where nothing was set; None if all.
+    cost : float or None
+        What the graph of the network costs; None without the last stage.
+    price : float or None
+        The price of an edge.
+    """
+
+    network: Weights
+    families: Any
+    baseline: np.ndarray | None
+    cost: float | None
+    price: float | None
+
+    def refits(self, kept: np.ndarray) -> dict:
+        """Return the families to fit again if the edges ``kept``, shape (N, N), stay between the user's columns."""
+        from icdh.two_phase.refit import refit_to_graph
+
+        graph = self.network.w1.any(axis=1).T
+        graph[: len(kept), : len(kept)] = kept
+        return refit_to_graph(self.network, graph, self.families)
+
+    def cost_with(self, fits: dict) -> float | None:
+        """Return the cost of the graph in which these families, one a child at most, replace those of the network."""
+        if self.cost is None:
+            return None
+        cost = self.cost
+        for (child, causes), fit in fits.items():
+            before = NetworkConditional.of(self.network, child)
+            nats = self.families.nats(child, *before.mean_and_scale(self.families.values))
+            cost += fit.nats - nats + self.price * (len(causes) - len(before.inputs))
+        return cost
 
 
 def price_of_edges(parameters: Any, table: ArrangedTable) -> float | None:

@@ -164,6 +164,7 @@ def algorithm_3(
                 break
     except OutOfTime:
         return objective.as_a_dag()
+    objective.clock = Clock()  # one more evaluation
     value = objective.value_and_gradient(objective.theta)[0]
     status, message = int(result.status), str(result.message)
     return MeanStep(objective.weights, value, h, rho, alpha, objective.evaluations, status, message)

@@ -98,6 +98,7 @@ def fit_means(
             h = problem.acyclicity(w, inputs)[0]
     except OutOfTime:
         return _as_far_as_reached(problem)
+    problem.clock = Clock()  # one more evaluation
     objective, network = problem.solution(w, inputs)
     status, message = int(result.status), str(result.message)
     return MeanStep(network, objective, h, rho, alpha, problem.evaluations, status, message)

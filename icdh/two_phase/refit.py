@@ -11,8 +11,8 @@ from icdh.search.climb import Family
 from icdh.two_phase.family import FamilyFit, FamilyFitter
 
 
-def refit_to_graph(weights: Weights, graph: np.ndarray, fitter: FamilyFitter) -> Weights:
-    """Return the network of a graph; nodes whose inputs are their causes already keep their weights.
+def refit_to_graph(weights: Weights, graph: np.ndarray, fitter: FamilyFitter) -> dict[Family, FamilyFit]:
+    """Return fits of the families of a graph whose causes are not the inputs that a network has for the child.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def refit_to_graph(weights: Weights, graph: np.ndarray, fitter: FamilyFitter) ->
         if not np.array_equal(weights.w1[child].any(axis=0), graph[:, child]):
             family = child, tuple(np.flatnonzero(graph[:, child]).tolist())
             fits[family] = _in_time(fitter, weights, *family)
-    return with_families(weights, fits)
+    return fits
 
 
 def fit_from_network(fitter: FamilyFitter, weights: Weights, child: int, causes: tuple) -> FamilyFit:
