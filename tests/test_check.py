@@ -15,7 +15,6 @@ from scipy import stats
 
 import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError, cli
-from icdh._model.findings import findings
 from icdh._table.table import Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
@@ -26,6 +25,7 @@ from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
 from icdh.files import write_table
+from icdh.report import findings
 
 RNG = np.random.default_rng(0)
 X = hetero_chain(np.random.default_rng(0), 400)

@@ -63,16 +63,19 @@ def functions(thing):
                 yield f"{thing.__qualname__}.{name}", function, function.__doc__ or ""
 
 
-def parameters(function):
+def parameters(function, label):
     named = inspect.signature(function).parameters.values()
-    return [parameter for parameter in named if parameter.name not in ("self", "cls")]
+    itself = (
+        ("self", "cls", "model") if "." in label else ("self", "cls")
+    )  # some methods of a model are functions of it
+    return [parameter for parameter in named if parameter.name not in itself]
 
 
 def offered(name):
     """Whatever can be called of a module: what it is called, its parameters and its docstring."""
     for thing in public_things(name):
         for label, function, text in functions(thing):
-            yield label, parameters(function), text
+            yield label, parameters(function, label), text
 
 
 @pytest.mark.parametrize("name", ["icdh", *every_module()])

@@ -14,12 +14,12 @@ from helpers import hetero_chain
 import icdh
 from icdh import ICDH, HNMSearch, cli
 from icdh._model.conditionals import Constant
-from icdh._model.findings import averaged, findings
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Scaling
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
-from icdh.report import drawing
+from icdh.report import drawing, findings
+from icdh.report.findings import averaged
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ['<script>alert("a")</script>', "b' onload='x", "c & {{ 7 * 7 }}"]

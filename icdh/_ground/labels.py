@@ -61,3 +61,15 @@ def listed(names: Iterable[Any], most: int = 20) -> str:
     names = list(map(str, names))
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def short(strength: float) -> str:
+    """Return the strength of an edge as a number of few letters.
+
+    Examples
+    --------
+    >>> from icdh._ground.labels import short
+    >>> short(2051.4), short(0.61349)
+    ('2051', '0.613')
+    """
+    return f"{strength:.0f}" if 1000.0 <= strength < 1e7 else f"{strength:.3g}"

@@ -6,96 +6,105 @@ level. A label does not determine its noise, so categorical and ordinal variable
 """
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.density import pointwise_nll
 
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 
 class Conditional(Protocol):
-    """The distribution of one variable given others, on scaled data.
+    """The distribution of one variable given others, on scaled data."""
 
-    Attributes
-    ----------
-    inputs : ndarray of int
-        The variables that mean and scale depend on.
-    """
+    @property
+    def inputs(self) -> Integers:
+        """The variables that mean and scale depend on."""
 
-    inputs: np.ndarray
-
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M).
 
         For categorical variables these are the most probable label, and the total probability of the other labels.
         """
 
 
+class Discrete(Conditional, Protocol):
+    """The distribution of an ordinal or categorical variable.
+
+    An ordinal variable takes its K ``levels``, a categorical one the codes 0 ... K - 1.
+    """
+
+    def log_probabilities(self, values: Floats) -> Floats:
+        """Return the log-probability of every label or level, shape (K, M), given all variables, shape (N, M)."""
+
+
 @dataclass(frozen=True)
 class Constant:
     """The distribution of a constant variable: mean zero on scaled data and, by convention, scale one."""
 
-    inputs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    inputs: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
 
 
-def has_probabilities(conditional: Conditional) -> bool:
-    """Return whether the variable is ordinal or categorical and so has ``log_probabilities``, shape (K, M).
-
-    An ordinal variable takes its K ``levels``, a categorical one the codes 0 ... K - 1.
-    """
+def has_probabilities(conditional: Conditional) -> TypeGuard[Discrete]:
+    """Return whether the variable is ordinal or categorical."""
     return hasattr(conditional, "log_probabilities")
 
 
-def is_of_labels(conditional: Conditional) -> bool:
+def is_of_labels(conditional: Conditional) -> TypeGuard[Discrete]:
     """Return whether the variable takes labels, which have probabilities but no mean."""
-    return has_probabilities(conditional) and not hasattr(conditional, "levels")
+    return has_probabilities(conditional) and _levels(conditional) is None
 
 
-def nearest(levels: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _levels(conditional: Conditional) -> Floats | None:
+    return getattr(conditional, "levels", None)
+
+
+def nearest(levels: Floats, values: Floats) -> Integers:
     """Return the index of the level nearest to each value, shape (M,); levels are in ascending order."""
     return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
 
 
-def _codes(conditional, own):
+def _codes(conditional: Discrete, observed: Floats) -> Integers:
     """Return the index of each value's label or level; a value that ``fit`` did not see gets the nearest level."""
-    return own.astype(int) if is_of_labels(conditional) else nearest(conditional.levels, own)
+    levels = _levels(conditional)
+    return observed.astype(np.int64) if levels is None else nearest(levels, observed)
 
 
-def log_density(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
+def log_density(conditional: Conditional, observed: Floats, values: Floats) -> Floats:
     """Return the log-density of a variable's values, both of shape (M,); for discrete ones the log-probability."""
     if has_probabilities(conditional):
-        return conditional.log_probabilities(values)[_codes(conditional, own), np.arange(own.size)]
+        return conditional.log_probabilities(values)[_codes(conditional, observed), np.arange(observed.size)]
     mean, scale = conditional.mean_and_scale(values)
     with np.errstate(over="ignore"):
-        return -pointwise_nll(own, mean, scale)
+        return -pointwise_nll(observed, mean, scale)
 
 
-def response(conditional: Conditional, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def response(conditional: Conditional, values: Floats, noise: Floats) -> Floats:
     """Return a variable's values, shape (M,), given all variables, shape (N, M), and its noise, shape (M,)."""
     if has_probabilities(conditional):
         shares = np.cumsum(np.exp(conditional.log_probabilities(values)), axis=0)
-        codes = (shares[:-1] <= noise).sum(axis=0)
-        return codes.astype(np.float64) if is_of_labels(conditional) else conditional.levels[codes]
+        codes, levels = (shares[:-1] <= noise).sum(axis=0), _levels(conditional)
+        return codes.astype(np.float64) if levels is None else levels[codes]
     mean, scale = conditional.mean_and_scale(values)
     return mean + scale * noise
 
 
-def standardised(conditional: Conditional, own: np.ndarray, values: np.ndarray) -> np.ndarray:
+def standardised(conditional: Conditional, observed: Floats, values: Floats) -> Floats:
     """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
 
     For categorical variables, the surprise -log P is standardised: minus its mean, over its standard deviation.
     """
     if is_of_labels(conditional):
         log_p = conditional.log_probabilities(values)
-        p, surprise = np.exp(log_p), -log_p[_codes(conditional, own), np.arange(own.size)]
+        p, surprise = np.exp(log_p), -log_p[_codes(conditional, observed), np.arange(observed.size)]
         mean = -(p * log_p).sum(axis=0)
         variance = (p * np.square(log_p + mean)).sum(axis=0)
         return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)
     mean, scale = conditional.mean_and_scale(values)
-    return (own - mean) / scale
+    return (observed - mean) / scale

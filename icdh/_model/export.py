@@ -1,15 +1,28 @@
 """Fitted models in the hands of other libraries: DoWhy gets graph and mechanisms, pgmpy the graph."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from icdh._model.conditionals import is_of_labels, response
 from icdh.exceptions import import_extra
 
+if TYPE_CHECKING:
+    from icdh._model.structural import StructuralModel
 
-def to_dowhy(model: Any):
-    """Return what `icdh._model.structural.StructuralModel.to_dowhy` says."""
+
+def to_dowhy(model: "StructuralModel") -> Any:
+    """Return the model, graph and mechanisms, as a dowhy.gcm.InvertibleStructuralCausalModel that is fitted.
+
+    DoWhy's functions for interventions, counterfactuals, attributions and root causes then ask this model; their
+    randomness is numpy's global state, as ever in DoWhy. Variables are called by the text of their names. Needs
+    the extra ``[dowhy]``.
+
+    Raises
+    ------
+    MissingExtraError
+        If DoWhy is not installed.
+    """
     labels = [name for name, own in zip(model.names, model.conditionals, strict=True) if is_of_labels(own)]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
@@ -111,8 +124,16 @@ def _mechanisms(gcm):
     return Root, Effect
 
 
-def to_pgmpy(model: Any):
-    """Return what `icdh._model.structural.StructuralModel.to_pgmpy` says."""
+def to_pgmpy(model: "StructuralModel") -> Any:
+    """Return the DAG as a pgmpy.base.DAG whose edges carry ``weight``; needs the extra ``[pgmpy]``.
+
+    pgmpy's own models are of tables of probabilities or linear: the mechanisms stay here.
+
+    Raises
+    ------
+    MissingExtraError
+        If pgmpy is not installed.
+    """
     names = [str(name) for name in model.names]
     dag = import_extra("pgmpy.base", "pgmpy").DAG()
     dag.add_nodes_from(names)

@@ -5,11 +5,13 @@ from typing import Protocol
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
+
 
 class Noise(Protocol):
     """A distribution to draw from."""
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws, shape (size,)."""
 
 
@@ -17,7 +19,7 @@ class Noise(Protocol):
 class Gaussian:
     """The standard normal distribution."""
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws, shape (size,)."""
         return rng.standard_normal(size)
 
@@ -32,9 +34,9 @@ class Empirical:
         The sample, in ascending order: standardised residuals of a fit.
     """
 
-    residuals: np.ndarray
+    residuals: Floats
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws, shape (size,)."""
         return self.residuals[rng.integers(self.residuals.size, size=size)]
 
@@ -43,6 +45,6 @@ class Empirical:
 class Uniform:
     """The uniform distribution on [0, 1], for labels."""
 
-    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws, shape (size,)."""
         return rng.random(size)

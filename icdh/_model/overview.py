@@ -1,14 +1,17 @@
 """A fitted model in a few lines, for terminals and for notebooks."""
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from icdh import graphs
+
+if TYPE_CHECKING:
+    from icdh._model.structural import StructuralModel
 
 MOST_EDGES = 30
 
 
-def headline(model: Any) -> str:
+def headline(model: "StructuralModel") -> str:
     """Return one line: the estimator, the number of edges, and the size of the table."""
     observations = model.about.get("n_observations")
     learner = model.about.get("estimator", "a structural model")
@@ -16,21 +19,21 @@ def headline(model: Any) -> str:
     return f"{learner}: {source}{len(model.names)} variables, {(model.adjacency != 0).sum()} edges"
 
 
-def weight_unit(model: Any) -> str:
+def weight_unit(model: "StructuralModel") -> str:
     """Return what the weights of the edges are: "nats" or "weight"."""
     return "nats" if model.about.get("estimator") == "HNMSearch" else "weight"
 
 
-def summary(model: Any) -> str:
-    """Return the model as text."""
+def summary(model: "StructuralModel") -> str:
+    """Return in a few lines who learned what, and the strongest edges."""
     heading, rows, weaker = _edges(model)
     wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     lines = [_line(row, "->", wide) for row in rows]
     return "\n".join([headline(model), *([_line(heading, "  ", wide)] if rows else []), *lines, *weaker])
 
 
-def as_html(model: Any) -> str:
-    """Return the model as a piece of HTML, text escaped."""
+def as_html(model: "StructuralModel") -> str:
+    """Return the summary as a piece of HTML, text escaped, for notebooks."""
     heading, rows, weaker = _edges(model)
     head, *body = (
         "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in row) + "</tr>"
@@ -41,7 +44,7 @@ def as_html(model: Any) -> str:
     return f"<div><p><strong>{escape(headline(model))}</strong></p>{table}{more}</div>"
 
 
-def _edges(model):
+def _edges(model: "StructuralModel") -> tuple[list[str], list[list[str]], list[str]]:
     """Return heading and rows of the strongest edges, all of it text, and a line about the others if there are any."""
     edges = graphs.strongest_first(model.adjacency)
     columns = {weight_unit(model): (model.adjacency, ".3g")}
@@ -57,7 +60,7 @@ def _edges(model):
     return ["cause", "effect", *columns], rows, weaker
 
 
-def _line(row, arrow, wide):
+def _line(row: list[str], arrow: str, wide: list[int]) -> str:
     cause, effect, *numbers = row
     line = f"{cause:>{wide[0]}} {arrow} {effect:<{wide[1]}}"
     return "  ".join([line, *(f"{text:<{width}}" for text, width in zip(numbers, wide[2:], strict=True))]).rstrip()

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from icdh import graphs
+from icdh._ground.atomic import replace_on_success
 from icdh._model.conditionals import Constant
 from icdh._model.noise import Empirical, Gaussian, Uniform
 from icdh._table.categories import MOST_LABELS, Categories
@@ -26,7 +27,6 @@ from icdh._table.frames import LIBRARIES
 from icdh._table.table import KINDS, Scaling
 from icdh._table.transforms import TRANSFORMS
 from icdh._version import __version__
-from icdh.files import replace_on_success
 from icdh.network import NetworkConditional
 
 FORMAT, VERSION = "icdh model", 1

@@ -8,28 +8,32 @@ on scaled data ``Z = (X - offset) / scale``; the E_n are independent, standard n
 A variable of labels, or of few ordered levels, has a probability for each of them given its causes instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.checks import as_float
-from icdh._model import intervene
-from icdh._model.conditionals import Conditional, has_probabilities
-from icdh._model.intervening import Intervening
+from icdh._ground.arrays import Floats, Mask
+from icdh._ground.checks import as_float, check_number, random_generator
+from icdh._ground.labels import variable_index
+from icdh._ground.shell import shell
+from icdh._model import effects as interventional
+from icdh._model import export, intervene, overview
+from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, standardised
 from icdh._model.noise import Empirical, Gaussian, Noise, Uniform
-from icdh._model.predicting import Predicting
-from icdh._model.reporting import Reporting
-from icdh._table.table import Scaling, Table
+from icdh._table.categories import Categories, holds_text
+from icdh._table.frames import frame_of, index_of, records_as_frame
+from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 
 ROUNDING = 1e-9  # by which a sum of weights may exceed one
 
 
 @dataclass(frozen=True)
-class StructuralModel(Predicting, Intervening, Reporting):
+class StructuralModel:
     """A DAG and the distribution of every variable given its causes.
 
     Wherever a method takes a variable, that is a name or an index; wherever it returns a table, that is a DataFrame if
@@ -84,55 +88,64 @@ class StructuralModel(Predicting, Intervening, Reporting):
     1.5
     """
 
-    names: list
+    names: list[Any]
     named: bool
     scaling: Scaling
-    adjacency: np.ndarray
+    adjacency: Floats
     conditionals: Sequence[Conditional]
-    centre: np.ndarray
+    centre: Floats
     noise: Sequence[Noise] = ()
     frame: str = ""
-    about: dict = field(default_factory=dict)
-    edge_probability: np.ndarray | None = None
-    search_agreement: np.ndarray | None = None
-    categories: dict = field(default_factory=dict)
-    levels: dict = field(default_factory=dict)
-    kinds: list | None = None
+    about: dict[str, Any] = field(default_factory=dict)
+    edge_probability: Floats | None = None
+    search_agreement: Floats | None = None
+    categories: dict[int, Categories] = field(default_factory=dict)
+    levels: dict[int, Floats] = field(default_factory=dict)
+    kinds: list[str] | None = None
     column_transform: str = "none"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.noise:
-            object.__setattr__(
-                self, "noise", [Uniform() if has_probabilities(own) else Gaussian() for own in self.conditionals]
-            )
+            noise = [Uniform() if has_probabilities(given) else Gaussian() for given in self.conditionals]
+            object.__setattr__(self, "noise", noise)
 
     @classmethod
     def of(
         cls,
         table: Table,
         scaling: Scaling,
-        adjacency: np.ndarray,
+        adjacency: Floats,
         conditionals: Sequence[Conditional],
-        levels: Mapping[int, np.ndarray] | None = None,
+        levels: Mapping[int, Floats] | None = None,
     ) -> "StructuralModel":
         """Return the model learned from a table, with Gaussian noise; ``levels`` are those of some of its variables."""
         centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
         centre[table.unordered] = 0.0
-        about = {"n_observations": table.n_observations}
-        more = {"frame": table.frame, "about": about, "categories": table.categories, "levels": dict(levels or {})}
-        return cls(table.names, table.named, scaling, adjacency, conditionals, centre, **more)
+        return cls(
+            table.names,
+            table.named,
+            scaling,
+            adjacency,
+            conditionals,
+            centre,
+            frame=table.frame,
+            about={"n_observations": table.n_observations},
+            categories=table.categories,
+            levels=dict(levels or {}),
+        )
 
-    def with_noise_of(self, values: np.ndarray, rows: np.ndarray | None = None) -> "StructuralModel":
+    def with_noise_of(self, values: Floats, rows: Mask | None = None) -> "StructuralModel":
         """Return the model whose noise is distributed as the residuals of scaled observations, shape (N, M).
 
         ``rows``, of that shape, are the observations that count for each variable; by default, or if none does, all.
         """
-        noise = intervene.abducted(self, self.scaling.undo(values), values).noise
-        if rows is not None:
-            noise = [own[counts] if counts.any() else own for own, counts in zip(noise, rows, strict=True)]
-        found = [Empirical(np.sort(residuals)) for residuals in noise]
-        pairs = zip(self.conditionals, found, strict=True)
-        return replace(self, noise=[Uniform() if has_probabilities(given) else own for given, own in pairs])
+        residuals = intervene.abducted(self, self.scaling.undo(values), values).noise
+        counts = np.ones(values.shape, dtype=bool) if rows is None else rows | ~rows.any(axis=1, keepdims=True)
+        noise: list[Noise] = [
+            Uniform() if has_probabilities(given) else Empirical(np.sort(residuals[n, counts[n]]))
+            for n, given in enumerate(self.conditionals)
+        ]
+        return replace(self, noise=noise)
 
     def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
         """Return the model with the probability of every edge, which summary and report show and `save` keeps.
@@ -157,6 +170,435 @@ class StructuralModel(Predicting, Intervening, Reporting):
     def causal_order(self) -> list[int]:
         """Return the variables, causes before effects."""
         return graphs.causal_order(self.adjacency)
+
+    def scaled(self, X: Any) -> Floats:
+        """Return scaled observations, one variable a row, shape (N, M).
+
+        Parameters
+        ----------
+        X : array_like or DataFrame, shape (M, N)
+            Observations of the model's variables, in their order.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If these are not the variables of the model, or anything but finite numbers.
+        """
+        return self._scaled(self.as_table(X))
+
+    def as_table(self, X: Any) -> Table:
+        """Return observations of the model's variables, checked, in the units of X; parameters as of `scaled`."""
+        table = Table.of(X, min_rows=1, known=self.categories)
+        if table.n_variables != len(self.names):
+            raise ValueError(
+                f"X has {table.n_variables} features, but {type(self).__name__} is expecting {len(self.names)} "
+                "features as input: pass the columns that fit saw"
+            )
+        if table.named and self.named and table.names != self.names:
+            at = next(i for i, name in enumerate(self.names) if table.names[i] != name)
+            raise ValueError(
+                f"column {at} of X is {table.names[at]!r} where fit saw {self.names[at]!r}; "
+                "pass the same columns in the same order, X[model.feature_names_in_]"
+            )
+        return table
+
+    def _scaled(self, table: Table) -> Floats:
+        with np.errstate(over="ignore"):
+            values = self.scaling.apply(table.values)
+        largest = np.abs(values).max(axis=1)
+        if largest.max() > LARGEST_SCALED_VALUE:
+            name = table.names[int(np.argmax(largest))]
+            raise ValueError(f"column {name!r} of X holds values far beyond those that fit saw; check its units")
+        return values
+
+    def in_units(self, variable: int, scaled: Floats) -> Floats:
+        """Return natural values of a variable in its units, shape (M,); those of a variable with levels are levels."""
+        values = self.scaling.undo_variable(variable, scaled)
+        levels = self.levels.get(variable)
+        return values if levels is None else levels[nearest(levels, values)]
+
+    def scaled_variable(self, variable: int, values: Floats) -> Floats:
+        """Return the scaled values that an intervention set for a variable; both of shape (M,).
+
+        Raises
+        ------
+        ValueError
+            If the values are far beyond those of the table that was fitted.
+        """
+        with np.errstate(over="ignore"):
+            scaled = self.scaling.apply_to(variable, values)
+        if np.abs(scaled).max() > LARGEST_SCALED_VALUE:
+            raise ValueError(
+                f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check their units"
+            )
+        return scaled
+
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale of every variable at scaled observations, all of shape (N, M)."""
+        mean, scale = np.empty(values.shape), np.empty(values.shape)
+        for n, conditional in enumerate(self.conditionals):
+            mean[n], scale[n] = conditional.mean_and_scale(values)
+        return mean, scale
+
+    def given_causes(self, node: int, values: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale of one variable given its causes alone, each of shape (M,), at scaled observations.
+
+        Other inputs of its conditional are held at their means.
+        """
+        return self.conditionals[node].mean_and_scale(self.others_held(node, values))
+
+    def others_held(self, node: int, values: Floats) -> Floats:
+        """Return scaled observations with the inputs of a conditional that are not causes held at their means."""
+        inputs = self.conditionals[node].inputs
+        others = inputs[self.adjacency[inputs, node] == 0]
+        if others.size:
+            values = values.copy()
+            values[others] = self.centre[others, np.newaxis]
+        return values
+
+    def predict(self, X: Any) -> Any:
+        """Return the mean of every variable given its causes.
+
+        For a categorical variable it is the most probable label; for ordered labels, the label nearest to the mean
+        rank.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame, shape (M, N)
+            Observations; the columns of ``fit``, in the same order.
+
+        Returns
+        -------
+        ndarray or DataFrame, shape (M, N)
+            In the units of X; a DataFrame if ``fit`` saw one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X does not have the columns of ``fit`` or holds anything but finite numbers.
+        """
+        mean, _ = self.mean_and_scale(self.scaled(X))
+        return self._given_back(self.scaling.undo(mean), X)
+
+    def predict_scale(self, X: Any) -> Any:
+        """Return the standard deviation of every variable given its causes, in the units of X.
+
+        For a categorical variable it is the probability of any but the most probable label.
+        Parameters, shape of the result and errors are those of `predict`.
+        """
+        _, scale = self.mean_and_scale(self.scaled(X))
+        return self._given_back(self.scaling.undo_scale(scale), X, of_labels=False)
+
+    def residuals(self, X: Any) -> Any:
+        """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
+
+        For a categorical variable, the surprise -log P is standardised: mean 0 and variance 1 if the model holds.
+        Parameters, shape of the result and errors are those of `predict`.
+        """
+        return self._given_back(self.standardised_residuals(self.scaled(X)), X, of_labels=False)
+
+    def standardised_residuals(self, values: Floats) -> Floats:
+        """Return the residuals of scaled observations, both of shape (N, M)."""
+        return np.array([standardised(given, values[n], values) for n, given in enumerate(self.conditionals)])
+
+    def probabilities(self, variable: Hashable, X: Any) -> Any:
+        """Return the probabilities of the labels, or levels, of a variable given its causes.
+
+        Parameters
+        ----------
+        variable : str or int
+            A variable of labels, or of few ordered values.
+        X : array_like or DataFrame, shape (M, N)
+            Observations; the columns of ``fit``, in the same order.
+
+        Returns
+        -------
+        ndarray or DataFrame, shape (M, K)
+            A DataFrame, whose columns are the labels or values, if ``fit`` saw one; else in the order of ``categories``
+            or of ``levels``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the variable has neither labels nor levels, or as `predict`.
+        """
+        node = variable_index(variable, self.names, "variable")
+        conditional = self.conditionals[node]
+        if not has_probabilities(conditional):
+            raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
+        probabilities = np.exp(conditional.log_probabilities(self.scaled(X)))
+        if not self.frame:
+            return probabilities.T
+        categories, levels = self.categories.get(node), self.levels.get(node)
+        if levels is not None:
+            labels = list(levels if categories is None else categories.decoded(levels))
+        else:
+            labels = list(self.categories[node].labels)
+        columns = labels if self.frame == "pandas" else map(str, labels)
+        return frame_of(self.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Return the log-likelihood: mean over observations, sum over variables.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame, shape (M, N)
+            Observations; the columns of ``fit``, in the same order.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            In nats, as a density in the units of X whatever scaling the model uses, so that models with different
+            scaling compare; of labels and levels as a probability. Higher is better.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `predict`.
+        """
+        densities = [not has_probabilities(given) for given in self.conditionals]
+        return -self.nll(self.scaled(X)) - float(np.log(self.scaling.scale[densities]).sum())
+
+    def nll(self, values: Floats, rows: Mask | None = None) -> float:
+        """Return the negative log-likelihood of scaled observations, shape (N, M), as a density of these.
+
+        ``rows``, of that shape, are the observations that count for each variable; by default all.
+        """
+        total = 0.0
+        for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
+            nats = -log_density(conditional, values[n], values)
+            total += float(np.mean(nats if rows is None else np.where(rows[n], nats, 0.0)))
+        return total
+
+    def _given_back(self, values: Floats, X: Any = None, of_labels: bool = True) -> Any:
+        """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
+        labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
+        if self.frame:
+            columns = {name: labels.get(n, values[n]) for n, name in enumerate(self.names)}
+            ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
+            return frame_of(self.frame, columns, index_of(X), ordered)
+        table = np.ascontiguousarray(values.T)
+        if any(self.categories[n].of_text for n in labels):
+            table = table.astype(object)
+        for n, cells in labels.items():
+            table[:, n] = cells
+        return table
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[Hashable, Any] | None = None) -> Any:
+        """Draw observations from the DAG, causes before effects, as they are or under an intervention.
+
+        Parameters
+        ----------
+        n_samples : int
+            M, the number of observations.
+        random_state : int, SeedSequence, Generator or None
+            The only source of randomness.
+        do : mapping, optional
+            The intervention, in the units of the variables: from names or indices to a number, to an array with one
+            number a row, or to a function such as `icdh.Shift`. The function gets the natural values, shape (M,), and
+            returns the values under the intervention. A categorical variable is set to one label, or to one a row.
+
+        Returns
+        -------
+        ndarray or DataFrame, shape (M, N)
+            In the units of the data that the model was learned from; a DataFrame if that was one.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is not what it should be.
+
+        Notes
+        -----
+        A variable depends only on its causes in the DAG. Inputs of the fitted mean and scale below the threshold are
+        held at their means in the data of ``fit``. With the same seed, variables that ``do`` does not reach are the
+        same with and without it.
+        """
+        check_number("n_samples", n_samples, low=1, integer=True)
+        do = self.with_codes(do)
+        rows = intervene.drawn(self, n_samples, random_generator(random_state))
+        return self._given_back(intervene.under(self, rows, do))
+
+    def with_codes(self, do: Mapping[Hashable, Any] | None) -> Mapping[Hashable, Any] | None:
+        """Return an intervention with the numbers that stand for labels in place of these.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a categorical variable is set to an unknown label, or changed by a function.
+        """
+        if not isinstance(do, Mapping):
+            return do
+        return {key: self._coded_action(key, action) for key, action in do.items()}
+
+    def _coded_action(self, key: Hashable, action: Any) -> Any:
+        known = self.categories.get(variable_index(key, self.names, "do"))
+        if known is None or (known.ordered and not holds_text(action)):
+            return action
+        if callable(action):
+            raise TypeError(f"do[{key!r}] changes labels by a function; set the variable to {known.labels[0]!r}, ...")
+        codes = known.encoded(list(np.atleast_1d(np.asarray(action, dtype=object))), f"do[{key!r}]")
+        return codes if np.ndim(action) else float(codes[0])
+
+    def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
+        """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame, shape (M, N)
+            The rows; the columns of ``fit``, in the same order.
+        do : mapping
+            As in `sample`.
+
+        Returns
+        -------
+        ndarray or DataFrame, shape (M, N)
+            In the units of X. Columns that ``do`` does not reach are those of X.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is invalid, or ``do`` reaches a categorical or ordinal variable, whose counterfactual is not
+            determined.
+
+        Notes
+        -----
+        Every row keeps its own noise, (X - mean) / standard deviation given the causes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from icdh import HNMSearch
+        >>> rng = np.random.default_rng(0)
+        >>> dose = rng.normal(size=300)
+        >>> X = np.column_stack([dose, 2.0 * np.tanh(dose) + (0.2 + 0.2 * (dose > 0)) * rng.normal(size=300)])
+        >>> model = HNMSearch().fit(X)
+        >>> np.array_equal(model.counterfactual(X, do={"x1": 0.0})[:, 0], X[:, 0])
+        True
+        """
+        table = self.as_table(X)
+        rows = intervene.abducted(self, table.values, self._scaled(table))
+        return self._given_back(intervene.under(self, rows, self.with_codes(do)), X)
+
+    average_effect = interventional.average_effect
+    effects = interventional.effects
+
+    def edge_list(self) -> Any:
+        """Return the edges as tuples (cause, effect, weight), strongest first; a DataFrame if ``fit`` saw one."""
+        return records_as_frame(self.frame, graphs.edge_list(self.adjacency, self.names), graphs.Edge._fields)
+
+    def to_networkx(self) -> Any:
+        """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""
+        return graphs.to_networkx(self.adjacency, self.names)
+
+    def to_dot(self) -> str:
+        """Return the DAG in the DOT language of Graphviz."""
+        return graphs.to_dot(self.adjacency, self.names)
+
+    def to_graphml(self) -> str:
+        """Return the DAG in GraphML, weights as data of the edges."""
+        return graphs.to_graphml(self.adjacency, self.names)
+
+    def to_json(self) -> str:
+        """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
+        return graphs.to_json(self.adjacency, self.names)
+
+    to_dowhy = export.to_dowhy
+    to_pgmpy = export.to_pgmpy
+
+    def save(self, path: str | Path, *, edge_probability: ArrayLike | None = None) -> None:
+        """Write the model into a file that `icdh.load` reads back to the last bit, without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; by convention it ends in ``.icdh``.
+        edge_probability : array_like, shape (N, N), optional
+            What to keep beside the model, as by `with_edge_probability`; by default its own, if it has any.
+
+        Raises
+        ------
+        ValueError
+            If these are no probabilities of the model's edges.
+        OSError
+            If the file cannot be written; an older one then stays as it was.
+        """
+        from icdh._model.persist import write_model
+
+        write_model(path, self if edge_probability is None else self.with_edge_probability(edge_probability))
+
+    summary = overview.summary
+    _repr_html_ = overview.as_html
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the graph, and return the matplotlib figure; needs the extra ``[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        names, unit = [str(name) for name in self.names], overview.weight_unit(self)
+        return shell("plotting").plot_graph(self.adjacency, names, ax, unit=unit)
+
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        *,
+        edge_probability: ArrayLike | None = None,
+        check: Any = None,
+        notes: Sequence[str] = (),
+        command: str = "",
+        title: str = "",
+        doubtful: ArrayLike | None = None,
+        doubt: str = "",
+    ) -> None:
+        """Write one HTML page of what was learned, without links to anything outside it.
+
+        It shows the table, the graph (to pan, zoom and point at), the edges with the fitted mean and spread of every
+        effect, residual checks, total effects, the assumptions with what speaks against them, and what made it. Needs
+        the extra ``[report]``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, by convention ending in ``.html``.
+        X : array_like or DataFrame, shape (M, N), optional
+            The observations; without them the table and the residuals are left out.
+        edge_probability : array_like, shape (N, N), optional
+            As of `with_edge_probability`; by default the model's own, if it has any.
+        check : icdh.diagnostics.ModelCheck, optional
+            What `icdh.check` found; without it that section is left out.
+        notes : sequence of str
+            What deserves attention, such as the warnings of ``fit``; shown above the table.
+        command, title : str
+            What made the page, and its title.
+        doubtful : array_like of bool, shape (N, N), optional
+            The edges whose direction is in doubt; they are marked.
+        doubt : str
+            What the mark means.
+
+        Raises
+        ------
+        MissingExtraError
+            If Jinja2 is not installed.
+        ValueError, TypeError
+            If X does not have the columns of ``fit``, or the probabilities are not of shape (N, N).
+        OSError
+            If the file cannot be written; an older one then stays as it was.
+        """
+        page = shell("report")
+        model = self if edge_probability is None else self.with_edge_probability(edge_probability)
+        words = {"notes": notes, "command": command, "title": title, "doubtful": doubtful, "doubt": doubt}
+        page.write_page(path, page.findings(model, X, check=check, **words))
 
 
 def load(path: str | Path) -> StructuralModel:

@@ -91,8 +91,15 @@ def frame_of(
     return build({label: own.tolist() if own.dtype == object else own for label, own in columns.items()})
 
 
-def records_as_frame(library: str, records: Sequence[tuple], fields: Sequence[str]) -> Any:
-    """Return records with the same fields as a table of a library."""
+def index_of(X: Any) -> Any:
+    """Return the labels of the rows of a pandas frame, None of any other table."""
+    return X.index if hasattr(X, "iloc") else None
+
+
+def records_as_frame(library: str, records: Sequence[tuple[Any, ...]], fields: Sequence[str]) -> Any:
+    """Return records with the same fields as a table of a library; as they are if there is none."""
+    if not library:
+        return records
     if library == "pandas":
         pandas = import_extra("pandas", "dataframe")
         return pandas.DataFrame(

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from icdh._ground.labels import counted, printable
+from icdh._ground.labels import counted, printable, short
 from icdh.diagnostics.track_record import LEGEND as FORWARD
-from icdh.plotting.names import short
 
 MOST_EDGES = 30
 HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")

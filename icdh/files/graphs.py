@@ -273,15 +273,10 @@ def _edge_list_text(A, names):
     return delimited(rows, "\t")
 
 
-def _json_text(A, names):
-    edges = [edge._asdict() for edge in graphs.edge_list(A, names)]
-    return json.dumps({"names": names, "edges": edges}, indent=2) + "\n"
-
-
 _WRITERS = {
     ".csv": _matrix_text,
     ".tsv": _edge_list_text,
-    ".json": _json_text,
+    ".json": graphs.to_json,
     ".dot": graphs.to_dot,
     ".gv": graphs.to_dot,
     ".graphml": graphs.to_graphml,

@@ -6,7 +6,7 @@ Everywhere A[i, j] != 0 means the edge i -> j, and the strength of an edge is it
 from icdh.graphs.checks import LabelledGraph, check_adjacency, check_graph
 from icdh.graphs.cycles import AcyclicPart, break_cycles, causal_order, descendants, find_cycle, is_dag
 from icdh.graphs.edges import Edge, edge_list, strongest_first, threshold
-from icdh.graphs.exports import to_dot, to_graphml, to_networkx
+from icdh.graphs.exports import to_dot, to_graphml, to_json, to_networkx
 
 __all__ = [
     "AcyclicPart",
@@ -24,5 +24,6 @@ __all__ = [
     "threshold",
     "to_dot",
     "to_graphml",
+    "to_json",
     "to_networkx",
 ]

@@ -1,5 +1,6 @@
-"""Graphs for other programs: networkx, Graphviz, and readers of GraphML."""
+"""Graphs for other programs: networkx, Graphviz, readers of GraphML, and of JSON."""
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -110,6 +111,29 @@ def to_graphml(A: np.ndarray, names: Sequence[str]) -> str:
             "</graphml>\n",
         ]
     )
+
+
+def to_json(A: np.ndarray, names: Sequence[str]) -> str:
+    """Return the graph as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    names : sequence of str
+        N labels, written as text.
+
+    Examples
+    --------
+    >>> import json
+    >>> import numpy as np
+    >>> from icdh.graphs import to_json
+    >>> json.loads(to_json(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]))["edges"]
+    [{'cause': 'dose', 'effect': 'answer', 'weight': 0.2}]
+    """
+    names = list(map(str, names))
+    edges = [edge._asdict() for edge in edge_list(A, names)]
+    return json.dumps({"names": names, "edges": edges}, indent=2) + "\n"
 
 
 def _xml_attribute(name):

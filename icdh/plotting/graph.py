@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh import graphs
+from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.labels import label_places
 from icdh.plotting.layout import MARGIN, Layout, bends, bounds, layered_layout
-from icdh.plotting.names import box_sizes, lines_of, short
+from icdh.plotting.names import box_sizes, lines_of
 
 EDGE_COLOR, DOUBTFUL_COLOR = "#2f4a6d", "#8a94a3"
 FOOT, HEAD = 0.21, 0.3  # height of a line of the legend, and of the title, in inches

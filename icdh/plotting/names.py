@@ -54,15 +54,3 @@ def box_sizes(names: Sequence[str]) -> list[tuple[float, float]]:
     """
     found = [lines_of(name) for name in names]
     return [(max(map(letters, own)) * LETTER + PADDING, len(own) * LINE + PADDING) for own in found]
-
-
-def short(strength: float) -> str:
-    """Return the strength of an edge as a number of few letters.
-
-    Examples
-    --------
-    >>> from icdh.plotting.names import short
-    >>> short(2051.4), short(0.61349)
-    ('2051', '0.613')
-    """
-    return f"{strength:.0f}" if 1000.0 <= strength < 1e7 else f"{strength:.3g}"

@@ -17,7 +17,7 @@ def render(facts: Mapping[str, Any]) -> str:
     Parameters
     ----------
     facts : mapping
-        What `icdh._model.findings.findings` found.
+        What `icdh.report.findings` found.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from icdh._ground.labels import short
 from icdh._model.conditionals import is_of_labels
 from icdh._model.effects import total_effects
 from icdh._model.intervene import drawn
@@ -17,7 +18,7 @@ from icdh._model.overview import weight_unit
 from icdh._table.table import LEVEL_KINDS
 from icdh._version import __version__
 from icdh.plotting.layout import layered_layout
-from icdh.plotting.names import box_sizes, short
+from icdh.plotting.names import box_sizes
 from icdh.report import drawing
 
 MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
