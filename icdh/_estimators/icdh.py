@@ -115,8 +115,8 @@ class ICDH(CausalGraphEstimator):
     moves_ : list of icdh.search.Move
         The moves of the last stage, in order, with the nats that each gained.
     cost_ : float or None
-        What ``adjacency_matrix_`` costs: its negative log-likelihood over all observations and ``edge_cost`` for each edge;
-        None without the last stage.
+        What the graph of ``adjacency_matrix_`` costs: its negative log-likelihood over all observations and
+        ``edge_cost`` for each edge; None without the last stage.
     nll_ : float
         Negative log-likelihood of the DAG on the scaled data: mean over observations, in nats. Of interventions,
         values that were set do not count, nor rows of conditions whose targets were not known.
@@ -167,8 +167,8 @@ class ICDH(CausalGraphEstimator):
     prefers a wrong graph to the true one on most tables. So the stage fits every variable again given its causes, by
     both phases in turn, under a tenth of these penalties (in nats, the same whatever M). A graph costs its negative
     log-likelihood and ``edge_cost`` for each edge. Edges are deleted while that pays; then single edges are inserted,
-    deleted and reversed until none pays. Up to 20 variables a variable is also detached from all of its causes, and
-    what follows is kept if it costs less. The families of the graph, and those with a cause less, are fitted from fresh
+    deleted and reversed until none pays. Every variable is also detached from all of its causes, and what follows is
+    kept if it costs less. The families of the graph, and those with a cause less, are fitted from fresh
     weights as well: their minima are at times hundreds of nats apart, and an edge must not stay because the fit without
     it is poor.
 

@@ -7,10 +7,10 @@ prefers a wrong graph to the true one. Here every family, a child given its caus
     its negative log-likelihood + edge_cost for every edge, in nats over all observations.
 
 From the DAG of the two phases edges are deleted while that pays. Then single edges are inserted, deleted and reversed
-(`icdh.search`) until no change of one edge pays, and, among few variables, no detour that begins by detaching a node
-from all of its causes. The families of such a graph, and those with a cause less, are fitted from fresh weights as
-well, and the search goes on from there: families have minima hundreds of nats apart, and an edge must not stay because
-the fit without it ended in a poor one.
+(`icdh.search`) until no change of one edge pays, and no detour that begins by detaching a node from all of its causes.
+The families of such a graph, and those with a cause less, are fitted from fresh weights as well, and the search goes on
+from there: families have minima hundreds of nats apart, and an edge must not stay because the fit without it ended in a
+poor one.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +33,6 @@ from icdh.two_phase.rounds import TwoPhaseResult
 # Nats for a unit of lambda1 and lambda2: a tenth of what they are on 1000 rows. Like a prior, it does not grow with M.
 NATS_PER_PENALTY = 0.1 * 1000
 MOST_PASSES = 10
-FEW_VARIABLES = 20  # up to which detours are tried: their time grows with the square of the number of variables
 MOST_CAUSES_AT_FIRST = 10  # of a child, the strongest; others that pay are inserted later
 START = 0.3  # largest initial weight of an added cause, in 1 / (root mean square of the cause)
 FEW_OBSERVATIONS = 50_000  # of longer tables, so many decide the graph
@@ -136,9 +135,7 @@ def refine_edges(
                 if found.ended_early:
                     break
                 before = found.graph
-                found = greedy_search(
-                    costs, rules.forbidden, **options, start=found, escapes=len(graph) <= FEW_VARIABLES
-                )
+                found = greedy_search(costs, rules.forbidden, **options, start=found, escapes=True)
                 if not costs.fit_afresh(found.graph) and found.graph == before:
                     break
             if not found.ended_early:
