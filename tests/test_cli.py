@@ -244,7 +244,6 @@ def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeyp
         "missing": "drop",
         "n_imputations": 3,
         "n_restarts": 1,
-        "n_searches": 4,
         "n_jobs": 2,
         "max_seconds": 60.0,
     }

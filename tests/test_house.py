@@ -82,7 +82,7 @@ ROOMS = {
         "arranged canonical",
         "transform_choice two_phase_fit",
         "graph_search",
-        "majority refit",
+        "refit",
         "icdh hnm_search",
     ),
     "diagnostics": (

@@ -12,9 +12,8 @@ from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.canonical import CanonicalTable
 from icdh._estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
 from icdh._estimators.graph_search import FoundGraph, GraphSearch, price_of_edge
-from icdh._estimators.majority import search_several_times, seeds_of
 from icdh._estimators.refit import refit, strengths
-from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
+from icdh._ground.checks import check_callback, check_choice, check_number, n_workers, random_generator
 from icdh._ground.clock import Clock
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
@@ -84,16 +83,12 @@ class HNMSearch(CausalGraphEstimator):
     n_restarts : int, default 3
         Number of random initialisations of each family of the current graph, and of each with one cause removed. The
         fit of the highest evidence is kept.
-    n_searches : int, default 1
-        Number of independent searches from other initial weights. Of more than one the result is the graph of the edges
-        that more than half of them found, its families fitted anew. See ``search_agreement_``.
     max_seconds : float, optional
         The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
         ConvergenceWarning; on long tables, families without a fit are then fitted to 2000 rows.
     n_jobs : int, default 1
         Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.8 of
-        the time of one. With more than one search, the number of processes that share them (extra ``[parallel]``);
-        inside ``joblib.parallel_config("dask")`` a cluster does the work.
+        the time of one.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
     knowledge : Knowledge or mapping, optional
@@ -128,16 +123,14 @@ class HNMSearch(CausalGraphEstimator):
         The variables, causes before effects.
     history_ : list of icdh.search.Move
         The moves from the graph of required edges, by default the empty one, to the one found, with the gain of each
-        in nats at the time of the move. Conditions of unknown targets are numbered from N on. Empty with more than one
-        search.
+        in nats at the time of the move. Conditions of unknown targets are numbered from N on.
     edge_penalty_ : float
         The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
     evidence_ : float
         The log evidence of the graph in nats, without a constant that all graphs share, minus penalties. Fits end in
         local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from other
         initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference between
-        two fits does not say which of their graphs is better. With more than one search it depends on the graph and
-        ``random_state`` alone.
+        two fits does not say which of their graphs is better.
     noise_distribution_ : str
         "gaussian", "student" or "free" if all continuous variables have that noise, else "mixed".
     column_transform_ : str
@@ -159,9 +152,6 @@ class HNMSearch(CausalGraphEstimator):
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
         includes the edges that ``min_strength`` and ``max_edges`` remove.
-    search_agreement_ : ndarray, shape (N, N), or None
-        The share of the ``n_searches`` searches that found i -> j; None with one search. It is numerical doubt, of
-        fits that end in local minima; `icdh.bootstrap` and `icdh.posterior` say what the data leave open.
     edge_probability_ : ndarray, shape (N, N)
         The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of HNMSearch
@@ -194,7 +184,6 @@ class HNMSearch(CausalGraphEstimator):
 
     history_: list[Any]
     edge_penalty_: float
-    search_agreement_: np.ndarray | None
     evidence_: float
     noise_distribution_: str
     column_transform_: str
@@ -212,7 +201,6 @@ class HNMSearch(CausalGraphEstimator):
         kinds: Mapping | None = None,
         search: str = "greedy",
         n_restarts: int = 3,
-        n_searches: int = 1,
         max_seconds: float | None = None,
         n_jobs: int = 1,
         forbidden_edges: ArrayLike | None = None,
@@ -235,7 +223,6 @@ class HNMSearch(CausalGraphEstimator):
         self.kinds = kinds
         self.search = search
         self.n_restarts = n_restarts
-        self.n_searches = n_searches
         self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.forbidden_edges = forbidden_edges
@@ -263,12 +250,8 @@ class HNMSearch(CausalGraphEstimator):
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules)
-        search = self, canonical, clock, partial(self._report_move, canonical.names)
-        if self.n_searches > 1:
-            found, agreement = search_several_times(*search)
-            agreement = canonical.in_users_order(agreement)[:N, :N]
-        else:
-            found, agreement = GraphSearch(*search, *seeds_of(self.random_state, 1)).run(), None
+        seed = int(random_generator(self.random_state).integers(2**31))
+        found = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names), seed).run()
         dag = strengths(found)
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
@@ -276,7 +259,7 @@ class HNMSearch(CausalGraphEstimator):
         model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
         model, learned, in_time = self._with_conditionals(model, found, values, clock)
         self._learn(
-            replace(model, kinds=kinds, column_transform=found.transform, search_agreement=agreement),
+            replace(model, kinds=kinds, column_transform=found.transform),
             **learned,
             history_=[canonical.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
@@ -284,18 +267,13 @@ class HNMSearch(CausalGraphEstimator):
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
-            search_agreement_=agreement,
             _found=found,
             interrupted_=found.interrupted,
             timed_out_=not (in_time or found.interrupted),
         )
         if self.interrupted_ or self.timed_out_:
             reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
-            moves = f" after {len(self.history_)} moves" if agreement is None else ""
-            warn(
-                f"{reason}{moves}; the best graph so far is kept",
-                ConvergenceWarning,
-            )
+            warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
         warn_about_determined_columns(model, values)
         return self
 
@@ -394,7 +372,7 @@ class HNMSearch(CausalGraphEstimator):
             check_choice("hidden_units, if not an integer,", self.hidden_units, ("auto",))
         else:
             check_number("hidden_units", self.hidden_units, low=1, integer=True)
-        for name in ("max_parents", "n_restarts", "n_searches", "n_imputations"):
+        for name in ("max_parents", "n_restarts", "n_imputations"):
             check_number(name, getattr(self, name), low=1, integer=True)
         check_choice("missing", self.missing, MISSING)
         check_number("min_strength", self.min_strength, low=0)

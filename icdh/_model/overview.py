@@ -50,8 +50,6 @@ def _edges(model: "StructuralModel") -> tuple[list[str], list[list[str]], list[s
     columns = {weight_unit(model): (model.adjacency, ".3g")}
     if model.edge_probability is not None:
         columns["probability"] = (model.edge_probability, ".2f")
-    if model.search_agreement is not None:
-        columns["searches"] = (model.search_agreement, ".0%")
     rows = [
         [str(model.names[i]), str(model.names[j]), *(format(values[i, j], form) for values, form in columns.values())]
         for i, j in edges[:MOST_EDGES]

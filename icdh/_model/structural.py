@@ -67,8 +67,6 @@ class StructuralModel:
         numbers. Empty if unknown.
     edge_probability : ndarray, shape (N, N), or None
         The probability of every edge, if it was given: see `with_edge_probability`.
-    search_agreement : ndarray, shape (N, N), or None
-        The share of several searches that found each edge; None where there was one.
     kinds : list of str, or None
         The kinds of columns that a search saw; None where nothing looked at kinds.
     column_transform : str
@@ -98,7 +96,6 @@ class StructuralModel:
     frame: str = ""
     about: dict[str, Any] = field(default_factory=dict)
     edge_probability: Floats | None = None
-    search_agreement: Floats | None = None
     categories: dict[int, Categories] = field(default_factory=dict)
     levels: dict[int, Floats] = field(default_factory=dict)
     kinds: list[str] | None = None

@@ -89,10 +89,6 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     if loss is not None:
         told = ["if turned", *("-" if np.isnan(loss[edge]) else f"{_at_least_zero(loss[edge]):.1f}" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
-    agreement = model.model_.search_agreement
-    if agreement is not None:
-        shares = ["searches", *(f"{agreement[edge]:.0%}" for edge in edges)]
-        rows = [(*row, own) for row, own in zip(rows, shares, strict=True)]
     records = {} if directions is None else directions.records
     if records:
         told = ["forward", *(f"{100 * records[edge].share:.0f} %" if edge in records else "-" for edge in edges)]
@@ -102,15 +98,13 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     for (cause, effect, *numbers), mark in zip(rows, marks, strict=True):
         cells = [f"{cell:>{width}}" for cell, width in zip(numbers, wide[2:], strict=True)]
         lines.append("  ".join([f"{cause:>{wide[0]}} -> {effect:<{wide[1]}}", *cells, mark]).rstrip())
-    several = ["searches: how many of them found the edge"] if agreement is not None else []
     below_zero = [_below_zero(model)] if loss is not None and (loss < ZERO).any() else []
-    return [*lines, *_legend(searched, loss, directions, any(marks)), *below_zero, *several]
+    return [*lines, *_legend(searched, loss, directions, any(marks)), *below_zero]
 
 
 def _head(model, n_edges):
     if isinstance(model, HNMSearch):
-        several = model.search_agreement_ is not None
-        course = counted(model.n_searches, "search") if several else counted(len(model.history_), "move")
+        course = counted(len(model.history_), "move")
     else:
         course = counted(len(model.history_), "round") + (", converged" if model.converged_ else ", not converged")
     return (
@@ -127,9 +121,7 @@ def _at_least_zero(loss):
 
 def _below_zero(model):
     """Return a line that says why a loss is negative."""
-    if model.search_agreement_ is not None:
-        reason = "but most searches agree on this graph"
-    elif np.count_nonzero(model.edge_strength_) > np.count_nonzero(model.adjacency_matrix_):
+    if np.count_nonzero(model.edge_strength_) > np.count_nonzero(model.adjacency_matrix_):
         reason = "of the graph before weak edges were left out it was not"
     else:
         reason = "the search missed that graph"

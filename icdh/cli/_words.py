@@ -22,7 +22,6 @@ PARAMETERS = (
     "schedule",
     "h_tol",
     "n_restarts",
-    "n_searches",
     "rho_max",
     "edge_penalty",
     "binary_effect_penalty",

@@ -104,7 +104,6 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add("schedule", choices=SCHEDULES, help="how closely the article's algorithms are followed")
     add("h_tol", type=float, metavar="X", help="the acyclicity at which the constraint counts as met")
     add("n_restarts", type=int, metavar="N", help="number of initial weights to fit from; the best fit is kept")
-    add("n_searches", type=int, metavar="N", help="independent searches; the graph that most of them agree on is kept")
     add("rho_max", type=float, metavar="X", help="largest penalty weight of the augmented Lagrangian")
     add("edge_penalty", type=_penalty, metavar="X", help="nats that an edge must be worth beyond its evidence, or auto")
     add(

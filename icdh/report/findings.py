@@ -60,7 +60,6 @@ def findings(
         "doubt": doubt if any(edge["doubtful"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
         "has_probability": model.edge_probability is not None,
-        "has_agreement": model.search_agreement is not None,
         "checks": checks,
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in total_effects(model)[:MOST_EFFECTS]],
@@ -107,7 +106,7 @@ def _records(model, check):
 
 
 def _edges(model, names, rows, doubtful, records):
-    probability, agreement = model.edge_probability, model.search_agreement
+    probability = model.edge_probability
     labels = {n for n, own in enumerate(model.conditionals) if is_of_labels(own)}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST_ROWS)).astype(int)]
     return [
@@ -116,7 +115,6 @@ def _edges(model, names, rows, doubtful, records):
             "effect": names[j],
             "weight": float(model.adjacency[i, j]),
             "probability": None if probability is None else float(probability[i, j]),
-            "agreement": None if agreement is None else float(agreement[i, j]),
             "doubtful": doubtful is not None and bool(doubtful[i, j]),
             "record": records.get((model.names[i], model.names[j])),
             "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,

@@ -74,7 +74,6 @@ TESTS = {
     "_model/conditionals.py": ("test_categorical",),
     "_estimators/canonical.py": ("test_canonical",),
     "_estimators/transform_choice.py": ("test_transforms",),
-    "_estimators/majority.py": ("test_majority",),
     "_node_model/linear.py": ("test_linear",),
     "_node_model/linear_gains.py": ("test_linear",),
     "_node_model/table_gains.py": ("test_table_gains",),
