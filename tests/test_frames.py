@@ -133,3 +133,47 @@ def test_labels_that_a_file_cannot_tell_apart_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="another one have the same name in a file; rename one"):
         model.save(tmp_path / "m.icdh")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_and_durations_are_refused_with_the_remedy(library):
+    module = pytest.importorskip(library)
+    days = [datetime.datetime(2024, 3, 31), datetime.datetime(2024, 4, 1)]
+    for cells in (days, [day - days[0] for day in days]):
+        with pytest.raises(TypeError, match=r"column 't' of X holds dates or times.*such as days, or drop it"):
+            HNMSearch().as_table(module.DataFrame({"a": [1.0, 2.0], "t": cells}))
+
+
+def test_a_column_reads_the_same_whatever_stands_beside_it():
+    frame = pd.DataFrame({"a": X[:, 0], "n": np.arange(200), "flag": X[:, 1] > 0, "word": COLOURS})
+    table = HNMSearch(missing="drop").as_table(frame.convert_dtypes().assign(gap=pd.array([None, 1] * 100)))
+    np.testing.assert_array_equal(table.values[:3], [X[:, 0], np.arange(200), X[:, 1] > 0])
+    np.testing.assert_array_equal(table.values[4], [np.nan, 1.0] * 100)
+    assert table.categories[3].labels == HNMSearch().as_table(frame[["word"]]).categories[0].labels
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_declared_labels_that_no_row_held_are_accepted(tmp_path):
+    declared = pd.CategoricalDtype(["unseen", "red", "blue"])
+    frame = pd.DataFrame({"g": COLOURS, "c": np.where(COLOURS == "red", 3.0, 0.0) + X[:, 0]}).astype({"g": declared})
+    model = HNMSearch(**QUICK).fit(frame)
+    known = HNMSearch(**QUICK).fit(frame.astype({"g": object}))
+    np.testing.assert_array_equal(model.edge_strength_, known.edge_strength_)  # what nobody saw counts for nothing
+    assert set(model.sample(500, 0)["g"]) == {"red", "blue"}
+    rows = pd.DataFrame({"g": pd.Series(["unseen", "red", "blue"], dtype=declared), "c": 0.0})
+    model.save(tmp_path / "m.icdh")
+    for asked in (model, icdh.load(tmp_path / "m.icdh")):
+        prediction = asked.predict(rows)
+        pd.testing.assert_frame_equal(prediction[1:], known.predict(rows[1:].astype({"g": object})))
+        assert np.isfinite(prediction["c"][0])
+        with pytest.raises(ValueError, match="a label that no row of the fit held has no probability"):
+            asked.score(rows)
+
+
+@pytest.mark.parametrize("kind", ["int64", "Int64", object])
+def test_identifiers_that_double_precision_merges_are_refused(kind):
+    frame = pd.DataFrame({"a": X[:, 0], "id": pd.Series(2**60 + np.arange(200)).astype(kind)})
+    with pytest.raises(ValueError, match=r"'id' of X holds whole numbers above 2\*\*53 .* drop it, or subtract"):
+        HNMSearch().as_table(frame)
+    times = pd.Series(1_700_000_000_000_000_000 + 10**9 * np.arange(200)).astype(kind)
+    assert HNMSearch().as_table(frame.assign(id=times)).n_distinct(1) == 200

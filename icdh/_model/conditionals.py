@@ -70,16 +70,20 @@ def nearest(levels: Floats, values: Floats) -> Integers:
     return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
 
 
-def _codes(conditional: Discrete, observed: Floats) -> Integers:
-    """Return the index of each value's label or level; a value that ``fit`` did not see gets the nearest level."""
+def _of_observed(conditional: Discrete, log_p: Floats, observed: Floats) -> Floats:
+    """Return the log-probability of each value; a number that ``fit`` did not see gets the nearest level."""
     levels = _levels(conditional)
-    return observed.astype(np.int64) if levels is None else nearest(levels, observed)
+    codes = observed.astype(np.int64) if levels is None else nearest(levels, observed)
+    if (codes >= len(log_p)).any():
+        raise ValueError("a label that no row of the fit held has no probability; leave out the rows that hold it")
+    chosen: Floats = log_p[codes, np.arange(observed.size)]
+    return chosen
 
 
 def log_density(conditional: Conditional, observed: Floats, values: Floats) -> Floats:
     """Return the log-density of a variable's values, both of shape (M,); for discrete ones the log-probability."""
     if has_probabilities(conditional):
-        return conditional.log_probabilities(values)[_codes(conditional, observed), np.arange(observed.size)]
+        return _of_observed(conditional, conditional.log_probabilities(values), observed)
     mean, scale = conditional.mean_and_scale(values)
     with np.errstate(over="ignore"):
         return -pointwise_nll(observed, mean, scale)
@@ -102,7 +106,7 @@ def standardised(conditional: Conditional, observed: Floats, values: Floats) -> 
     """
     if is_of_labels(conditional):
         log_p = conditional.log_probabilities(values)
-        p, surprise = np.exp(log_p), -log_p[_codes(conditional, observed), np.arange(observed.size)]
+        p, surprise = np.exp(log_p), -_of_observed(conditional, log_p, observed)
         mean = -(p * log_p).sum(axis=0)
         variance = (p * np.square(log_p + mean)).sum(axis=0)
         return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)

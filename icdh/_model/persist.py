@@ -320,18 +320,22 @@ def _categories(found, n_variables):
     categories = {}
     for own in found:
         known = {"variable", *Categories._fields}
-        _demand(isinstance(own, dict) and own.keys() == known, "categories do not say what their labels are")
-        labels, variable = own["labels"], own["variable"]
+        _demand(
+            isinstance(own, dict) and known - {"unseen"} <= own.keys() <= known,
+            "categories do not say what their labels are",
+        )
+        labels, unseen, variable = own["labels"], own.get("unseen", []), own["variable"]
         _demand(type(variable) is int and 0 <= variable < n_variables, "categories are not those of variables")
         _demand(
             isinstance(labels, list)
             and 0 < len(labels) <= MOST_LABELS
-            and all(type(label) in (str, float, int) for label in labels)
-            and len(set(labels)) == len(labels),
+            and isinstance(unseen, list)
+            and all(type(label) in (str, float, int) for label in labels + unseen)
+            and len(set(labels + unseen)) == len(labels + unseen),
             "labels are neither text nor numbers, or repeat",
         )
         flags = {key: _flag(own[key], key) for key in ("ordered", "declared")}
-        categories[variable] = Categories(tuple(labels), **flags)
+        categories[variable] = Categories(tuple(labels), **flags, unseen=tuple(unseen))
     return categories
 
 

@@ -29,17 +29,35 @@ class Categories(NamedTuple):
         Whether the numbers are ranks.
     declared : bool
         Whether the user declared the column categorical; otherwise it was guessed.
+    unseen : tuple
+        Labels without an order that the column may hold and no row of the fit held. Their numbers are K, K + 1, ...: as
+        causes they are like a typical label.
     """
 
     labels: tuple
     ordered: bool = False
     declared: bool = False
+    unseen: tuple = ()
 
     @classmethod
-    def of(cls, cells: Sequence, declared: bool) -> "Categories":
-        """Return the categories of a column without an order; None and NaN stand for gaps."""
-        counts = Counter(_label(cell) for cell in cells if not _is_missing(cell))
-        return cls(tuple(sorted(counts, key=lambda label: (-counts[label], str(label)))), declared=declared)
+    def of(cls, cells: Sequence, declared: bool, possible: Sequence = ()) -> "Categories":
+        """Return the categories of a column without an order; None and NaN stand for gaps.
+
+        Parameters
+        ----------
+        cells : sequence, length M
+            The cells.
+        declared : bool
+            Whether the user declared the column categorical.
+        possible : sequence
+            All labels that the column may hold, if the user said so.
+        """
+        counts: Counter = Counter()
+        for cell, count in _counted(cells).items():
+            if not _is_missing(cell):
+                counts[_label(cell)] += count
+        labels = tuple(sorted(counts, key=lambda label: (-counts[label], str(label))))
+        return cls(labels, declared=declared, unseen=tuple(own for own in map(_label, possible) if own not in counts))
 
     @classmethod
     def found(cls, cells: Sequence, dtype: Any, declared: bool, column: str) -> "Categories | None":
@@ -72,17 +90,18 @@ class Categories(NamedTuple):
 
     def encoded(self, cells: Sequence, column: str) -> np.ndarray:
         """Return the numbers of labels, NaN in gaps; ``column`` begins the message about an unknown label."""
-        codes = {label: float(code) for code, label in enumerate(self.labels)}
+        cells, codes = list(cells), {label: float(code) for code, label in enumerate(self.labels + self.unseen)}
         try:
-            return np.array([np.nan if _is_missing(cell) else codes[_label(cell)] for cell in cells])
+            numbers = {cell: np.nan if _is_missing(cell) else codes[_label(cell)] for cell in _counted(cells)}
         except KeyError as error:
             known = ", ".join(map(repr, self.labels))
             raise ValueError(f"{column} holds {error.args[0]!r}, but its labels are {known}") from None
+        return np.array([numbers[cell] for cell in cells])
 
     def decoded(self, codes: np.ndarray) -> np.ndarray:
         """Return the labels that numbers stand for: floats if all labels are numbers, else objects."""
-        labels = np.empty(len(self.labels), dtype=object)
-        labels[:] = self.labels
+        labels = np.empty(len(self.labels + self.unseen), dtype=object)
+        labels[:] = self.labels + self.unseen
         return (labels if self.of_text else labels.astype(np.float64))[codes.astype(int)]
 
     def nearest(self, codes: np.ndarray) -> np.ndarray:
@@ -115,22 +134,26 @@ def _is_number(cell):
 
 def _of_type(dtype, cells):
     if not dtype.ordered:
-        return Categories.of(cells, declared=True)
+        return Categories.of(cells, declared=True, possible=dtype.categories)
     if all(map(_is_number, dtype.categories)):
         return None
     return Categories(tuple(map(_label, dtype.categories)), ordered=True, declared=True)
 
 
 def _are_labels(cells, declared):
-    present = {cell for cell in map(_hashable, cells) if not _is_missing(cell)}
+    present = [cell for cell in _counted(cells) if not _is_missing(cell)]
     texts = [cell for cell in present if isinstance(cell, str)]
     if declared:
         return bool(texts) and all(isinstance(cell, str) or _is_number(cell) for cell in present)
     return bool(texts) and len(texts) == len(present) and not any(map(_is_numeral, texts))
 
 
-def _hashable(cell):
-    return cell if isinstance(cell, str) or _is_number(cell) or _is_missing(cell) else type(cell)
+def _counted(cells):
+    """Return how often every cell occurs; of cells that cannot be counted, of their types."""
+    try:
+        return Counter(cells)
+    except TypeError:
+        return Counter(map(type, cells))
 
 
 def _is_numeral(text):

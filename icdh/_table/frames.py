@@ -25,14 +25,32 @@ def column_labels(X: Any) -> list | None:
     return None if labels is None else list(labels)
 
 
+def columns_of(X: Any) -> list[np.ndarray] | None:
+    """Return the columns of a table, each an array of its own type, shape (M,); None of anything else.
+
+    Nulls become NaN in numbers, None or the library's own null beside text.
+    """
+    library = library_of(X)
+    if library == "pandas" and X.ndim == 2:
+        return [_of_pandas(X.iloc[:, i]) for i in range(X.shape[1])]
+    if library == "polars" and hasattr(X, "get_columns"):
+        return [column.to_numpy() for column in X.get_columns()]
+    return [np.asarray(_without_dictionary(column)) for column in X.columns] if library == "pyarrow" else None
+
+
+def _of_pandas(series):
+    """Return a pandas column as an array, numbers without a detour by objects."""
+    kind = getattr(series.dtype, "kind", "O")
+    if isinstance(series.dtype, np.dtype) or kind not in "biuf":
+        return series.to_numpy()
+    whole = kind in "iu" and not series.hasnans
+    return series.to_numpy(kind + "8") if whole else series.to_numpy(np.float64, na_value=np.nan)
+
+
 def as_array(X: Any) -> np.ndarray:
     """Return a table as an array, observations in rows. Masked cells and nulls become NaN, or None beside text."""
     if isinstance(X, np.ma.MaskedArray):
         return _without_mask(X)
-    if library_of(X) == "pyarrow" and X.num_columns:
-        columns = [np.asarray(_without_dictionary(column)) for column in X.columns]
-        numbers = all(own.dtype.kind in "biuf" for own in columns)
-        return np.column_stack(columns if numbers else [own.astype(object) for own in columns])
     return np.asarray(X)
 
 

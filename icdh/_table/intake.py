@@ -1,6 +1,7 @@
 """Any container that users pass as a table, converted to named columns of numbers, or an error that says why not."""
 
 from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -8,9 +9,13 @@ import numpy as np
 
 from icdh._ground.labels import default_names
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
-from icdh._table.frames import as_array, column_labels
+from icdh._table.frames import as_array, column_labels, columns_of
 
+NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers
+EXACT = 2.0**53  # not every whole number above it is a float64
+_PLAIN = {int, float, bool, np.float64, np.int64, np.bool_, type(None)}
 _DATES = ("Timestamp", "Timedelta", "datetime", "datetime64", "date", "timedelta", "timedelta64", "Period")
+_IS_DATES = "{} holds dates or times, not numbers; turn them into numbers, such as days, or drop it"
 _ENCODE_OR_SEARCH = f"{ENCODE} (HNMSearch takes a column of few labels as it is)"
 
 
@@ -66,20 +71,24 @@ def values_and_labels(
         If X is ragged or not 2-D, has no columns or duplicated names, or holds an unknown label.
     """
     _reject_what_is_no_table(X, argument)
-    raw = _as_array(X, argument)
-    if raw.ndim != 2:
-        raise ValueError(
-            f"{argument} must be 2-D (observations in rows, variables in columns), got {raw.ndim}-D; "
-            "reshape a single variable with X.reshape(-1, 1)"
-        )
-    if raw.shape[1] == 0:
+    columns = _columns(X, argument)
+    if not len(columns):
         raise ValueError(f"{argument} has no columns; pass at least one variable")
     labels = column_labels(X)
-    names = default_names(raw.shape[1]) if labels is None else labels
+    names = default_names(len(columns)) if labels is None else labels
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
-    values, categories = _numbers(X, raw, names, argument, categorical, known or {})
+    types = [dtype if str(dtype) == "category" else None for dtype in getattr(X, "dtypes", columns)]
+    values, categories = np.empty((len(columns), len(columns[0]))), {}
+    for i, (name, cells, dtype) in enumerate(zip(names, columns, types, strict=True)):
+        place = f"column {name!r} of {argument}"
+        declared = categorical is not None and (name in categorical or i in categorical)
+        own = (known or {}).get(i) or _labels(cells, dtype, declared, place, categorical is None)
+        if own is None:
+            values[i] = _numbers(cells, place, categorical is None)
+        else:
+            values[i], categories[i] = own.encoded(cells.tolist(), place), own
     return Intake(values, labels, categories)
 
 
@@ -94,53 +103,74 @@ def _reject_what_is_no_table(X, argument):
         raise TypeError(f"{argument} is a {type(X).__name__}; pass a table, such as pandas.DataFrame({argument})")
 
 
-def _as_array(X, argument):
+def _columns(X, argument):
+    """Return the columns, each an array of its own type: one column of text makes no other one slow."""
+    columns = columns_of(X)
+    if columns is not None:
+        return columns
     try:
         raw = as_array(X)
     except ValueError as error:
         raise ValueError(f"{argument} is no table, its rows differ in length: {error}") from error
     if raw.ndim == 0 and raw.dtype == object:
         raise TypeError(f"{argument} is a {type(X).__name__}; pass a table of observations in rows")
-    return raw
-
-
-def _numbers(X, raw, names, argument, categorical, known):
-    if np.iscomplexobj(raw):
+    if raw.ndim != 2:
+        raise ValueError(
+            f"{argument} must be 2-D (observations in rows, variables in columns), got {raw.ndim}-D; "
+            "reshape a single variable with X.reshape(-1, 1)"
+        )
+    if raw.dtype.kind == "c":
         raise TypeError(f"{argument} is complex; pass real numbers (for instance {argument}.real)")
-    types = list(getattr(X, "dtypes", ()))
-    of_categories = [str(dtype) == "category" for dtype in types] or [False] * len(names)
-    if raw.dtype.kind in "biuf" and not any(of_categories) and not known:
-        with np.errstate(over="ignore"):  # of long doubles; infinity is reported where NaN is
-            return np.array(raw.T, dtype=np.float64, order="C"), {}
-    values, found = np.empty(raw.T.shape), {}
-    for i, name in enumerate(names):
-        cells, column = list(raw[:, i]), f"column {name!r} of {argument}"
-        own = known.get(i)
-        if own is None and of_categories[i] and categorical is None:
-            # The order of the codes may mean nothing.
-            raise TypeError(f"{column} has type category, not numbers; {_ENCODE_OR_SEARCH}")
-        if own is None and categorical is not None:
-            dtype, declared = types[i] if of_categories[i] else None, name in categorical or i in categorical
-            own = Categories.found(cells, dtype, declared, column)
-        if own is None:
-            values[i] = [_number(cell, column, categorical is None) for cell in cells]
-        else:
-            values[i], found[i] = own.encoded(cells, column), own
-    return values, found
+    return raw.T
 
 
-def _number(cell, column, refuses_labels):
+def _labels(cells, dtype, declared, place, refused):
+    """Return the labels of a column; None if it holds numbers."""
+    if refused:
+        if dtype is not None:  # the order of the codes may mean nothing
+            raise TypeError(f"{place} has type category, not numbers; {_ENCODE_OR_SEARCH}")
+        return None
+    if dtype is None and cells.dtype.kind in NUMBERS:
+        return None
+    return Categories.found(cells.tolist(), dtype, declared, place)
+
+
+def _numbers(cells, place, refuses_labels):
+    """Return the numbers in a column, shape (M,)."""
+    if cells.dtype.kind in "mM":
+        raise TypeError(_IS_DATES.format(place))
+    if cells.dtype.kind in NUMBERS or set(map(type, cells.tolist())) <= _PLAIN:
+        with suppress(OverflowError), np.errstate(over="ignore"):  # infinity is reported where NaN is
+            numbers = cells.astype(np.float64)
+            _check_told_apart(cells, numbers, place)
+            return numbers
+    return [_number(cell, place, refuses_labels) for cell in cells]
+
+
+def _check_told_apart(cells, numbers, place):
+    """Raise ValueError if whole numbers that differ, such as identifiers, become the same float64."""
+    may_differ = cells.dtype.kind in "iuO" and (np.abs(numbers) >= EXACT).any()
+    if may_differ and np.unique(numbers).size < len(set(cells.tolist())):
+        raise ValueError(
+            f"{place} holds whole numbers above 2**53 that double precision cannot tell apart; drop it, or subtract "
+            "its smallest value"
+        )
+
+
+def _number(cell, place, refuses_labels):
     kind = type(cell).__name__
     if kind in MISSING_TYPES:
         return np.nan
     if isinstance(cell, (str, bytes)):
         remedy = _ENCODE_OR_SEARCH if refuses_labels else ENCODE
-        raise TypeError(f"{column} holds text such as {cell!r}, not numbers; {remedy}")
+        raise TypeError(f"{place} holds text such as {cell!r}, not numbers; {remedy}")
     if kind in _DATES:
-        raise TypeError(f"{column} holds dates or times, not numbers; turn them into numbers, such as days, or drop it")
+        raise TypeError(_IS_DATES.format(place))
+    if isinstance(cell, complex):
+        raise TypeError(f"{place} is complex; pass real numbers")
     try:
         return float(cell)
     except OverflowError:
         return np.inf
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{column} holds a {kind}, not a number ({error}); {ENCODE}") from error
+        raise TypeError(f"{place} holds a {kind}, not a number ({error}); {ENCODE}") from error
