@@ -323,6 +323,38 @@ def labels_fisher(x, theta, penalty, units, shares):
     return np.diag(penalty) + fisher_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, theta)
 
 
+def part_probabilities(x, theta, units, log_odds):
+    """Probabilities of the density and of every point mass, as `icdh._node_model.point_masses` has them."""
+    first = units * (len(x) + 3) + 2
+    hidden = np.tanh(x @ theta[: units * len(x)].reshape(len(x), units) + theta[units * len(x) : units * (len(x) + 1)])
+    eta = [0.0]
+    for k in range(len(log_odds)):
+        c, *w = theta[first + k * (units + 1) : first + (k + 1) * (units + 1)]
+        eta.append(log_odds[k] + np.pi / np.sqrt(3.0) * (c + np.dot(w, hidden)))
+    return np.exp(eta) / np.exp(eta).sum()
+
+
+def point_mass_objective(x, y, codes, theta, penalty, units, log_odds):
+    """F of `icdh._node_model.point_masses`."""
+
+    def probabilities(row, t):
+        return part_probabilities(row, t, units, log_odds)
+
+    of_density, no_penalty = codes == 0, np.zeros(theta.size)
+    value = objective_of_shares(probabilities, x, codes, theta, penalty)
+    return value + node_objective(x[of_density], y[of_density], theta, no_penalty, units)
+
+
+def point_mass_fisher(x, codes, theta, penalty, units, log_odds):
+    """That of the probabilities at all observations, and that of mean and variance where there is a density."""
+
+    def probabilities(row, t):
+        return part_probabilities(row, t, units, log_odds)
+
+    of_density = node_fisher(x[codes == 0], theta, np.zeros(theta.size), units)
+    return np.diag(penalty) + fisher_of_shares(probabilities, x, theta) + of_density
+
+
 def objective_of_shares(probabilities, x, outcomes, theta, penalty):
     """Minus the log-likelihood of the outcomes, plus the penalties."""
     total = sum(penalty[k] * theta[k] ** 2 for k in range(len(theta))) / 2

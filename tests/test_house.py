@@ -57,6 +57,7 @@ ROOMS = {
         "_outputs_kernels",
         "_descent_kernels network scoring",
         "gaussian ordinal categorical noise gain_estimates label_gains",
+        "point_masses",
         "responses linear",
         "evidence columns",
         "families",

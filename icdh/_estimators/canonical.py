@@ -7,7 +7,7 @@ import numpy as np
 
 from icdh._estimators.users_columns import edges_among_all, move_among_all
 from icdh._table.experiments import Design
-from icdh._table.table import Scaling, Table
+from icdh._table.table import Scaling, Table, point_masses
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import Move
 
@@ -85,11 +85,19 @@ class CanonicalTable(NamedTuple):
             baseline=design.baseline,
         )
 
-    def columns(self, transform: str, random_state: int) -> Any:
-        """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`."""
+    def columns(self, transform: str, random_state: int, masses: bool = True) -> Any:
+        """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
+
+        Values that an intervention set are no point masses: their rows do not count for the column.
+        """
         from icdh._node_model.columns import columns_of
 
-        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories)
+        counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
+        frequent = [
+            point_masses(own[rows]) if masses and kind in ("continuous", "gridded") else []
+            for own, rows, kind in zip(self.values, counts, self.kinds, strict=True)
+        ]
+        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent)
 
     def without_grids(self) -> "CanonicalTable":
         """Return the table with gridded columns taken for continuous."""

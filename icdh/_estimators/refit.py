@@ -142,7 +142,7 @@ def _scores_on_exact_columns(parameters, found, families, clock):
     """
     from icdh._node_model.subsample import on_all_observations, quick_evidence
 
-    columns, rows = found.table.without_grids().columns("none", found.seed), found.table.rows
+    columns, rows = found.table.without_grids().columns("none", found.seed, masses=False), found.table.rows
     first = family_evidence(parameters, columns, rows, parameters.n_restarts, found.seed, clock)
     scores = on_all_observations(first)
     try:

@@ -1,8 +1,9 @@
 """The columns of a table as causes and as responses, under one monotone transform of all of them.
 
 A column recorded on a grid is spread over its cells once, as a cause and as a response alike: all graphs are then about
-the same continuous variables. A value that many rows share is a point mass. Its cell is widened until its density is
-at most that of a spread over one standard deviation of the column: a narrow cell would be a spike that no noise
+the same continuous variables. Values far more frequent than their neighbours are point masses, with a probability of
+their own (`icdh._node_model.point_masses`). The cell of another value that many rows share is widened until its density
+is at most that of a spread over one standard deviation of the column: a narrow cell would be a spike that no noise
 explains, and would decide the arrow. An ordinal column is not spread. A column of K categories is, as a cause, K
 network inputs of zeros and ones, which enter and leave a family together.
 """
@@ -17,6 +18,7 @@ from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import indicators
 from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.responses import Response
 from icdh._table.table import LEVEL_KINDS
 from icdh._table.transforms import fit_transform, normal_scores
@@ -73,7 +75,9 @@ class Columns(NamedTuple):
         Any increasing function of a cause serves as well as the cause, and needs no Jacobian. Hidden units would see
         only the few outliers of a very heavy-tailed cause.
         """
-        continuous = np.repeat([isinstance(own, GaussianResponse) for own in self.responses], self.widths)
+        continuous = np.repeat(
+            [isinstance(own, GaussianResponse | PointMassResponse) for own in self.responses], self.widths
+        )
         heavy = continuous & (np.mean(self.causes**4, axis=1) > HEAVY)
         causes, exact = self.causes.copy(), self.exact.copy()
         for row in np.flatnonzero(heavy):
@@ -88,6 +92,7 @@ def columns_of(
     transform: str = "none",
     random_state: int = 0,
     n_categories: Sequence[int] | None = None,
+    masses: Sequence[Sequence[float]] | None = None,
 ) -> Columns:
     """Return standardised columns as causes and responses.
 
@@ -103,8 +108,11 @@ def columns_of(
         Draws places in the cells.
     n_categories : sequence of int, optional
         K of every categorical column; by default one more than its largest code.
+    masses : sequence of sequences of float, optional
+        The values of every number that have a probability of their own; by default none.
     """
     causes, responses, log_jacobians = [], [], np.zeros(len(values))
+    exact = np.ones(len(values), dtype=bool)
     for k, (own, kind) in enumerate(zip(values, kinds, strict=True)):
         if kind == "categorical":
             K = int(own.max()) + 1 if n_categories is None else n_categories[k]
@@ -115,36 +123,54 @@ def columns_of(
             responses.append(OrdinalResponse(own))
         else:
             rng = np.random.default_rng([random_state, k])
-            response, log_jacobians[k] = _gaussian_response(own, kind == "gridded", transform, rng)
-            causes.append(response.samples[0][np.newaxis])
+            codes = np.zeros(own.size, dtype=np.int64)
+            for mass, value in enumerate(masses[k] if masses else [], start=1):
+                codes[own == value] = mass
+            cause, response, log_jacobians[k] = _number(own, codes, kind == "gridded", transform, rng)
+            causes.append(cause[np.newaxis])
             responses.append(response)
-    plain = {"categorical", *LEVEL_KINDS} | ({"continuous"} if transform == "none" else set())
-    exact = np.array([kind in plain for kind in kinds], dtype=bool)
+            exact[k] = kind == "continuous" and transform == "none" and not codes.any()
     widths = np.array([len(inputs) for inputs in causes], dtype=np.int64)
     return Columns(np.vstack(causes), widths, responses, log_jacobians, exact)
 
 
-def _gaussian_response(values, gridded, transform, rng):
-    """Return the response of a column under a transform, and the column's part of the log Jacobian."""
+def _number(values, codes, gridded, transform, rng):
+    """Return a number under a transform as a cause and as a response, and its part of the log Jacobian.
+
+    ``codes`` says where there are point masses. As a cause these keep their value.
+    """
+    rows, without = np.flatnonzero(codes == 0), not codes.any()
+    low, samples = values[rows], [values[rows]]
+    high = low
     if gridded:
-        low, high = _wide_cells(values)
-        samples = [low + places(values, rng) * (high - low) for _ in range(DRAWS)]
-    else:
-        low, samples = values, [values]
-    if transform == "none":
-        return (GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(values)), 0.0
-    chosen = fit_transform(transform, samples[0], low=low.min())
-    first = chosen.apply(samples[0])
-    mean, deviation = first.mean(), first.std()
+        low, high = _wide_cells(values[rows])
+        samples = [low + places(values[rows], rng) * (high - low) for _ in range(DRAWS)]
+    if without and transform == "none":
+        response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(values)
+        return response.samples[0], response, 0.0
+
+    chosen, slope, price = None, 0.0, 0.0
+    if transform != "none":
+        chosen = fit_transform(transform, samples[0], low=min(low.min(), values.min()))
+        slope = np.mean([chosen.log_slope(sample) for sample in samples])
+        price = 0.5 * np.log(rows.size)
 
     def moved(x):
-        return (chosen.apply(x) - mean) / deviation
+        return x if chosen is None else chosen.apply(x)
 
-    slope = np.mean([chosen.log_slope(sample) for sample in samples])
-    gain = values.size * (slope - np.log(deviation)) - 0.5 * np.log(values.size)
-    if not gridded:
-        return GaussianResponse.exact(moved(values)), float(gain)
-    return GaussianResponse.over_cells(moved(low), moved(high), [moved(sample) for sample in samples]), float(gain)
+    first = moved(samples[0])
+    mean, deviation = first.mean(), first.std() or 1.0
+    low, high, *samples = ((moved(x) - mean) / deviation for x in (low, high, *samples))
+    gain = rows.size * (slope - np.log(deviation)) - price
+    response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(samples[0])
+    if without:
+        return samples[0], response, float(gain)
+    cause = moved(values)
+    cause[rows] = first
+    everywhere = np.zeros(values.size, dtype=np.int64)
+    everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
+    response = PointMassResponse(codes, response.take(everywhere), int(codes.max()))
+    return (cause - cause.mean()) / cause.std(), response, float(gain)
 
 
 def _wide_cells(values):

@@ -16,6 +16,7 @@ from icdh._node_model.linear import fit_linear
 from icdh._node_model.network import node_outputs, with_twice_the_units
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.responses import Response
 
 Family = tuple[int, tuple[int, ...]]
@@ -102,6 +103,11 @@ class Families:
             return x, response
         return np.ascontiguousarray(x[:, self.rows[node]]), response.take(self.rows[node])
 
+    def _density(self, family):
+        """Return what `data` returns, at the observations whose value has a density."""
+        x, response = self.data(family)
+        return response.with_density(x)
+
     def inputs_of(self, variables: Sequence[int]) -> list[int]:
         """Return the network inputs, rows of ``causes``, that variables take."""
         return list(variables) if self._are_single else [row for own in variables for row in self._inputs[own]]
@@ -163,7 +169,7 @@ class Families:
     def score(self, family: Family, fit: NodeFit, noise: str) -> float:
         """Return the network's negative log evidence plus the penalty of edges, minus the gain of the noise."""
         score = fit.evidence + self._penalty(family)
-        if noise != "gaussian" and self.is_gaussian(family[0]):
+        if noise != "gaussian" and self.has_density(family[0]):
             score -= self._noise_gain(family, self.residuals(family, fit)[0], noise)
         return score
 
@@ -184,19 +190,26 @@ class Families:
         """Return whether a variable has a Gaussian response."""
         return isinstance(self.responses[node], GaussianResponse)
 
+    def has_density(self, node: int) -> bool:
+        """Return whether a variable has a density, if need be beside point masses, and so a noise distribution."""
+        return isinstance(self.responses[node], GaussianResponse | PointMassResponse)
+
     def is_categorical(self, node: int) -> bool:
         """Return whether a variable has a categorical response."""
         return isinstance(self.responses[node], CategoricalResponse)
 
     def residuals(self, family: Family, fit: NodeFit) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return standardised residuals, one array (n,) for each sample of the response, and standard deviations."""
-        x, response = self.data(family)
+        """Return standardised residuals, one array for each sample of the response, and standard deviations.
+
+        Both are of the observations whose value has a density: of all but those at point masses.
+        """
+        x, response = self._density(family)
         mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)
         return [(sample - mean) / deviation for sample in response.samples], deviation
 
     def noise_of(self, family: Family, fit: NodeFit, noise: str) -> str:
         """Return the noise distribution of a family: "gaussian", "student", "free", or "none" if it has no density."""
-        if not self.is_gaussian(family[0]):
+        if not self.has_density(family[0]):
             return "none"
         return noise_gain(self.residuals(family, fit)[0], noise)[1]
 
@@ -215,7 +228,7 @@ class Families:
         whole, _ = noise_gain(residuals, noise)
         if noise != "auto" or not self._causes_are_ordinal(family):
             return whole
-        causes, _ = self.data(family)
+        causes, _ = self._density(family)
         _, group, sizes = np.unique(causes, axis=1, return_inverse=True, return_counts=True)
         if sizes.min() < LEAST_GROUP:
             return whole
@@ -264,9 +277,9 @@ class Families:
     def _estimate_labels(self, family, fit, estimates):
         """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
         node, parents = family
-        if self.is_gaussian(node):
+        if self.has_density(node):
             return
-        labelled = [i for i in range(len(self)) if not self.is_gaussian(i)]
+        labelled = [i for i in range(len(self)) if not self.has_density(i)]
         candidates = [i for i in labelled if i != node and i not in parents]
         candidates = [i for i in candidates if self.is_categorical(i) or self.is_categorical(node)]
         if not candidates:

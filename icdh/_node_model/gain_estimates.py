@@ -33,8 +33,9 @@ def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, sc
         The parents that the family has.
     hidden : ndarray, shape (m, n)
         The hidden units of its fit.
-    scores : ndarray, shape (2, n)
-        The derivatives of the log-likelihood by mean and log-variance, in units of their standard deviations.
+    scores : ndarray, shape (S, n)
+        The derivatives of the log-likelihood by the outputs, that by the mean first, in units of their standard
+        deviations.
 
     Returns
     -------
@@ -47,7 +48,8 @@ def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, sc
     products_with = hidden if len(x) else hidden[:0]
     relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
     squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
-    return _evidence(_with_large_effects(squares[0], total, n), relative, n) + _evidence(squares[1], relative, n)
+    of_others = sum(_evidence(of_output, relative, n) for of_output in squares[1:])
+    return _evidence(_with_large_effects(squares[0], total, n), relative, n) + of_others
 
 
 def _orthonormal(vectors):
@@ -60,14 +62,14 @@ def _orthonormal(vectors):
 
 
 def _squared_projections(candidates, hidden, explained, rest):
-    """Return the squared projections of both scores on the features of every candidate, shape (2, c, k).
+    """Return the squared projections of all scores on the features of every candidate, shape (S, c, k).
 
     The features are smooth functions of the candidate and its products with the hidden units, each made orthogonal to
     those before it.
     """
     count, size, known = len(candidates), 3 + len(hidden), len(explained)
-    others = np.zeros((padded(known + 2), rest.shape[1]))
-    others[:known], others[known : known + 2] = explained, rest
+    others = np.zeros((padded(known + len(rest)), rest.shape[1]))
+    others[:known], others[known : known + len(rest)] = explained, rest
     grams, with_others = np.zeros((count, padded(size), padded(size))), np.zeros((count, padded(size), len(others)))
     add_products_of_features(np.ascontiguousarray(candidates), hidden, others, grams, with_others)
     products, taken, left_over = grams[:, :size, :size], with_others[:, :size, :known], with_others[:, :size, known:]
@@ -76,7 +78,7 @@ def _squared_projections(candidates, hidden, explained, rest):
     scale = np.where(squares > RESOLVED**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
     correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
     correlations += np.eye(size) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
-    projections = scale[:, :, np.newaxis] * left_over[:, :, :2]
+    projections = scale[:, :, np.newaxis] * left_over[:, :, : len(rest)]
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 

@@ -49,6 +49,15 @@ class GaussianResponse(MeanAndVariance):
         """Return the response at some observations."""
         return GaussianResponse(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
 
+    @property
+    def has_density(self) -> np.ndarray:
+        """Where the value has a density: everywhere; bool, shape (n,)."""
+        return np.ones(self.centre.size, dtype=bool)
+
+    def with_density(self, x: np.ndarray) -> tuple[np.ndarray, "GaussianResponse"]:
+        """Return the parents and the response where the value has a density."""
+        return x, self
+
     def minimiser(self, x: np.ndarray, hidden_units: int) -> Callable[..., tuple[float, float, int, bool]]:
         """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
         return lambda theta, penalty, *options: node_fit(

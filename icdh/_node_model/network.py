@@ -79,13 +79,12 @@ def with_twice_the_units(theta: np.ndarray, n_parents: int, hidden_units: int, r
     Every unit becomes two with half its output weights. Their input weights are its own plus and minus a random step,
     so the outputs change in second order only, and the two units can diverge.
     """
-    b2, b3 = intercepts(n_parents, hidden_units)
+    b2, _ = intercepts(n_parents, hidden_units)
     first = theta[:b2].reshape(n_parents + 1, hidden_units)
     step = SPLIT * np.random.default_rng(random_state).standard_normal(first.shape)
-    halves = [np.tile(theta[layer] / 2, 2) for layer in layers(n_parents, hidden_units)[1:]]
-    return np.concatenate(
-        [np.hstack([first + step, first - step]).ravel(), theta[[b2]], halves[0], theta[[b3]], halves[1]]
-    )
+    outputs = theta[b2:].reshape(-1, hidden_units + 1)
+    halves = np.hstack([outputs[:, :1], outputs[:, 1:] / 2, outputs[:, 1:] / 2])
+    return np.concatenate([np.hstack([first + step, first - step]).ravel(), halves.ravel()])
 
 
 def node_outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int = 5) -> tuple[np.ndarray, np.ndarray]:

@@ -35,7 +35,7 @@ class NoiseChoice:
         """Let every family of a cache choose its noise if the families of a graph ask for it; return whether so."""
         if scores.noise == self.noise:
             return False
-        continuous = [own for own in families if scores.families.is_gaussian(own[0])]
+        continuous = [own for own in families if scores.families.has_density(own[0])]
         denials = [scores.families.denies_gaussian_noise(own, scores.fit_of(own)) for own in continuous]
         if not any(denials) or np.mean(denials) <= FEW_DENIALS:
             return False

@@ -28,6 +28,7 @@ MOST_NAMED = 5  # columns in a message
 TIED_SHARE = 0.05
 MASS_SHARE, MASS_OVER_NEIGHBOURS, NEIGHBOURS = 0.05, 5.0, 3
 HEAP_OVER_OTHERS = 3.0
+FEWEST_OTHERS = 20  # rows that a column needs beside its point masses
 # binary: two values. ordinal: few ordered values (guessed below ten). gridded: values repeat because they were recorded
 # on a grid (guessed if more than a twentieth of them repeat). categorical: labels without an order (guessed for text).
 KINDS = ("constant", "continuous", "gridded", "ordinal", "binary", "categorical")
@@ -245,8 +246,8 @@ class Table:
         }
         found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
         return found and (
-            f"{plural(found, 'column')} with a point mass, as of censored values or of many zeros: {', '.join(found)}: "
-            f"the direction of {'its' if len(found) == 1 else 'their'} edges cannot be trusted"
+            f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind it (a "
+            "floor of an instrument, a top code), the direction of its edges cannot be trusted"
         )
 
     def _about_shape(self):
@@ -306,6 +307,23 @@ def point_mass(values: np.ndarray) -> PointMass | None:
     if _is_one_of_several(counts, top) or _is_what_a_gap_would_hold(distinct, counts, top):
         return None
     return PointMass(float(distinct[top]), float(counts[top] / values.size))
+
+
+def point_masses(values: np.ndarray) -> list[float]:
+    """Return the point masses of a column, the most frequent one first; see `point_mass`.
+
+    Parameters
+    ----------
+    values : ndarray, shape (M,)
+        The column.
+    """
+    masses, rest = [], values
+    while rest.size > FEWEST_OTHERS and (mass := point_mass(rest)) is not None:
+        if mass.share * rest.size <= MASS_SHARE * values.size:
+            break
+        masses.append(mass.value)
+        rest = rest[rest != mass.value]
+    return masses if rest.size > FEWEST_OTHERS else []
 
 
 def _is_one_of_several(counts, top):

@@ -144,10 +144,12 @@ def _canonical(table, kinds, rows):
 
 def _residual_of(scores, family, values, random_state):
     (node, parents), fit, families = family, scores.fit_of(family), scores.families
-    if families.is_gaussian(node):
+    if families.has_density(node):
         samples, deviation = families.residuals(family, fit)
-        mean, seen = node_outputs(fit.theta, families.data(family)[0], fit.hidden_units)[0], deviation**2 > RESOLVED
-        samples = [sample[seen] for sample in samples]
+        x, response = families.data(family)
+        mean, seen = node_outputs(fit.theta, x, fit.hidden_units)[0], response.has_density.copy()
+        samples = [sample[deviation**2 > RESOLVED] for sample in samples]
+        seen[seen] = deviation**2 > RESOLVED
         return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
     widths = families.widths[list(parents)]
     conditional = families.responses[node].conditional(

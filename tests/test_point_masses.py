@@ -1,0 +1,135 @@
+"""Columns with many zeros: a probability of the frequent value beside a density, both with the same parents."""
+
+import warnings
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from icdh import DataWarning, HNMSearch, Knowledge
+from icdh._node_model.columns import columns_of
+from icdh._node_model.evidence import fit_node
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.point_masses import PointMassResponse
+from icdh._node_model.scoring import minimise
+from icdh._table.table import point_masses
+
+UNITS = 3
+
+
+def problem(n_masses, n=60, p=2):
+    rng = np.random.default_rng(n_masses)
+    x, y = rng.normal(size=(p, n)), rng.normal(size=n)
+    codes = rng.integers(0, n_masses + 1, size=n)
+    response = PointMassResponse(codes, GaussianResponse.exact(y), n_masses)
+    size = response.n_weights(p, UNITS)
+    return x, y, response, 0.6 * rng.normal(size=size), rng.uniform(0.3, 2.0, size=size)
+
+
+def standardised(*columns):
+    values = np.array(columns, dtype=float)
+    return (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("n_masses", [1, 2, 3])
+def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_masses):
+    x, y, response, theta, penalty = problem(n_masses)
+    value, gradient, fisher = response.objective(x, UNITS).quadratic_model(theta, penalty)
+    of_definition = x.T, response.codes
+
+    def objective(t):
+        return naive.point_mass_objective(x.T, y, response.codes, t, penalty, UNITS, response.log_odds)
+
+    assert value == pytest.approx(objective(theta))
+    assert_allclose(gradient, naive.complex_step_gradient(objective, theta), rtol=1e-8, atol=1e-8)
+    exact = naive.point_mass_fisher(*of_definition, theta, penalty, UNITS, response.log_odds)
+    assert_allclose(fisher, exact, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("n_masses", [1, 2])
+def test_the_constant_model_is_the_minimum_without_parents(n_masses):
+    _, _, response, _, _ = problem(n_masses, n=5000)
+    theta, value, log_determinant = response.without_parents(0)
+    start, factor = theta + 0.1, np.zeros((theta.size, theta.size))
+    objective = response.objective(np.empty((0, len(response))), 0)
+    found, of_fisher, _, _ = minimise(objective, start, np.zeros(theta.size), 100, 1e-10, 1, factor)
+    assert value == pytest.approx(found, abs=1e-2)  # half a count is added to each part
+    assert log_determinant == pytest.approx(of_fisher, abs=1e-2)
+
+
+def test_doubled_units_compute_nearly_the_same():
+    x, _, response, theta, _ = problem(2)
+    fit = fit_node(x, response, hidden_units=UNITS, start=theta)
+    from icdh._node_model.network import with_twice_the_units
+
+    doubled = with_twice_the_units(fit.theta, len(x), UNITS, 0)
+    assert doubled.size == response.n_weights(len(x), 2 * UNITS)
+    before = response.objective(x, UNITS).quadratic_model(fit.theta, np.zeros(fit.theta.size))[0]
+    after = response.objective(x, 2 * UNITS).quadratic_model(doubled, np.zeros(doubled.size))[0]
+    assert after == pytest.approx(before, rel=0.05)
+
+
+def test_masses_at_both_ends_are_told_from_grids_and_rounded_numbers():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    assert point_masses(x) == []
+    assert point_masses(np.round(x, 1)) == []
+    assert point_masses(rng.poisson(1.5, size=2000).astype(float)) == []
+    assert point_masses(np.clip(x, -0.5, 1.2)) == [-0.5, 1.2]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.65])
+@pytest.mark.parametrize("decimals", [0, 1, 3])
+def test_no_edge_is_lost_at_zeros(share, decimals):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1000)
+    table = np.column_stack([x, 0.8 * x + 0.6 * rng.normal(size=1000)])
+    table = np.maximum(table, np.quantile(table, share, axis=0))
+    table = np.round(1000 * (table - table.min(axis=0)), decimals)
+    model = HNMSearch(knowledge=Knowledge(tiers=[["x0"], ["x1"]]))
+    with pytest.warns(DataWarning, match="point mass"):
+        model.fit(table)
+    ((cause, effect, strength),) = model.edge_list()
+    assert (cause, effect) == ("x0", "x1")
+    assert strength > 100
+
+
+def test_values_that_an_intervention_set_are_no_point_mass():
+    rng = np.random.default_rng(4)
+    was_set = np.zeros((600, 2), dtype=bool)
+    was_set[:200, 0] = True
+    x = np.where(was_set[:, 0], 1.5, rng.normal(size=600))
+    table = np.column_stack([x, x**2 + 0.5 * rng.normal(size=600)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = HNMSearch().fit(table, interventions=was_set)
+    assert [edge[:2] for edge in model.edge_list()] == [("x0", "x1")]
+    response = model._found.columns.responses[list(model._found.table.order).index(0)]
+    assert isinstance(response, GaussianResponse)
+
+
+def test_independent_columns_of_many_zeros_have_no_edge():
+    rng = np.random.default_rng(1)
+    edges = 0
+    for _ in range(5):
+        table = np.maximum(rng.normal(size=(500, 4)), [0.0, -0.5, 0.5, -9.0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            edges += len(HNMSearch().fit(table).edge_list())
+    assert edges <= 1
+
+
+def test_what_stands_at_a_mass_is_not_read_and_shifts_and_scales_change_nothing():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=400)
+    y = np.maximum(np.tanh(2 * x) + 0.4 * rng.normal(size=400), 0.0)
+    scores = []
+    for unit, zero in ((1.0, 0.0), (1000.0, 0.0), (1.0, -5.0)):
+        values = standardised(x, np.where(y == 0, zero, unit * (y + 1.0)))
+        columns = columns_of(values, ["continuous"] * 2, masses=[[], point_masses(values[1])])
+        fit = fit_node(columns.causes[:1], columns.responses[1])
+        constant = fit_node(columns.causes[:0], columns.responses[1])
+        scores.append(constant.evidence - fit.evidence)
+    assert scores == pytest.approx([scores[0]] * 3, rel=1e-6)
+    assert scores[0] > 50
