@@ -246,8 +246,8 @@ class Table:
         }
         found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
         return found and (
-            f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind it (a "
-            "floor of an instrument, a top code), the direction of its edges cannot be trusted"
+            f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind it "
+            "(a floor of an instrument, a top code), the direction of its edges cannot be trusted"
         )
 
     def _about_shape(self):
