@@ -4,8 +4,9 @@
         [--tables 10] [--folder CLONE] [--limit 600]
 
 FUNCTION takes a table, an ndarray of shape (M, N) with observations in rows, and returns an adjacency matrix of shape
-(N, N), whose [i, j] is not zero where i causes j. MODULE is in the working directory, or installed. Every table is standardised and its columns are permuted. HNMSearch and the graph without an edge stand beside your
-method. Results are kept in the JSON file under the name of the function; what is there is not run again.
+(N, N), whose [i, j] is not zero where i causes j. MODULE is in the working directory, or installed. Every table is
+standardised and its columns are permuted. HNMSearch and the graph without an edge stand beside your method. Results are
+kept in the JSON file under the name of the function; what is there is not run again.
 
 Sets: "simulated", random networks whose spread depends on the causes, some columns rounded, of few values or with heavy
 tails; "zeros", columns with 20 to 80 % zeros; "published", what Lachapelle et al. drew (see published_sets.py for
