@@ -6,9 +6,8 @@ import pytest
 from icdh import graphs
 from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
-from icdh.search import escapes as escapes_module
 from icdh.search.climb import Climber, FamilyScores
-from icdh.search.detours import FAR, Detour
+from icdh.search.detours import FAR
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families, with_ancestors
 from icdh.search.moves import legal_moves as arrays_of_legal_moves
@@ -387,67 +386,6 @@ def test_where_a_search_ends_no_move_pays_when_families_are_refined():
         escaped += any(move.kind == "detach" for move in moves)
         assert Climber(table, forbidden, 8).climb(graph) == (graph, [])
     assert escaped > 10
-
-
-@pytest.mark.parametrize("worth", [-10.0, -3.0])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_search_goes_on_from_the_branch_of_a_detour_that_gains_and_joins_the_others(worth, n_jobs):
-    """From the first test of an escape; nodes 0 and 1 have parents to lose, and with -3 the detours end behind."""
-    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
-    scores[0, (2,)] = scores[1, (2,)] = -2.0
-    scores[2, (0,)], scores[2, (0, 1)] = -1.0, worth
-    told = []
-
-    class Branching(Table):
-        name = "trunk"
-
-        def gain_estimates(self, family):
-            return np.full(3, np.inf)
-
-        def branch(self):
-            other = Branching(self.scores)
-            other.name = sum(line[0] == "branch" for line in told)
-            told.append(("branch", other.name))
-            return other
-
-        def stop(self):
-            told.append(("stop", self.name))
-
-        def adopt(self, branch):
-            told.append(("adopt", branch.name))
-
-        def join(self, branch):
-            told.append(("join", branch.name))
-            return ()
-
-    trap = SearchResult(((2,), (2,), ()), [], False)
-    found = greedy_search(Branching(scores), np.eye(3, dtype=bool), start=trap, escapes=True, n_jobs=n_jobs)
-    assert (found.graph == ((), (), (0, 1))) == (worth == -10.0)
-    names = {what: [name for line, name in told if line == what] for what in ("branch", "stop", "adopt", "join")}
-    assert sorted(names["stop"]) == sorted(names["branch"])
-    assert names["adopt"] == ([0] if worth == -10.0 else [])
-    assert names["join"] == ([0, 1] if worth == -3.0 else names["branch"][-1:])
-
-
-@pytest.mark.parametrize("grown", [True, False])
-def test_what_grows_in_a_detour_is_kept_even_if_its_graph_is_not(monkeypatch, grown):
-    """Later detours then begin from the grown models."""
-    adopted, detached, trap = [], [], SearchResult(((2,), (2,), ()), [], False)
-
-    class Growing(Table):
-        def adopt(self, branch):
-            adopted.append(branch)
-
-    def no_gain(climber, graph, node, tell):
-        detached.append(node)
-        return Detour(climber, ((), (), ()), [], gains=False, grown=grown and node == 0)
-
-    monkeypatch.setattr(escapes_module, "detour", no_gain)
-    table = Growing({family: -2.0 if family[1] == (2,) else 0.0 for family in all_families(3)})
-    table.gain_estimates = lambda family: np.zeros(3)
-    assert greedy_search(table, np.eye(3, dtype=bool), start=trap, escapes=True).graph == trap.graph
-    assert len(adopted) == grown
-    assert detached == [0, 1]
 
 
 @pytest.mark.parametrize(("refined", "escapes"), [(-7.0, True), (-5.5, False), (None, False)])

@@ -1,13 +1,15 @@
-"""Threads of the BLAS: one inside a fit, as before after it, and never a reason why a fit fails."""
+"""Threads: one of the BLAS inside a fit, as before after it; those of a search change nothing that it finds."""
 
 import ctypes
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from icdh import HNMSearch, simulate
 from icdh._ground import threads as _threads
 
 FIRST_ACT = """
@@ -67,3 +69,33 @@ def test_the_number_of_threads_is_restored_after_the_last_body():
             pass
         assert all(count() == 1 for count in counts)
     assert [count() for count in counts] == before
+
+
+@pytest.fixture(scope="module")
+def dense():
+    graph = simulate.erdos_renyi(8, 2, random_state=10)
+    return simulate.simulate_sem(graph, 300, noise="homo-nv", random_state=10).X
+
+
+def test_a_search_on_threads_tells_and_finds_the_same(dense):
+    """Its detours included."""
+    told, found = {}, {}
+    for n_jobs in (1, 2, 3):
+        moves = told[n_jobs] = []
+        found[n_jobs] = HNMSearch(n_jobs=n_jobs, column_transform="none", callback=moves.append).fit(dense)
+    assert any(move.kind == "detach" for move in found[1].history_)
+    for n_jobs in (2, 3):
+        assert found[n_jobs].history_ == found[1].history_
+        assert found[n_jobs].evidence_ == found[1].evidence_
+        assert told[n_jobs] == told[1]
+
+
+def test_a_callback_can_stop_a_search_on_threads(dense):
+    def stop(move):
+        if not move.kept:
+            raise KeyboardInterrupt
+
+    with pytest.warns(match="interrupted"):
+        model = HNMSearch(n_jobs=2, column_transform="none", callback=stop).fit(dense)
+    assert model.interrupted_
+    assert threading.active_count() == 1

@@ -224,7 +224,6 @@ class GraphSearch:
             self.table.rules.forbidden,
             **options,
             other_start=lambda graph: self._cheap_start(first, graph),
-            n_jobs=n_workers(self.parameters.n_jobs),
         )
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:

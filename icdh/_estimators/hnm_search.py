@@ -87,8 +87,8 @@ class HNMSearch(CausalGraphEstimator):
         The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
         ConvergenceWarning; on long tables, families without a fit are then fitted to 2000 rows.
     n_jobs : int, default 1
-        Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.8 of
-        the time of one.
+        Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.85
+        of the time of one.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
     knowledge : Knowledge or mapping, optional

@@ -85,16 +85,6 @@ class Clock:
         """Whether the fit has to end."""
         return self.left <= 0.0
 
-    def branch(self) -> "Clock":
-        """Return a clock that ends with this one, or is stopped by itself; nobody reads what it is told."""
-        other = object.__new__(Clock)
-        other.__dict__.update(vars(self))
-        return other
-
-    def stop(self) -> None:
-        """Let what asks this clock end now."""
-        self.max_seconds = -math.inf
-
     def check(self) -> None:
         """Raise OutOfTime if the fit has to end."""
         if self.is_over:

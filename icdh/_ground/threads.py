@@ -8,7 +8,7 @@ import ctypes
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -117,29 +117,3 @@ def map_on_threads(
             pass
         helpers.shutdown()
     return results
-
-
-@contextmanager
-def results_in_order(function: Callable, tasks: Sequence, n_threads: int) -> Iterator[Iterator]:
-    """Give the body an iterator of the results of tasks, in their order.
-
-    With several threads later tasks are under way while the body reads the first results. When the body ends no
-    further task begins, and those under way are waited for. With one thread a task begins when its result is asked for.
-
-    Parameters
-    ----------
-    function : callable
-        Returns the result of a task.
-    tasks : sequence
-        Its arguments.
-    n_threads : int
-        The most threads.
-    """
-    if min(n_threads, len(tasks)) < 2:
-        yield map(function, tasks)
-        return
-    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
-    try:
-        yield pool.map(function, tasks)
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -48,7 +48,6 @@ class FamilyCache:
         self.linear_gains = LinearGains(families)
         self._fits, self._scores, self._linear_scores, self._estimates = {}, {}, {}, {}
         self._known_parents = [{} for _ in range(len(families))]  # as keys, in the order of their fits
-        self._kept = []  # families, in the order in which a fit of them was kept
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats."""
@@ -118,7 +117,6 @@ class FamilyCache:
         if family not in self or score < self.network_score_of(family):
             self._fits[self._key(family)] = fit
             self._known_parents[family[0]][family[1]] = None
-            self._kept.append(family)
             for noise in NOISE_DISTRIBUTIONS:
                 for of_the_fit_before in (self._scores, self._estimates):
                     of_the_fit_before.pop((self._key(family), noise), None)

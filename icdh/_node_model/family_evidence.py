@@ -1,7 +1,6 @@
 """The score of a search: the evidence of families, with the stages that improve it once a graph is known."""
 
 from collections.abc import Sequence
-from copy import copy
 
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
@@ -9,8 +8,6 @@ from icdh._node_model.families import Families, Family
 from icdh._node_model.growth import Growth
 from icdh._node_model.noise_choice import NoiseChoice
 from icdh._node_model.polish import Polish
-
-STATE = ("_fits", "_scores", "_estimates", "units", "_polish", "_growth")  # what changes as families are asked for
 
 
 class FamilyEvidence(FamilyCache):
@@ -66,43 +63,6 @@ class FamilyEvidence(FamilyCache):
         self(families)
         self._polish.restart_large(self, families)
         return self._noise_choice(self, families)
-
-    def branch(self) -> "FamilyEvidence":
-        """Return evidence that goes on from what is known here by itself, in one thread."""
-        other = copy(self)
-        other.clock, other.n_jobs, other._kept = self.clock.branch(), 1, []
-        other._known_parents = [known.copy() for known in self._known_parents]
-        for name in STATE:
-            setattr(other, name, getattr(self, name).copy())
-        return other
-
-    def stop(self) -> None:
-        """Let the clock end fits."""
-        self.clock.stop()
-
-    def adopt(self, branch: "FamilyEvidence") -> None:
-        """Go on from what a branch knows."""
-        self._kept += branch._kept
-        self._known_parents = branch._known_parents
-        for name in STATE:
-            setattr(self, name, getattr(branch, name))
-
-    def join(self, branch: "FamilyEvidence") -> set[int]:
-        """Keep the fits of a branch that are better than those known; return the nodes whose known families gain."""
-        gained = set()
-        for family in branch._kept:
-            fit = branch.known_fit(family)
-            if fit is not None and fit.hidden_units == self.units[family[0]]:
-                known = family in self
-                before = self.network_score_of(family) if known else None
-                self.keep(family, fit, branch.network_score_of(family))
-                if known and self.network_score_of(family) < before:
-                    gained.add(family[0])
-        of_the_same_fits = {k: v for k, v in branch._estimates.items() if branch._fits[k[0]] is self._fits.get(k[0])}
-        self._estimates = of_the_same_fits | self._estimates
-        self._polish.join(branch._polish)
-        self._growth.join(branch._growth)
-        return gained
 
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
         """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.

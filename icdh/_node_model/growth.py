@@ -29,15 +29,6 @@ class Growth:
         other._large_enough, other._worse_with_more = set(self._large_enough), set(self._worse_with_more)
         return other
 
-    def copy(self) -> "Growth":
-        """Return the same with a memory of its own."""
-        return self.up_to(self.most_units)
-
-    def join(self, other: "Growth") -> None:
-        """Remember what another one has tried, too."""
-        self._large_enough |= other._large_enough
-        self._worse_with_more |= other._worse_with_more
-
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> bool:
         """Double the units of the nodes of a graph's families while that gains; return whether any node grew."""
         scores(families)

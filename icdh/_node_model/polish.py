@@ -26,17 +26,6 @@ class Polish:
         self.n_restarts, self.fewest_units = n_restarts, fewest_units
         self._polished, self._restarted = set(), set()
 
-    def copy(self) -> "Polish":
-        """Return the same with a memory of its own."""
-        other = Polish(self.n_restarts, self.fewest_units)
-        other._polished, other._restarted = self._polished.copy(), self._restarted.copy()
-        return other
-
-    def join(self, other: "Polish") -> None:
-        """Remember what another one has polished, too."""
-        self._polished |= other._polished
-        self._restarted |= other._restarted
-
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> None:
         """Polish the families of a cache that were not polished yet."""
         with_parents = {own: (own, scores.units[own[0]], scores.noise) for own in families if own[1]}

@@ -8,8 +8,7 @@ graph occurs twice.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +27,6 @@ from icdh.search.moves import (
 
 MIN_GAIN = 1e-6
 BATCH = 2  # moves scored at once
-STATE = ("_scored", "_gains", "_certain", "_own", "_up_to_date", "_hopeful")  # of a climber; what changes in a climb
 CONTENDER_MARGIN = 30.0  # nats that polish may gain for a family that lacks a parent
 
 
@@ -49,20 +47,6 @@ class FamilyScores(Protocol):
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
-
-    def branch(self) -> "FamilyScores":
-        """Return scores that go on from these by themselves; these, where searches are made one after the other."""
-        return self
-
-    def stop(self) -> None:
-        """End what a branch is at."""
-
-    def adopt(self, branch: "FamilyScores") -> None:
-        """Go on from the state of a branch."""
-
-    def join(self, branch: "FamilyScores") -> Iterable[int]:
-        """Take over the scores that a branch has found; return the nodes of which known families now score better."""
-        return ()
 
 
 class Climber:
@@ -105,30 +89,6 @@ class Climber:
     def total(self, graph: Graph) -> float:
         """Return the score of a graph."""
         return math.fsum(self.scores(list(enumerate(graph))))
-
-    def branch(self) -> "Climber":
-        """Return a climber that goes on from here by itself."""
-        other = copy(self)
-        other.scores = self.scores.branch()
-        for name in STATE:
-            setattr(other, name, getattr(self, name).copy())
-        return other
-
-    def adopt(self, branch: "Climber") -> None:
-        """Go on from where a branch is."""
-        self.scores.adopt(branch.scores)
-        for name in STATE:
-            setattr(self, name, getattr(branch, name))
-
-    def join(self, branches: Iterable["Climber"]) -> None:
-        """Take over what branches have scored."""
-        for branch in branches:
-            for node in self.scores.join(branch.scores):
-                self._up_to_date.pop(node, None)
-            for family, variables in branch._scored.items():
-                own = self._scored.get(family, ())
-                if variables != own:
-                    self._scored[family] = (*own, *(k for k in variables if k not in own))
 
     def fall(self, graph: Graph, other: Graph) -> float:
         """Return by how much the score falls from a graph to another, a sum over what differs, rounded once."""

@@ -13,12 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.clock import OutOfTime
-from icdh._ground.threads import results_in_order
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.detours import detach, detour
 from icdh.search.moves import Graph, Move, toggled
-
-TOGETHER = 8  # detours that begin from the same state, whatever the number of threads
 
 
 class SearchResult(NamedTuple):
@@ -57,7 +54,6 @@ def greedy_search(
     start: SearchResult | None = None,
     escapes: bool = False,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
-    n_jobs: int = 1,
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
 
@@ -80,8 +76,6 @@ def greedy_search(
         Whether the search tries to escape after a ``start``, too. Without one it always does.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
-    n_jobs : int
-        The threads that try to escape. The result does not depend on it.
 
     Returns
     -------
@@ -90,7 +84,7 @@ def greedy_search(
         so far. If there is no move yet, a KeyboardInterrupt is raised again.
     """
     climber = Climber(scores, forbidden, max_parents, required)
-    search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves), n_jobs)
+    search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
     try:
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None and (other := other_start(search.graph)) is not None:
@@ -111,8 +105,8 @@ def greedy_search(
 class _Search:
     """The best graph so far, and the moves that led to it."""
 
-    def __init__(self, climber, callback, moves, n_jobs):
-        self.climber, self.callback, self.n_jobs = climber, callback, n_jobs
+    def __init__(self, climber, callback, moves):
+        self.climber, self.callback = climber, callback
         self.graph, self.moves = (), moves
 
     def climb(self, graph):
@@ -160,51 +154,14 @@ class _Search:
 
     def escape(self):
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
-        before, left = self.graph, range(len(self.graph))
-        while left:
-            left = self._escape_from_some(left)
+        before, least = self.graph, self.climber.least_graph()
+        for node in range(len(before)):
+            if self.graph[node] != least[node]:
+                better = detour(self.climber, self.graph, node, self._try)
+                if better is not None:
+                    self._take(*better)
         if self.graph != before:
             self.climb(self.graph)
-
-    def _escape_from_some(self, left):
-        """Try detours from the first of these nodes, each by itself; return the nodes that are left.
-
-        A detour that gains, or in which models grew, is taken over whole, and those of later nodes begin anew. Of the
-        others the search takes over what they fitted.
-        """
-        least, climber = self.climber.least_graph(), self.climber
-        nodes = [node for node in left if self.graph[node] != least[node]][:TOGETHER]
-        if not nodes:
-            return ()
-        branches, tried = {}, [[] for _ in nodes]
-
-        def attempt(k):
-            branches[k] = climber.branch()
-
-            def tell(move, graph):
-                if self.n_jobs == 1:
-                    self._try(move, graph)
-                else:  # the caller's thread tells of it when its turn has come
-                    tried[k].append((move, graph))
-
-            return detour(branches[k], self.graph, nodes[k], tell)
-
-        with results_in_order(attempt, range(len(nodes)), self.n_jobs) as results:
-            try:
-                for k, found in enumerate(results):
-                    for own in tried[k]:
-                        self._try(*own)
-                    if found.gains or found.grown:
-                        climber.adopt(found.climber)
-                        climber.join(branches[earlier] for earlier in range(k))
-                        if found.gains:
-                            self._take(found.graph, found.moves)
-                        return range(nodes[k] + 1, len(self.graph))
-            finally:
-                for branch in [*branches.values()]:
-                    branch.scores.stop()
-        climber.join(branches.values())
-        return range(nodes[-1] + 1, len(self.graph))
 
     def _take_if_better(self, graph, moves):
         if self.climber.fall(self.graph, graph) > MIN_GAIN:
