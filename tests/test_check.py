@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import naive
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import hetero_chain
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 import icdh
@@ -631,3 +633,31 @@ def test_the_command_explains_bad_requests(folder, capsys):
         error = capsys.readouterr().err
         assert word in error
         assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("left_alone", [1, 3, 19])
+@pytest.mark.parametrize("unknown", [True, False])
+def test_few_rows_of_the_reference_are_no_reason_to_fail(left_alone, unknown):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    X = np.column_stack([x, np.tanh(x) + 0.5 * rng.normal(size=200)])
+    given = icdh.Interventions(
+        ["none"] * left_alone + ["drug"] * (200 - left_alone), {"none": [], "drug": None if unknown else ["x1"]}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", icdh.DataWarning)  # x1 is set in nearly all rows
+        model = HNMSearch(n_restarts=1).fit(X, interventions=given)
+        checked = icdh.check(model, X, interventions=given)
+    assert not checked.rejected
+    assert all(np.isfinite(node.p_value) for node in checked.nodes)
+
+
+def test_a_required_edge_at_a_constant_column_is_known(tmp_path):
+    X = np.column_stack([RNG.normal(size=(100, 2)), np.ones(100)])
+    with pytest.warns(icdh.DataWarning, match="constant"):
+        model = HNMSearch(n_restarts=1, knowledge=Knowledge(required=[("x0", "x2")])).fit(X)
+    (edge,) = icdh.check(model, X).edges
+    assert (edge.cause, edge.effect, edge.known, edge.lost_by_reversal) == ("x0", "x2", True, None)
+    probability = icdh.posterior(model, n_samples=100).edge_probability
+    assert_array_equal(probability[:, 2], [1.0, 0.0, 0.0])
+    assert not probability[2].any()

@@ -214,3 +214,41 @@ def test_simulated_experiments():
     assert_array_equal(design.left_alone, expected)
     with pytest.raises(TypeError, match="every condition"):
         simulate.simulate_experiments(data, {})
+
+
+@pytest.mark.parametrize("method", ESTIMATORS)
+def test_a_part_of_the_rows_keeps_the_reference(method):
+    """A gap in the one row that comes first must not change what the others are compared with."""
+    rng = np.random.default_rng(0)
+    conditions = ["control", *["a", "b", "control"] * 80]
+    z = rng.normal(size=len(conditions)) + 3.0 * (np.array(conditions) == "a")
+    X = np.column_stack([z, z + 0.5 * rng.normal(size=len(conditions))])
+    given = Interventions(conditions, dict.fromkeys(conditions))
+    X[0, 1] = np.nan
+    model = clone(ESTIMATORS[method]).set_params(missing="drop").fit(X, interventions=given)
+    assert list(model.targets_) == ["a", "b"]
+    assert abs(model.sample(20_000, random_state=0)[:, 0].mean()) < 0.3
+    assert given.of_rows(np.arange(1, 50)).contexts == ["a", "b"]
+    assert given.of_rows([1, 4, 2]).contexts == ["b"]  # without a control, a is what b is compared with
+
+
+def test_the_reference_may_be_named():
+    given = Interventions(["a", "control", "b"], dict.fromkeys(["a", "control", "b"]), reference="control")
+    assert given.contexts == given.of_rows([2, 1, 0]).contexts[::-1] == ["a", "b"]
+    with pytest.raises(ValueError, match="reference must be a condition of unknown targets"):
+        Interventions(["a", "b"], {"a": [], "b": None}, reference="a")
+
+
+def test_half_of_the_rows_are_searched_like_all():
+    """Of 32 rows that left a variable alone, enough for its causes to be searched, half of the table holds 16."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = np.tanh(2.0 * x) + (0.2 + 0.2 * (x > 0)) * rng.normal(size=300)
+    mask = np.zeros((300, 2), dtype=bool)
+    mask[rng.permutation(300)[32:], 1] = True
+    y[mask[:, 1]] = rng.normal(size=mask[:, 1].sum())
+    ensemble = bootstrap(ESTIMATORS["search"], np.column_stack([x, y]), 10, interventions=mask)
+    assert ensemble.edge_probability[0, 1] > 0.8
+    design = Design.of(mask, Table.of(np.column_stack([x, y])))
+    assert not design.always_set.any()
+    assert_array_equal(design.of_rows(np.flatnonzero(mask[:, 1])).always_set, [False, True])

@@ -551,3 +551,13 @@ def test_what_is_no_probability_is_refused():
         metrics.brier_score(np.zeros((3, 3)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="at least two variables"):
         metrics.brier_score(np.zeros((1, 1)), np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("known", [{"forbidden": [("*", "*")]}, {"roots": ["x0", "x1"]}, None])
+def test_where_nothing_may_be_a_cause_there_is_one_graph(known):
+    X = np.random.default_rng(0).normal(size=(100, 2 if known else 1))
+    model = HNMSearch(search="exact", knowledge=known).fit(X)
+    found = posterior(model, n_samples=10)
+    assert not found.edge_probability.any()
+    assert not found.best.any()
+    assert found.log_odds == 0.0

@@ -19,7 +19,7 @@ from icdh._ground.clock import Clock
 from icdh._model.gaps import redrawn
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Interventions, interventions_of_rows
+from icdh._table.experiments import Design, Interventions
 from icdh._table.missing import complete_rows, neighbours_values
 from icdh._table.table import Table
 from icdh._version import __version__
@@ -216,17 +216,18 @@ class CausalGraphEstimator(Parameters):
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
         table = self.as_table(X)
         if table.gaps.any() and self.missing == "impute":
-            return self._fit_imputed(table, interventions, clock)
+            return self._fit_imputed(table, Design.of(interventions, table), clock)
         rows = complete_rows(table)
         if 2 * np.count_nonzero(rows) < rows.size:
             warn(
                 f"missing='drop' keeps {np.count_nonzero(rows)} of {rows.size} rows; missing='impute' keeps all",
                 DataWarning,
             )
+        design = Design.of(interventions, table, rows)
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
-            table, interventions = table.of_rows(rows), interventions_of_rows(interventions, rows, table)
-        self._fit_table(table, interventions, clock)
+            table = table.of_rows(rows)
+        self._fit_table(table, design, clock)
         return self._without_imputations()
 
     def _without_imputations(self):
@@ -235,14 +236,14 @@ class CausalGraphEstimator(Parameters):
             vars(self).pop(name, None)
         return self
 
-    def _fit_imputed(self, table, interventions, clock):
+    def _fit_imputed(self, table, design, clock):
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
         completed, fits = replace(table, values=neighbours_values(table, rng)), []
         while len(fits) < self.n_imputations and not (fits and (self.interrupted_ or clock.is_over)):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                self._fit_table(completed, interventions, clock)
+                self._fit_table(completed, design, clock)
             fits.append(copy(self)._without_imputations())
             completed = redrawn(self.model_, completed, table.gaps, rng)
         whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[

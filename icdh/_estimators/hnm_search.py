@@ -18,7 +18,7 @@ from icdh._ground.clock import Clock
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
 from icdh._node_model import NOISE_DISTRIBUTIONS
-from icdh._table.experiments import Design, Interventions
+from icdh._table.experiments import Interventions
 from icdh._table.missing import MISSING
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, warn
@@ -241,11 +241,10 @@ class HNMSearch(CausalGraphEstimator):
         declared = {column for column, kind in kinds.items() if kind == "categorical"}
         return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
 
-    def _fit_table(self, table, interventions, clock):
+    def _fit_table(self, table, design, clock):
         """Fit to a table without gaps: prepare, search, refit, model."""
         table.warn()
         table.check_learnable()
-        design = Design.of(interventions, table)
         rules, N = design.rules(self._rules(table.names)), table.n_variables
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)

@@ -17,7 +17,6 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Design
 from icdh._table.missing import MISSING
 from icdh._table.table import SCALINGS, Scaling
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
@@ -300,11 +299,11 @@ class ICDH(CausalGraphEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_table(self, table, interventions, clock):
+    def _fit_table(self, table, design, clock):
         """Fit to a table without gaps: prepare, fit, refit, model."""
         table.warn()
         table.check_learnable()
-        design, scaling, N = Design.of(interventions, table), Scaling.of(table, self.scaling), table.n_variables
+        scaling, N = Scaling.of(table, self.scaling), table.n_variables
         values, rules = design.with_contexts(scaling.apply(table.values)), design.rules(self._rules(table.names))
         warn_about_units(table, values)
         warn_about_sums(table)

@@ -12,19 +12,21 @@ Mooij, Magliacane, Claassen: "Joint causal inference from multiple contexts", JM
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.labels import listed, plural
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, warn
 from icdh.knowledge.declared import variables_meant
 from icdh.knowledge.rules import EdgeRules
 
-FEWEST_ROWS = 20  # a variable's causes are searched only if so many rows did not set it
+FEWEST_ROWS = 20  # of a table that left a variable alone: with fewer its causes are not searched
+LEAST_ROWS = 2  # of a part of a table
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,10 @@ class Interventions:
         The condition of every row, as any label.
     targets : mapping
         From each condition to the variables that it sets, by name, index or pattern: an empty list if it sets none,
-        None if its targets are unknown. If all targets are unknown, the first condition in the table is the
-        reference for the others.
+        None if its targets are unknown.
+    reference : hashable, optional
+        The condition of unknown targets that the others are compared with. By default it is the first condition in the
+        table if all targets are unknown, and else there is none.
 
     Examples
     --------
@@ -48,15 +52,16 @@ class Interventions:
     """
 
     conditions: Sequence[Hashable]
-    targets: Mapping[Hashable, Sequence | None]
+    targets: Mapping[Hashable, Sequence[Any] | None]
+    reference: Hashable = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.targets, Mapping):
             raise TypeError(f"targets must map every condition to the variables it sets; got {self.targets!r}")
         object.__setattr__(self, "conditions", tuple(self.conditions))
         if not all(isinstance(condition, Hashable) for condition in self.conditions):
             raise TypeError(f"conditions must hold one label a row; got {self.conditions[0]!r} for the first")
-        for condition in dict.fromkeys(self.conditions):
+        for condition in self._present:
             if condition not in self.targets:
                 raise ValueError(
                     f"targets say nothing of condition {condition!r}; give the variables it sets, [] for none, or None "
@@ -65,6 +70,39 @@ class Interventions:
         for condition, targets in self.targets.items():
             if isinstance(targets, str) or not isinstance(targets, (Sequence, type(None))):
                 raise TypeError(f"targets[{condition!r}] must be a list of variables or None; got {targets!r}")
+        if self.reference is not None and self.targets.get(self.reference, ()) is not None:
+            raise ValueError(f"reference must be a condition of unknown targets; got {self.reference!r}")
+
+    @property
+    def _present(self) -> list[Hashable]:
+        return list(dict.fromkeys(self.conditions))
+
+    @property
+    def contexts(self) -> list[Hashable]:
+        """The conditions of unknown targets that are compared with the reference, or with what is known."""
+        present = self._present
+        contexts = [condition for condition in present if self.targets[condition] is None]
+        contexts = [condition for condition in contexts if condition != self.reference]
+        return contexts[1:] if len(contexts) == len(present) else contexts
+
+    def of_rows(self, rows: ArrayLike) -> "Interventions":
+        """Return the interventions on some rows, compared with the same reference.
+
+        Parameters
+        ----------
+        rows : array_like
+            A mask of shape (M,), or row numbers of shape (K,).
+
+        Examples
+        --------
+        >>> from icdh import Interventions
+        >>> Interventions(["none", "drug", "none"], {"none": None, "drug": None}).of_rows([1, 2]).reference
+        'none'
+        """
+        kept = [self.conditions[row] for row in np.arange(len(self.conditions))[np.asarray(rows)]]
+        all_unknown = all(self.targets[condition] is None for condition in self._present)
+        reference = self.conditions[0] if self.reference is None and all_unknown else self.reference
+        return Interventions(kept, self.targets, reference)
 
 
 @dataclass(frozen=True)
@@ -80,15 +118,28 @@ class Design:
         that makes its root mean square one.
     conditions : list
         The K conditions of unknown targets.
+    without_causes : ndarray of bool, shape (N,)
+        The variables whose causes are not searched. It is decided once, for a whole table: in a part of its rows every
+        variable is left alone less often.
     """
 
-    left_alone: np.ndarray
-    contexts: np.ndarray
-    conditions: list
+    left_alone: Mask
+    contexts: Floats
+    conditions: list[Hashable]
+    without_causes: Mask
 
     @classmethod
-    def of(cls, interventions: Any, table: Table) -> "Design":
+    def of(cls, interventions: Any, table: Table, rows: Mask | None = None) -> "Design":
         """Return the design of an argument ``interventions``: None, a mask of shape (M, N), or `Interventions`.
+
+        Parameters
+        ----------
+        interventions : None, array_like, Interventions or Design
+            What was done to the rows of the table. A Design keeps the variables whose causes are not searched.
+        table : Table
+            The table.
+        rows : ndarray of bool, shape (M,), optional
+            The rows that the design is of; by default all.
 
         Raises
         ------
@@ -100,32 +151,55 @@ class Design:
         DataWarning
             If a variable was set in so many rows that its causes are not searched.
         """
+        if isinstance(interventions, Design):
+            return interventions if rows is None else interventions.of_rows(rows)
         if isinstance(interventions, Interventions):
             design = cls._of_conditions(interventions, table)
         else:
-            contexts = np.zeros((0, table.n_observations))
-            design = cls(~_checked_mask(interventions, table), contexts, [])
+            left_alone = ~_checked_mask(interventions, table)
+            design = cls(left_alone, np.zeros((0, table.n_observations)), [], np.zeros(table.n_variables, dtype=bool))
+        if rows is not None:
+            design = design.of_rows(rows)
+        few = design.left_alone.sum(axis=1) < FEWEST_ROWS
+        design = replace(design, without_causes=few & ~design.left_alone.all(axis=1))
         design._warn_about_set_variables(table)
         return design
 
     @classmethod
-    def _of_conditions(cls, interventions, table):
-        labels, targets = interventions.conditions, interventions.targets
-        _check_conditions(interventions, table)
-        set_by_someone = np.zeros(table.values.shape, dtype=bool)
-        present = list(dict.fromkeys(labels))
-        rows = {condition: np.array([label == condition for label in labels]) for condition in present}
-        for condition in present:
-            own = variables_meant(targets[condition] or (), table.names, f"targets[{condition!r}]")
-            set_by_someone |= np.outer(own, rows[condition])
-        unknown = [condition for condition in present if targets[condition] is None]
-        if unknown == present:
-            unknown = unknown[1:]
-        contexts = np.array([rows[condition] / np.sqrt(rows[condition].mean()) for condition in unknown])
-        return cls(~set_by_someone, contexts.reshape(len(unknown), table.n_observations), unknown)
+    def _of_conditions(cls, interventions: Interventions, table: Table) -> "Design":
+        given, needed = len(interventions.conditions), table.n_observations
+        if given != needed:
+            raise ValueError(f"interventions has {given} conditions where X has {needed} rows")
+        left_alone = np.ones(table.values.shape, dtype=bool)
+        rows = {
+            condition: np.array([label == condition for label in interventions.conditions])
+            for condition in dict.fromkeys(interventions.conditions)
+        }
+        for condition, held in rows.items():
+            targets = interventions.targets[condition] or ()
+            left_alone &= ~np.outer(variables_meant(targets, table.names, f"targets[{condition!r}]"), held)
+        conditions = interventions.contexts
+        contexts = np.array([rows[condition] for condition in conditions]).reshape(len(conditions), needed)
+        return cls(left_alone, _of_unit_size(contexts), conditions, np.zeros(table.n_variables, dtype=bool))
 
-    def _warn_about_set_variables(self, table):
-        labels = [repr(table.names[i]) for i in np.flatnonzero(self.always_set)]
+    def of_rows(self, rows: Integers | Mask) -> "Design":
+        """Return the design of some rows: a mask of shape (M,), or row numbers.
+
+        Conditions without a row go, and if no row is left of what they are compared with, the first of them.
+        """
+        held = self.contexts[:, rows] != 0.0
+        kept = np.flatnonzero(held.any(axis=1))
+        if kept.size and held.any(axis=0).all():
+            kept = kept[1:]
+        return Design(
+            self.left_alone[:, rows],
+            _of_unit_size(held[kept]),
+            [self.conditions[k] for k in kept],
+            self.without_causes,
+        )
+
+    def _warn_about_set_variables(self, table: Table) -> None:
+        labels = [repr(table.names[i]) for i in np.flatnonzero(self.without_causes)]
         if labels:
             warn(
                 f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows: no "
@@ -134,13 +208,12 @@ class Design:
             )
 
     @property
-    def always_set(self) -> np.ndarray:
+    def always_set(self) -> Mask:
         """Which variables have too few rows without an intervention to search their causes, shape (N,)."""
-        few = self.left_alone.sum(axis=1) < FEWEST_ROWS
-        return few & ~self.left_alone.all(axis=1)
+        return self.without_causes | (self.left_alone.sum(axis=1) < LEAST_ROWS)
 
     @property
-    def rows(self) -> np.ndarray | None:
+    def rows(self) -> Mask | None:
         """The observations that count for each variable and context, shape (N + K, M); None if all do."""
         if self.left_alone.all():
             return None
@@ -148,7 +221,7 @@ class Design:
         return np.vstack([counts, np.ones(self.contexts.shape, dtype=bool)])
 
     @property
-    def baseline(self) -> np.ndarray | None:
+    def baseline(self) -> Mask | None:
         """Where a variable counts and no condition of unknown targets holds, shape (N, M); None if everywhere."""
         if self.left_alone.all() and not self.conditions:
             return None
@@ -164,50 +237,22 @@ class Design:
         required[:N, :N] = rules.required
         return EdgeRules.of(forbidden, required)
 
-    def with_contexts(self, values: np.ndarray) -> np.ndarray:
+    def with_contexts(self, values: Floats) -> Floats:
         """Return scaled values followed by the contexts, shape (N + K, M)."""
         return np.vstack([values, self.contexts]) if self.conditions else values
 
-    def targets(self, adjacency: np.ndarray) -> dict:
+    def targets(self, adjacency: Floats) -> dict[Hashable, Floats]:
         """Return for each condition the weights of its edges to every variable, shape (N,), from the whole graph."""
         N = len(self.left_alone)
         return {condition: adjacency[N + k, :N] for k, condition in enumerate(self.conditions)}
 
 
-def interventions_of_rows(interventions: Any, rows: np.ndarray, table: Table) -> Any:
-    """Return the interventions on selected rows, in the form in which they were given.
-
-    Parameters
-    ----------
-    interventions : None, array_like or Interventions
-        The interventions on all rows.
-    rows : ndarray
-        A mask of shape (M,), or row numbers of any shape (K,).
-    table : Table
-        The table of all rows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they do not fit the table.
-    """
-    if interventions is None:
-        return None
-    if not isinstance(interventions, Interventions):
-        return _checked_mask(interventions, table)[:, rows].T
-    _check_conditions(interventions, table)
-    kept = np.arange(table.n_observations)[rows]
-    return Interventions([interventions.conditions[row] for row in kept], interventions.targets)
+def _of_unit_size(held: Mask) -> Floats:
+    """Return contexts of root mean square one, shape (K, M), from the rows where their conditions hold."""
+    return held / np.sqrt(np.maximum(held.mean(axis=1, keepdims=True), np.finfo(float).tiny))
 
 
-def _check_conditions(interventions, table):
-    """Raise ValueError unless there is a condition for every row."""
-    given, needed = len(interventions.conditions), table.n_observations
-    if given != needed:
-        raise ValueError(f"interventions has {given} conditions where X has {needed} rows")
-
-
-def _checked_mask(interventions: ArrayLike | None, table: Table) -> np.ndarray:
+def _checked_mask(interventions: ArrayLike | None, table: Table) -> Mask:
     """Return where variables were set, shape (N, M)."""
     if interventions is None:
         return np.zeros(table.values.shape, dtype=bool)

@@ -71,9 +71,7 @@ def complete(table: Any, interventions: Interventions | None) -> tuple[Any, Inte
     rows = complete_rows(table)
     if interventions is None:
         return rows, None
-    gaps = table.gaps.any(axis=1)
-    kept = [condition for condition, gap in zip(interventions.conditions, gaps, strict=True) if not gap]
-    return rows, Interventions(kept, interventions.targets)
+    return rows, interventions.of_rows(~table.gaps.any(axis=1))
 
 
 def _said(targets):

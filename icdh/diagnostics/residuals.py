@@ -19,6 +19,7 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from icdh._model.conditionals import is_of_labels, nearest
 from icdh._node_model.families import RESOLVED
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
-from icdh._table.experiments import Design
+from icdh._table.experiments import LEAST_ROWS, Design
 from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
 
@@ -123,6 +124,9 @@ def fit_residuals(
         found = [_residual_of(scores, family, seen, random_state) for family in graph]
     places = own.order.tolist()
     of = dict(zip(places, found, strict=True))
+    for place in places:
+        if rows is not None and (n_rows := np.count_nonzero(rows[place])) < LEAST_ROWS:
+            of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none")
     return Residuals(of, dict(zip(places, seen, strict=True)), {k: _rows_of(of[k], k, rows) for k in places})
 
 
@@ -135,11 +139,10 @@ def _rows_of(residual, place, rows):
 
 def _canonical(table, kinds, rows):
     """Return the standardised table in an order and with signs that depend on its values alone."""
-    N, M = table.values.shape
-    counts = np.ones((N, M), dtype=bool) if rows is None else rows
-    everything = EdgeRules.of(np.zeros((N, N), dtype=bool))
-    scaling = Scaling.of(table, "standardize")
-    return CanonicalTable.of(table, scaling, kinds, Design(counts, np.zeros((0, M)), []), everything)
+    counts = np.ones(table.values.shape, dtype=bool) if rows is None else rows
+    design = replace(Design.of(None, table), left_alone=counts)
+    anything = EdgeRules.of(np.zeros((table.n_variables, table.n_variables), dtype=bool))
+    return CanonicalTable.of(table, Scaling.of(table, "standardize"), kinds, design, anything)
 
 
 def _residual_of(scores, family, values, random_state):

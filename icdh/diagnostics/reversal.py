@@ -43,6 +43,8 @@ def lost_by_reversal(
     total = Climber(scores, rules.forbidden, max_parents).total(graph)
     weights, turned = strengths(found)[np.ix_(found.order, found.order)], []
     for edge in edges:
+        if not place.keys() >= set(edge):  # a column that does not vary
+            continue
         i, j = (place[end] for end in edge)
         if i in graph[j] and not (rules.required[i, j] or rules.forbidden[j, i]):
             turned.append((edge, *_turned(scores, rules, weights, (i, j), max_parents)))

@@ -52,7 +52,9 @@ def weigh_families(
     """
     chosen = choose_candidates(scores, graph, forbidden, n_candidates)
     largest = max(map(len, chosen))
-    candidates = np.array([[*own, *[-1] * (largest - len(own))] for own in chosen], dtype=np.int64).reshape(-1, largest)
+    candidates = np.full((len(graph), largest), -1)
+    for node, chosen_of_node in enumerate(chosen):
+        candidates[node, : len(chosen_of_node)] = chosen_of_node
     weights = np.full((len(graph), 1 << largest), -np.inf)
     weights[:, 0] = -WITHOUT_REQUIRED
     least = [set() if required is None else set(np.flatnonzero(required[:, node])) for node in range(len(graph))]

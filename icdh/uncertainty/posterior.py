@@ -145,7 +145,7 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
             "no probabilities"
         ) from None
     drawn = draw_posterior(families, found.graph, fit.model_.names, n_samples=n_samples, random_state=random_state)
-    return _in_users_columns(drawn, found.order)
+    return _in_users_columns(drawn, found.order, fit.adjacency_matrix_ != 0.0)
 
 
 def _averaged(posteriors):
@@ -156,14 +156,17 @@ def _averaged(posteriors):
     return GraphPosterior(posteriors[0].names, graphs, weights, None, np.nan, effective)
 
 
-def _in_users_columns(drawn, order):
-    """Return the posterior with the user's columns in their order, from that of the search's columns."""
+def _in_users_columns(drawn, order, dag):
+    """Return the posterior with the user's columns in their order, from that of the search's columns.
+
+    ``dag`` is the graph of the fit, shape (N, N): its edges at columns that do not vary were required.
+    """
     variables = len(drawn.names)
+    columns = order < variables  # the others are conditions of an experiment
 
     def widened(graphs):
-        full = np.zeros((len(graphs), variables, variables), dtype=bool)
-        own = order < variables  # the others are conditions of an experiment
-        full[:, order[own, np.newaxis], order[own]] = graphs[:, own][:, :, own]
+        full = np.tile(dag, (len(graphs), 1, 1))
+        full[:, order[columns, np.newaxis], order[columns]] = graphs[:, columns][:, :, columns]
         return full
 
     best = None if drawn.best is None else widened(drawn.best[np.newaxis])[0]

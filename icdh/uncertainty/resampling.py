@@ -18,7 +18,7 @@ from icdh._ground.checks import check_callback, check_choice, check_number, n_wo
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Interventions, interventions_of_rows
+from icdh._table.experiments import Design, Interventions
 from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.uncertainty.checkpoint import Checkpoint
@@ -211,24 +211,22 @@ class _Draw:
 
     def __init__(self, table, interventions, sampling, random_state):
         self.table, self.sampling, self.random_state = table, sampling, random_state
-        self.interventions = interventions_of_rows(interventions, np.arange(table.n_observations), table)
+        with _without_warnings():
+            self.design = Design.of(interventions, table)
 
     def __call__(self, index):
         rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
         M = self.table.n_observations
         rows = rng.integers(M, size=M) if self.sampling == "bootstrap" else rng.permutation(M)[: (M + 1) // 2]
-        return *self.of_rows(np.sort(rows)), int(rng.integers(2**31))
-
-    def of_rows(self, rows):
-        """Return these rows as a table, and what was done to them."""
-        return self.table.of_rows(rows), interventions_of_rows(self.interventions, rows, self.table)
+        rows = np.sort(rows)
+        return self.table.of_rows(rows), self.design.of_rows(rows), int(rng.integers(2**31))
 
 
 def _ready(estimator, draw, clock):
     """Return the estimator for resamples: kinds and transform of the columns are chosen on the whole table."""
     quiet = _until(clock, type(estimator)(**_quiet(estimator))).set_params(random_state=draw.random_state)
     with _without_warnings():
-        ready = quiet.for_resamples(*draw.of_rows(np.arange(draw.table.n_observations)))
+        ready = quiet.for_resamples(draw.table, draw.design)
     return ready.set_params(max_seconds=estimator.max_seconds)
 
 
@@ -247,9 +245,9 @@ def _graph_of_resample(ready, draw, clock, index):
 
 
 def _model_of_resample(ready, draw, clock, index):
-    X, interventions, seed = draw(index)
+    table, design, seed = draw(index)
     with _without_warnings():
-        fit = _until(clock, ready).set_params(random_state=seed).fit(X, interventions=interventions)
+        fit = _until(clock, ready).set_params(random_state=seed).fit(table, interventions=design)
     if fit.interrupted_:
         raise KeyboardInterrupt
     last = getattr(fit, "imputations_", [fit])[-1]
@@ -278,6 +276,7 @@ def _fingerprint(estimator, draw):
     """Return what must be the same for two runs to have the same resamples."""
     data = hashlib.sha256(draw.table.values.tobytes()).hexdigest()
     parameters = {name: _described(value) for name, value in _quiet(estimator).items() if name != "random_state"}
-    own = [draw.table.names, draw.sampling, draw.random_state, _described(draw.interventions)]
-    what = [__version__, type(estimator).__name__, parameters, data, *own]
+    design = [part.tobytes().hex() for part in (draw.design.left_alone, draw.design.contexts)]
+    drawing = [draw.table.names, draw.sampling, draw.random_state, *design]
+    what = [__version__, type(estimator).__name__, parameters, data, *drawing]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
