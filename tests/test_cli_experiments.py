@@ -144,7 +144,7 @@ def test_files_that_describe_no_targets(file, capsys, tmp_path):
 def test_labels_of_rows(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,how\n1,"x, y"\n\n2,NA\n3,\n')
-    with pytest.raises(ValueError, match="line 5: column 'how' says nothing"):
+    with pytest.raises(ValueError, match="column 'how' says nothing in row 3; fill the cell or delete the row"):
         read_labels(path, "how")
     path.write_text('a,how\n1,"x, y"\n\n2,NA\n')
     assert read_labels(path, "how") == ["x, y", "NA"]
@@ -157,7 +157,7 @@ def test_conditions_in_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "t.parquet"
     parquet.write_table(arrow.table({"a": [1.0, 2.0, 3.0], "how": ["x", "y", None]}), path)
-    with pytest.raises(ValueError, match="row 3: column 'how' says nothing"):
+    with pytest.raises(ValueError, match="column 'how' says nothing in row 3; fill"):
         read_labels(path, "how")
     parquet.write_table(arrow.table({"a": [1.0, 2.0], "how": ["x", "y"]}), path)
     assert read_labels(path, "how") == ["x", "y"]

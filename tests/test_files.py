@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from icdh import DataWarning
-from icdh.files import read_graph, read_table, write_graph, write_table
+from icdh.files import UnreadableTableError, read_graph, read_table, write_graph, write_table
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 NAMES = ["a, b", 'say "c"', "ä"]
@@ -79,7 +79,7 @@ def test_the_decimal_mark_can_be_told(tmp_path):
     path = written(tmp_path, "a;b\n1,5;-,25\n2;1,5e3\n")
     np.testing.assert_array_equal(read_table(path, decimal=",").values, [[1.5, -0.25], [2, 1500]])
     np.testing.assert_array_equal(read_table(written(tmp_path, "1,5\n2,5\n"), decimal=",").values, [[1.5], [2.5]])
-    with pytest.raises(ValueError, match=r"'1.5' is not a number; its decimal mark is a point; leave out decimal=','"):
+    with pytest.raises(ValueError, match=r"'1.5' is not a number; its decimal mark is a point; say decimal='.'"):
         read_table(written(tmp_path, "a;b\n1.5;2\n"), decimal=",")
     with pytest.raises(ValueError, match="cannot be both delimiter and decimal mark"):
         read_table(path, decimal=",", delimiter=",")
@@ -161,30 +161,28 @@ def test_a_table_stands_where_a_data_frame_does(tmp_path):
         ("a,b\n1,2\n3\n", "line 3: 1 cells where the first line has 2"),
         ("a,b\n1,2,3\n", "line 2: 3 cells where the first line has 2"),
         ("a,b\n1,2\n\n3,dog\n", "line 4, column 'b': 'dog' is not a number"),
-        ("1,2\n3,\n", "line 2, column 2: an empty cell is not a number"),
-        ("a,\n0,1\n", "line 1: column 2 has no name; name it, or leave it out by its number"),
+        ("1,2\n3,\n", "gaps in 1 of 2 rows: 1 in 'x1'; say gaps=True"),
+        ("a,\n0,1\n", r"line 1: column 2 has no name; name it or leave it out; say drop=\['2'\]"),
         (",a,\n0,1,2\n", "line 1: column 3 has no name"),
         ("a,a\n0,1\n", "line 1: two columns are called 'a'"),
         (b"\x89PNG\r\n\x1a\n\x00\xff", "is not text in UTF-8"),
         ('a,b\n1,"2\n', "line 2: the quote before '2' is not closed"),
         ('a,b\n"1"2,3\n', "line 2: the quote before"),
-        ("a,b\n1,2\n,\n3,4\n", "line 3: every cell is empty; delete the line"),
-        ("1,NA,3\n4,5,6\n", r"line 1, column 2: 'NA' is not a number but a missing one.*\(--header\)"),
-        (",2,3\n4,5,6\n", "line 1, column 1: an empty cell is not a number"),
+        ("a,b\n1,2\n,\n3,4\n", "gaps in 1 of 3 rows: 1 in 'a', 1 in 'b'; say gaps=True"),
+        ("1,NA,3\n4,5,6\n", r"gaps in 1 of 2 rows: 1 in 'x1'; or say header=True \(--header\) if"),
+        (",2,3\n4,5,6\n", "gaps in 1 of 2 rows: 1 in 'x0'; or say header=True"),
         ("a,b\n1,1_000\n", "'1_000' is not a number; thousands are separated"),
         ("a,b\n1,１\n", "'１' is not a number"),
-        ("a;b\n1;2,500\n", r"'2,500' is not a number; .* say decimal=',' \(--decimal ','\)"),
-        ("1,5;2.5\n3,5;4,5\n", r"column 1: '1,5' is not a number; .* \(--decimal ','\)"),
+        ("a;b\n1;2,500\n", "'2,500' is not a number; thousands .* unless ',' is its decimal mark; say thousands=','"),
+        ("1,5;2.5\n3,5;4,5\n", "column 1: '1,5' is not a number; its decimal mark is a comma.*; say decimal=','"),
         ('a,b\n1,"1,234.5"\n', "'1,234.5' is not a number; thousands"),
         ("a;b\n1;1 234\n", "'1 234' is not a number; thousands"),
-        ("a b\n1 2\n3 4\n", r"'1 2' is not a number; if spaces .* \(--sep space\)"),
-        ('a;b\n"1,2.5,no";2\n', r"'1,2.5,no' is not a number; if commas .* \(--sep ','\)"),
-        ('a;b\n"1,234,567 kg";2\n', "'1,234,567 kg' is not a number; write the number without its unit"),
-        ("a,b\n1,2020-01-31\n", "'2020-01-31' is not a number; it looks like a date"),
-        ("a,b\n1,31.12.2020 10:00\n", "it looks like a date or time"),
-        ("a,b\n1,True\n", "'True' is not a number; write truth values as 1 and 0"),
-        ("a,b\n1,Berlin\n", "'Berlin' is not a number; encode the column as numbers or leave it out"),
-        ("a,b\n1,12%\n", "'12%' is not a number; write the number without its unit"),
+        ("a b\n1 2\n3 4\n", "'1 2' is not a number; another character separates the cells; say delimiter=' '"),
+        ('a;b\n"1,234,567 kg";2\n', "'1,234,567 kg' is not a number; write the number"),
+        ("a,b\n1,2020-01-31\n", r"'2020-01-31' is not a number; it is a date, .*; say dates=\['b'\]"),
+        ("a,b\n1,31.12.2020 10:00\n", r"it is a date, to be counted in days or left out; say dates=\['b'\]"),
+        ("a,b\n1,Berlin\n", r"'Berlin' is not a number; write the numbers, or leave the column out; say drop=\['b'\]"),
+        ("a,b\n1,12%\n", "'12%' is not a number; write the number without its unit, or leave the column out"),
         ("a,b\n1,2,3\n", "3 cells where the first line has 2; name the column of row labels"),
         ("a,b\nJosé,1\n".encode("latin-1"), r"byte 0xe9 in line 2; say encoding= \(--encoding\) 'latin-1'"),
         ("a,b\n1,2\n".encode("utf-16-le"), r"NUL characters; say encoding='utf-16'"),
@@ -394,3 +392,100 @@ def test_a_table_reads_back_exactly(tmp_path, name):
     np.testing.assert_array_equal(table.values, values)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         write_table(tmp_path / "nowhere" / name, values, NAMES)
+
+
+def refused(text, **options):
+    """Return the options that a refusal names, and prove that they read the text."""
+    with pytest.raises(UnreadableTableError) as error:
+        read_table(io.BytesIO(text.encode()), **options)
+    needed = error.value.options
+    lists = {name: [*options.get(name, ()), *new] for name, new in needed.items() if isinstance(new, list)}
+    return needed, read_table(io.BytesIO(text.encode()), **{**options, **needed, **lists})
+
+
+ROWS = "".join(f"{k}.25,{k}.5\n" for k in range(5))
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("A study of 1999\nby Jane\na,b\n" + ROWS, {"skip_rows": 2}),
+        ("# a study\na,b\n" + ROWS + "# the end\n", {"comment": "#"}),
+        ("a,b\nmm,kg\n" + ROWS, {"units_row": True}),
+        ("a,b\n,kg\n" + ROWS, {"units_row": True}),
+        ("a,b\n" + ROWS + "*,3\n", {"missing_values": ["*"], "gaps": True}),
+        ("a,b\n" + ROWS * 2 + "..,#DIV/0!\n", {"missing_values": ["..", "#DIV/0!"], "gaps": True}),
+        ("a;b\n1.019;1.478\n980;1.488\n", {"thousands": "."}),
+        ('a,b\n"20,629",1\n"1,000",2\n', {"thousands": ","}),
+        ("a;b\n1 234;1\n20;2\n", {"thousands": " "}),
+        ("a b\n1 2\n3 4\n", {"delimiter": " "}),
+        ("a,a,\n1,2,3\n", {"drop": ["2", "3"]}),
+    ],
+)
+def test_files_as_published_are_read_after_one_refusal(text, option):
+    needed, table = refused(text)
+    assert needed == option
+    assert np.isfinite(table.values[:2]).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sep=;\na;b\n1;2\n3;4\n", "a,b,\n1,2,\n3,4,\n", "a,b\n1,2,\n3,4,\n", "a,b,\n1,2\n3,4\n", "a,b,,\n1,2,,\n3,4,,\n"],
+)
+def test_lines_that_programs_add_are_no_columns(text):
+    table = read_table(io.BytesIO(text.encode()))
+    assert (table.columns, table.values.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
+
+
+def test_all_refusals_of_a_file_come_at_once():
+    rows = "".join(f"r{k},2024-01-{k + 1:02d},{k % 3}.5,{'' if k else '2'},{k % 3}+\n" for k in range(20))
+    text = "id,when,x,y,age\n" + rows
+    needed, table = refused(text, categorical=())
+    assert needed == {"drop": ["id"], "dates": ["when"], "categorical": ["age"], "gaps": True}
+    assert table.columns == ["when", "x", "y", "age"]
+    needed, table = refused(text, drop=["y"])  # numbers only
+    assert needed == {"drop": ["id", "age"], "dates": ["when"]}
+    assert table.columns == ["when", "x"]
+
+
+@pytest.mark.parametrize("labels", [["Q1 2020", "Q2 2020"], ["Action|Drama", "Comedy"], ["a; b", "c, d"]])
+def test_labels_may_hold_digits_and_separators(labels):
+    text = "x\tgenre\n" + "".join(f"{k}.5\t{labels[k % 2]}\n" for k in range(20))
+    assert read_table(io.BytesIO(text.encode()), categorical=()).values[:2, 1].tolist() == labels
+
+
+@pytest.mark.parametrize("labels", [["1st", "2nd"], ["36+", "0-35"], ["5mg", "10mg"], ["yes", "7"]])
+def test_labels_that_may_be_numbers_are_read_where_they_are_declared(labels):
+    text = "x,group\n" + "".join(f"{k}.5,{labels[k % 2]}\n" for k in range(20))
+    needed, table = refused(text, categorical=())
+    assert needed == {"categorical": ["group"]}
+    assert table.values[:2, 1].tolist() == labels
+
+
+def test_codes_of_missing_values_are_declared_for_all_columns_or_for_one():
+    text = "a,b,c\n-999,-9,NA\n1,*,None\n2,-999.0,u\n"
+
+    def read(codes):
+        table = read_table(io.BytesIO(text.encode()), gaps=True, categorical=["c"], missing_values=codes)
+        return [
+            [None if gap else cell for cell, gap in zip(*row, strict=True)]
+            for row in zip(table.values, table.gaps, strict=True)
+        ]
+
+    assert read([-999, "*"]) == [[None, -9.0, None], [1.0, None, None], [2.0, None, "u"]]
+    one = {"b": [-9, "*"], "c": []}
+    assert read(one) == [[-999.0, None, "NA"], [1.0, None, "None"], [2.0, -999.0, "u"]]
+    assert read({None: -999, **one}) == [[None, None, "NA"], [1.0, None, "None"], [2.0, None, "u"]]
+    with pytest.raises(ValueError, match="has no column 'd'"):
+        read({"d": [1]})
+
+
+def test_identifiers_that_double_precision_merges_are_refused_in_files():
+    text = "id,x\n" + "".join(f"{2**60 + k},{k}\n" for k in range(10))
+    assert refused(text)[0] == {"drop": ["id"]}
+
+
+def test_truth_values_are_numbers_unless_they_are_labels():
+    text = b"a,b\nTRUE,1\nfalse,2\n"
+    assert read_table(io.BytesIO(text)).values[:, 0].tolist() == [1.0, 0.0]
+    assert read_table(io.BytesIO(text), categorical=()).values[:, 0].tolist() == ["TRUE", "false"]

@@ -51,7 +51,7 @@ ROOMS = {
         "compilation parallel",
         "jit",
     ),
-    "_table": ("actions categories transforms", "frames", "intake", "table", "experiments missing"),
+    "_table": ("actions categories missing_codes transforms", "frames", "intake", "table", "experiments missing"),
     "_node_model": (
         "_kernels _gain_kernels _noise_kernels",
         "_outputs_kernels",
@@ -75,7 +75,7 @@ ROOMS = {
         "structural",
     ),
     "graphs": ("checks", "edges", "cycles exports"),
-    "files": ("cells", "text", "readers", "tables", "graphs"),
+    "files": ("cells refusals", "text", "sheet columns", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint turning", "posterior resampling"),
     "_estimators": (

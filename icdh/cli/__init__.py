@@ -80,7 +80,9 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         parser.print_help(sys.stderr)
         parser.exit(BAD_INPUT)
     try:
-        return parser.parse_args(argv)
+        args = parser.parse_args(argv)
+        args.words = list(sys.argv[1:] if argv is None else argv)
+        return args
     except SystemExit as end:  # after --help or --version, which argparse writes without a flush
         raise SystemExit(_flushed(end.code)) from None
 

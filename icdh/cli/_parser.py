@@ -1,6 +1,7 @@
 """The parser of a command: errors in one line, with suggestions; short help by default."""
 
 import argparse
+import re
 import shlex
 from collections.abc import Collection
 
@@ -19,6 +20,10 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     usual: Collection[str] = ()
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
     def show_first(self, *usual: str) -> None:
         """Let ``--help`` show these options only, and add ``--help-all``, which shows all."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from icdh._table.table import said_of_gaps
+from icdh._ground.labels import default_names
 from icdh.cli._files import check_table, source, twice
 from icdh.cli._messages import report
 from icdh.cli._progress import busy
-from icdh.files import LabelledTable, read_labels, read_table
+from icdh.files import LabelledTable, UnreadableTableError, read_labels, read_table
 
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
@@ -40,6 +40,11 @@ def add_format_options(parser, *, header: bool = True) -> None:
         help="separator of the cells: a character, tab or space (any white space); detected by default",
     )
     parser.add_argument("--decimal", choices=(".", ","), help="the decimal mark; detected by default")
+    if header:
+        parser.add_argument("--thousands", metavar="C", help="what separates thousands: . , ' _ or space")
+        parser.add_argument("--skip-rows", type=int, default=0, metavar="N", help="lines above the table")
+        parser.add_argument("--comment", metavar="C", help="leave out lines that begin with it, such as '#'")
+        parser.add_argument("--units-row", action="store_true", help="leave out the line of units below the names")
     parser.add_argument("--encoding", metavar="NAME", help="such as latin-1 or utf-16; by default UTF-8")
 
 
@@ -54,6 +59,7 @@ def add_column_options(parser, *, missing: Sequence[str]) -> None:
     parser.add_argument(
         "--drop",
         nargs="+",
+        action="extend",
         default=[],
         metavar="NAME",
         help="columns to leave out, by name or by number from 1",
@@ -72,9 +78,17 @@ def add_cell_options(parser, *, missing: Sequence[str]) -> None:
     parser.add_argument(
         "--dates",
         nargs="+",
+        action="extend",
         default=[],
         metavar="NAME",
         help="columns of dates (2024-03-31, 31.03.2024) read as days since 1970",
+    )
+    parser.add_argument(
+        "--na",
+        dest="missing_values",
+        action=_MissingValues,
+        metavar="CODES",
+        help="numbers and texts that mean a gap, such as -999,* or, of one column, income=-9; '': none",
     )
     remedies = [choice for choice in missing if choice != "error"]
     parser.add_argument(
@@ -85,6 +99,17 @@ def add_cell_options(parser, *, missing: Sequence[str]) -> None:
         + "; ".join(f"{remedy}: {DONE_ABOUT_GAPS[remedy]}" for remedy in remedies),
     )
     parser.set_defaults(remedies=[f"--missing {remedy}" for remedy in remedies])
+
+
+class _MissingValues(argparse.Action):
+    """Collects codes of missing values by column; None stands for every column."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        column, equals, codes = values.rpartition("=")
+        known = dict(getattr(namespace, self.dest, None) or {})
+        key = column if equals else None
+        known[key] = [*known.get(key, ()), *filter(None, codes.split(","))]
+        setattr(namespace, self.dest, known)
 
 
 def read_with_conditions(
@@ -100,8 +125,13 @@ def read_with_conditions(
 
 def format_of(args: argparse.Namespace) -> dict:
     """Return the format of the file, as arguments of `icdh.files.read_table`."""
-    found = {"delimiter": DELIMITERS.get(args.delimiter, args.delimiter)}
-    return found | {name: getattr(args, name) for name in ("header", "decimal", "encoding") if hasattr(args, name)}
+    marks = {
+        name: DELIMITERS.get(getattr(args, name), getattr(args, name))
+        for name in ("delimiter", "thousands")
+        if hasattr(args, name)
+    }
+    names = ("header", "decimal", "encoding", "skip_rows", "comment", "units_row")
+    return marks | {name: getattr(args, name) for name in names if hasattr(args, name)}
 
 
 def read(
@@ -129,24 +159,47 @@ def read(
     columns = columns or getattr(args, "columns", None)
     check_table(args.data, getattr(args, "model", None))
     with busy(args, f"reading {args.data}"):
-        values, names = read_table(
-            source(args.data) if data is None else data,
-            **format_of(args),
-            columns=columns and [column for column in columns if column not in drop],
-            drop=drop,
-            dates=dates,
-            gaps=hasattr(args, "missing"),
-            categorical=categorical,
-        )
-    table = LabelledTable(values, names or [f"x{i}" for i in range(values.shape[1])])
-    if missing == "error" and table.gaps.any():
-        remedies = " or ".join(args.remedies)
-        raise ValueError(f"{args.data} has gaps in {said_of_gaps(table.gaps.T, table.columns)}; say {remedies}")
+        try:
+            values, names = read_table(
+                source(args.data) if data is None else data,
+                **format_of(args),
+                columns=columns and [column for column in columns if column not in drop],
+                drop=drop,
+                dates=dates,
+                gaps=missing != "error",
+                categorical=categorical,
+                missing_values=getattr(args, "missing_values", None),
+            )
+        except UnreadableTableError as error:
+            raise ValueError(f"{error.problems}{_said_of_command(args, error.options or {})}") from None
+    table = LabelledTable(values, names or default_names(values.shape[1]))
     if not getattr(args, "quiet", False):
         _say_what_was_done(table, drop, dates, missing)
         if hasattr(args, "drop"):
             _say_what_numbers_the_rows(table, dates)
     return table
+
+
+def _said_of_command(args, options):
+    """Return how the command that reads the table continues, "" if no options do."""
+    words = []
+    for name, value in options.items():
+        if name == "gaps":
+            words += ["--missing", "drop"]
+        elif name == "categorical":
+            words += ["--kinds", *(f"{column}=categorical" for column in value)]
+        elif name == "missing_values":
+            words.append("--na=" + ",".join(value))
+        elif name == "units_row":
+            words.append("--units-row")
+        else:
+            flag = "--" + {"delimiter": "sep"}.get(name, name).replace("_", "-")
+            shown = next((word for word, mark in DELIMITERS.items() if mark == value), value)
+            words += [flag, *(value if isinstance(value, list) else [str(shown)])]
+    if not words:
+        return ""
+    other = " or ".join(args.remedies[1:]) if "gaps" in options else ""
+    return f"; this reads it: {shlex.join(['icdh', *args.words, *words])}{other and f' (or {other})'}"
 
 
 def complete_rows(table: LabelledTable) -> LabelledTable:

@@ -117,6 +117,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     add(
         "kinds",
         nargs="+",
+        action="extend",
         type=_kind,
         metavar="NAME=KIND",
         help="kinds of columns: continuous, gridded, ordinal, binary or categorical; guessed by default",

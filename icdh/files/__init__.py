@@ -2,11 +2,13 @@
 
 from icdh._ground.atomic import check_writable, replace_on_success
 from icdh.files.graphs import graph_from_text, graph_writer, read_graph, write_graph
+from icdh.files.refusals import UnreadableTableError
 from icdh.files.tables import LabelledTable, read_labels, read_table, write_table
 from icdh.files.text import label_of, read_text
 
 __all__ = [
     "LabelledTable",
+    "UnreadableTableError",
     "check_writable",
     "graph_from_text",
     "graph_writer",

@@ -1,55 +1,33 @@
-"""Cells of a text table: how to recognise numbers, dates, labels and gaps, and how to explain any other cell."""
+"""Cells of a text table: gaps, numbers, dates, and what any other cell looks like."""
 
-import math
 import re
+from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 
-MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None", "?", ".", "-"])
-
-_NO_DATE = frozenset(["NaT", "NaN", "nan"])  # how other programs write a missing date
-_WRITTEN_DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?")
-_FIRST_YEAR_OF_TWO_DIGITS = 1969  # POSIX reads two digits as a year from 1969 to 2068
-
-_SEPARATED_THOUSANDS = re.compile(
-    r"[+-]?(\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d*)?|\d+(_\d+)+"
-    r"|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(,\d{3}){2,}|\d{1,3}(\.\d{3}){2,})"
+MISSING = frozenset(
+    ["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NaT", "null", "NULL", "None", "?", ".", "-"]
 )
-_ENCODE = "encode the column as numbers or leave it out (--drop)"
-# What a cell without a number is likely to be, the most specific first.
-_KINDS = [
-    (re.compile(pattern), remedy)
-    for pattern, remedy in (
-        (
-            r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?",
-            "it looks like a date or time; say dates= (--dates) if days are to be counted, drop= (--drop) if not",
-        ),
-        (
-            r"\d{1,2}:\d{2}.*",
-            "it looks like a time of day; write it as a number of hours, or leave the column out (--drop)",
-        ),
-        (r"(?i:true|false|yes|no)", "write truth values as 1 and 0"),
-        (_SEPARATED_THOUSANDS, "thousands are separated in it; write it without separators"),
-        (
-            r"[+-]?\d*,\d+([eE][+-]?\d+)?",
-            "if the comma is the decimal mark say decimal=',' (--decimal ','), if it separates thousands take it out",
-        ),
-        (r"[+-]?\d*\.\d+([eE][+-]?\d+)?", "its decimal mark is a point; leave out decimal=',' (--decimal ',')"),
-        (r".*\|.*", "if bars separate the cells say delimiter='|' (--sep '|')"),
-        (r".*;.*", "if semicolons separate the cells say delimiter=';' (--sep ';')"),
-        (r".*\t.*", "if tabs separate the cells say delimiter='\\t' (--sep tab)"),
-        (
-            r"(?!\d{1,3}(,\d{3})+\D*$)[+-]?\d+(\.\d*)?(,[^,]*){2,}",
-            "if commas separate the cells say delimiter=',' (--sep ',')",
-        ),
-        (r"\S*\d\S*(\s+\S*\d\S*)+", "if spaces separate the cells say delimiter=' ' (--sep space)"),
-        (r"[$€£¥]\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*\s?[^\d\s.,]{1,3}", "write the number without its unit"),
-    )
-]
+SPACES = " \u00a0\u202f"  # what separates thousands in print
 
-_NO_LABELS = [(pattern, remedy) for pattern, remedy in _KINDS if not pattern.fullmatch("yes")]
+_WRITTEN_DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?")
+_LIKE_A_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{1,2}:\d{2}.*")
+_LIKE_A_NUMBER = re.compile(r"[^\w\s]?\s?[+-]?[\d.,]*\d[\d.,]*\s?[^\d\s]{0,3}")  # with a unit, a currency or an ending
+_FIRST_YEAR_OF_TWO_DIGITS = 1969  # POSIX reads two digits as a year from 1969 to 2068
+_MARKS = ",.' _"
+TRUTH = {"true": 1.0, "false": 0.0}
 
 
-def number(cell: str, decimal: str = ".") -> float:
+def _with_thousands(mark, decimal):
+    """Return the pattern of a number whose thousands a mark separates."""
+    between = f"[{SPACES}]" if mark == " " else re.escape(mark)
+    return re.compile(rf"[+-]?\d{{1,3}}({between}\d{{3}})+({re.escape(decimal)}\d*)?")
+
+
+_THOUSANDS = {(mark, decimal): _with_thousands(mark, decimal) for mark in _MARKS for decimal in ".," if mark != decimal}
+
+
+def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float:
     """Return the number in a cell, or raise ValueError.
 
     Digits are ASCII. Unlike Python, underscores between digits are an error.
@@ -60,7 +38,11 @@ def number(cell: str, decimal: str = ".") -> float:
         The text.
     decimal : {".", ","}
         The decimal mark.
+    thousands : str, optional
+        What separates thousands.
     """
+    if thousands and _THOUSANDS[thousands, decimal].fullmatch(cell):
+        cell = re.sub(f"[{SPACES}]" if thousands == " " else re.escape(thousands), "", cell)
     if "_" in cell or not cell.isascii():
         raise ValueError(f"{cell!r} is not a number")
     if decimal == ",":
@@ -70,25 +52,60 @@ def number(cell: str, decimal: str = ".") -> float:
     return float(cell)
 
 
-def number_or_gap(cell: str, decimal: str = ".") -> float:
-    """Return the number in a cell, NaN if it is missing, or raise ValueError; arguments as of `number`."""
-    return math.nan if cell in MISSING else number(cell, decimal)
+def is_number(cell: str, decimal: str = ".", thousands: str | None = None) -> bool:
+    """Return whether a cell holds a number."""
+    try:
+        number(cell, decimal, thousands)
+    except ValueError:
+        return False
+    return True
 
 
-def date_or_gap(cell: str, month_first: bool = False) -> float:
-    """Return days since the beginning of 1970 of a date, NaN if it is missing, or raise ValueError.
+def thousands_mark(cells: Collection[str], decimal: str) -> str | None:
+    """Return the mark that makes all cells numbers with separated thousands, None if there is none."""
+    marks = (mark for mark in _MARKS if mark != decimal)
+    return next((mark for mark in marks if all(map(_THOUSANDS[mark, decimal].fullmatch, cells))), None)
 
-    A time of day is a fraction; one with a time zone is taken to UTC. Years of two digits are 1969 to 2068.
+
+def days_of(cells: Collection[str]) -> dict[str, float]:
+    """Return dates as days since the beginning of 1970, by cell.
+
+    A time of day is a fraction; one with a time zone is taken to UTC. Years of two digits are 1969 to 2068. In dates
+    with slashes, the cells together tell whether day or month comes first.
 
     Parameters
     ----------
-    cell : str
-        The text, such as 2024-03-31, 2024-03-31 12:30:00, 31.03.2024 or 31/03/2024.
-    month_first : bool
-        Whether the month comes first in dates with slashes.
+    cells : collection of str
+        Such as 2024-03-31, 2024-03-31 12:30:00, 31.03.2024 or 31/03/2024.
+
+    Raises
+    ------
+    ValueError
+        If a cell is no date, or the cells do not tell day from month.
     """
-    if cell in MISSING or cell in _NO_DATE:
-        return math.nan
+    orders = []
+    for month_first in (False, True):
+        with suppress(ValueError):
+            orders.append({cell: _days(cell, month_first) for cell in cells})
+    if len(orders) == 1 or (orders and orders[0] == orders[1]):
+        return orders[0]
+    strange = next((cell for cell in cells if not is_date(cell)), None)
+    if strange is not None:
+        raise ValueError(f"{strange!r} is no date such as 2024-03-31 or 31.03.2024")
+    example = next(cell for cell in cells if "/" in cell)
+    raise ValueError(f"dates such as {example!r} do not say whether day or month comes first; write 2024-03-31")
+
+
+def is_date(cell: str) -> bool:
+    """Return whether a cell holds a date."""
+    for month_first in (False, True):
+        with suppress(ValueError):
+            _days(cell, month_first)
+            return True
+    return False
+
+
+def _days(cell, month_first):
     if written := _WRITTEN_DATE.fullmatch(cell):
         cell = _iso(*written.groups(), month_first)
     when = datetime.fromisoformat(cell)
@@ -104,36 +121,16 @@ def _iso(first, mark, second, year, hour, minutes, month_first):
     return f"{year}-{month:0>2}-{day:0>2} {hour or 0:0>2}{minutes or ':00'}"
 
 
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return whether a cell holds a number."""
-    try:
-        number(cell, decimal)
-    except ValueError:
-        return False
-    return True
-
-
 def looks_like_a_value(cell: str) -> bool:
     """Return whether a cell is missing or a number in any notation; such a cell is a name only if it is quoted."""
-    return cell in MISSING or is_number(cell) or is_number(cell, ",") or bool(_SEPARATED_THOUSANDS.fullmatch(cell))
+    return cell in MISSING or any(is_number(cell, mark) or thousands_mark([cell], mark) for mark in ".,")
+
+
+def looks_like_a_number(cell: str) -> bool:
+    """Return whether a cell holds digits and little else, such as a unit, a currency or an ending."""
+    return bool(_LIKE_A_NUMBER.fullmatch(cell))
 
 
 def is_label(cell: str) -> bool:
-    """Return whether a cell holds text that is neither missing nor a date nor a number in any notation."""
-    return cell not in MISSING and not is_number(cell) and not any(pattern.fullmatch(cell) for pattern, _ in _NO_LABELS)
-
-
-def complaint(cell: str) -> str:
-    """Return the message about a cell that should be a number: what is wrong, and the remedy.
-
-    Parameters
-    ----------
-    cell : str
-        The text.
-    """
-    if not cell:
-        return "an empty cell is not a number; drop or impute such rows first"
-    if cell in MISSING:
-        return f"{cell!r} is not a number but a missing one; drop or impute such rows first"
-    remedy = next((remedy for pattern, remedy in _KINDS if pattern.fullmatch(cell)), _ENCODE)
-    return f"{cell!r} is not a number; {remedy}"
+    """Return whether a cell holds text that nobody takes for a number or a date."""
+    return not looks_like_a_number(cell) and not _LIKE_A_DATE.fullmatch(cell) and not looks_like_a_value(cell)

@@ -1,34 +1,32 @@
-"""Tables of numbers as files, with column names in the first line or without."""
+"""Tables of numbers and labels as files: read column by column, and written."""
 
-import logging
 import os
-import re
 from array import array
-from collections.abc import Collection, Sequence
-from itertools import chain, islice, zip_longest
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from icdh._ground.arrays import Mask
 from icdh._ground.atomic import replace_on_success
 from icdh._ground.labels import default_names, did_you_mean, listed
+from icdh._table.frames import columns_of
+from icdh._table.missing_codes import Declared, codes_of
+from icdh._table.table import said_of_gaps
 from icdh.exceptions import DataWarning, import_extra, warn
-from icdh.files.cells import MISSING, complaint, is_number, looks_like_a_value, number, number_or_gap
-from icdh.files.readers import DateReader, LabelReader, fill_in_dates, reader_of, with_labels
-from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
+from icdh.files.columns import Part, Reading, RefusedColumn, plain_numbers, read_column
+from icdh.files.refusals import Refusals
+from icdh.files.sheet import Format, Sheet, logger, sheet_of
+from icdh.files.text import Quoted, delimited, label_of, name_of
 
-MOST_NAMED = 20  # columns in a message
 FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind
+ROWS_OF_PART = 10_000  # rows converted at once
 
-ROWS_OF_MARK = 1000  # rows from which the decimal mark is detected
-
-logger = logging.getLogger("icdh.files")
-
-_INTEGER = re.compile(r"[+-]?\d+")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # thousands, unless it is a decimal comma
-_INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a column without a name
+_Values: TypeAlias = "list[tuple[str, NDArray[Any]]]"  # of columns, with the words that options know them by
 
 
 class LabelledTable(NamedTuple):
@@ -49,9 +47,9 @@ class LabelledTable(NamedTuple):
         return np.array(self.values, dtype=dtype)
 
     @property
-    def gaps(self) -> np.ndarray:
+    def gaps(self) -> Mask:
         """Where cells are missing, shape (M, N)."""
-        return (self.values != self.values) | np.equal(self.values, None)
+        return _gaps(self.values)
 
     @property
     def dtypes(self) -> list:
@@ -60,17 +58,22 @@ class LabelledTable(NamedTuple):
 
 
 def read_table(
-    path: str | os.PathLike | BinaryIO,
+    path: str | os.PathLike[str] | BinaryIO,
     *,
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
     encoding: str | None = None,
+    skip_rows: int = 0,
+    comment: str | None = None,
+    units_row: bool = False,
     columns: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     dates: Sequence[str] = (),
     gaps: bool = False,
     categorical: Collection[str] | None = None,
+    missing_values: Declared = None,
 ) -> LabelledTable:
     r"""Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
 
@@ -88,8 +91,16 @@ def read_table(
         The decimal mark. The default is a point, unless three conditions hold: another character than the comma
         separates the cells, no number in the first rows has a point, and at least one has an unambiguous decimal
         comma (0,5). The logger ``icdh.files`` then reports the decimal comma at level INFO.
+    thousands : str, optional
+        What separates thousands in numbers: "." (the decimal mark then is a comma), ",", "'", "_" or a space.
     encoding : str, optional
         By default what the byte order mark says, or UTF-8.
+    skip_rows : int
+        The number of lines above the table.
+    comment : str, optional
+        Lines that begin with it are left out.
+    units_row : bool
+        Whether the line below the names holds units, to be left out.
     columns : sequence of str, optional
         The columns to read, in this order ("x0", "x1", ... where the file has no header); the others may hold anything.
         Here and below, "3" means the third column unless a column has that name.
@@ -103,6 +114,10 @@ def read_table(
     categorical : collection of str, optional
         Categorical columns. If not None (even if empty), columns that hold only text are read as categorical. By
         default text is refused.
+    missing_values : collection or mapping of str to collections, optional
+        Numbers and texts that mean a gap beside the usual markers, in every column or in those that a mapping names:
+        ``[-999, "*"]``, ``{"income": [-9]}``. An empty list for a column says that only an empty cell is a gap there:
+        NA and None are labels.
 
     Returns
     -------
@@ -115,7 +130,10 @@ def read_table(
     OSError
         If the file cannot be read.
     ValueError
-        If the file is empty, ragged, not text, or holds a cell that is not a number; the message gives the line.
+        If the file is empty, ragged or not text; the message gives the line.
+    UnreadableTableError
+        If cells are not what their columns should hold. The message names all of them, and the arguments that read the
+        file.
 
     Warns
     -----
@@ -130,51 +148,29 @@ def read_table(
     >>> table.columns, table.values.tolist()
     (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
-    if _is_parquet(path):
-        return read_parquet(path, columns=columns, drop=drop, dates=dates, categorical=categorical)
-    name, top, labels, rows, decimal = _head_and_rows(path, header, delimiter, decimal, encoding)
-    known = labels or default_names(len(top))
-    left_out, of_dates = ({column_at(name, column, known) for column in group} for group in (drop, dates))
-    if columns is None:
-        index, rows = _row_labels(top, labels, rows)
-        if index and 0 not in left_out:
-            logger.info("the first column of %s %s: its cells are taken for labels of the rows", name, index)
-        wanted = [k for k in range(len(top)) if k not in left_out and (k or not index)]
-        if labels is not None:
-            check_header(name, top, wanted)
+    wanted = _Wanted(columns, drop, dates, categorical, missing_values)
+    refusals = Refusals(label_of(path))
+    if str(path).lower().endswith(".parquet"):
+        names, values = _read_parquet(path, wanted, refusals)
     else:
-        wanted = [at for at in (column_at(name, column, known) for column in columns) if at not in left_out]
-    plain = number_or_gap if gaps else number
-    readers = [reader_of(known[k], plain, k in of_dates, categorical) for k in wanted]
-    values = _values(name, rows, len(top), wanted, readers, labels, decimal)
-    if header is None and labels is None:
-        _warn_about_numbers_that_may_be_names(name, [top[k] for k in wanted], values)
-    try:
-        fill_in_dates(values, readers, [known[k] for k in wanted])
-    except ValueError as problem:
-        raise ValueError(f"{name}, {problem}") from None
-    values = with_labels(values, readers)
-    chosen = columns is not None or left_out
-    return LabelledTable(values, [known[k] for k in wanted] if labels is not None or chosen else None)
+        form = Format(header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row)
+        names, values = _read_text(path, form, wanted, refusals)
+    _check_gaps(values, gaps, names is None, refusals)
+    refusals.check()
+    return LabelledTable(_together([column for _, column in values]), names)
 
 
-def read_labels(
-    path: str | os.PathLike | BinaryIO,
-    column: str,
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-) -> list[str]:
+def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: Any) -> list[str]:
     r"""Read one column of a table as text, such as the condition of every row.
 
     Parameters
     ----------
-    path, header, delimiter, decimal, encoding
-        As of `read_table`.
+    path : str, Path or binary file
+        The file.
     column : str
         The column.
+    **form : Any
+        The arguments of `read_table` about the format: header, delimiter, encoding, skip_rows, ...
 
     Returns
     -------
@@ -195,90 +191,204 @@ def read_labels(
     >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
     ['none', 'drug']
     """
-    if _is_parquet(path):
-        table = import_extra("pyarrow.parquet", "parquet").read_table(path)
-        at = column_at(str(path), column, table.column_names)
-        labels = enumerate(table.column(at).to_pylist(), start=1)
-        return [_stated(path, f"row {row}", column, "" if cell is None else str(cell)) for row, cell in labels]
-    name, top, labels, rows, _ = _head_and_rows(path, header, delimiter, decimal or ".", encoding)
-    known = labels or default_names(len(top))
-    at = column_at(name, column, known)
-    return [_stated(name, f"line {line}", column, row[at] if at < len(row) else "") for line, row in rows]
+    only = {"columns": [column], "categorical": [column], "missing_values": {column: ()}}
+    table = read_table(path, **only, gaps=True, **form)
+    if table.gaps.any():
+        row = int(np.argmax(table.gaps)) + 1
+        raise ValueError(
+            f"{label_of(path)}: column {column!r} says nothing in row {row}; fill the cell or delete the row"
+        )
+    return [str(label) for label in table.values[:, 0]]
 
 
-def _stated(name, place, column, cell):
-    if not cell:
-        raise ValueError(f"{name}, {place}: column {column!r} says nothing; fill the cell or delete the row")
-    return str(cell)
+class _Wanted(NamedTuple):
+    """Which columns the user wants, and as what; see `read_table`."""
+
+    columns: Sequence[str] | None
+    drop: Sequence[str]
+    dates: Sequence[str]
+    categorical: Collection[str] | None
+    missing_values: Declared
+
+    def among(self, name: str, known: Sequence[str], index: bool = False) -> tuple[list[int], set[int]]:
+        """Return the positions of the columns to read, and of dates; ``index`` leaves out the first by default."""
+        for column in self.missing_values if isinstance(self.missing_values, Mapping) else ():
+            if column is not None:
+                column_at(name, str(column), known)
+        left_out, of_dates = ({column_at(name, own, known) for own in group} for group in (self.drop, self.dates))
+        chosen = range(index, len(known)) if self.columns is None else [column_at(name, c, known) for c in self.columns]
+        return [k for k in chosen if k not in left_out], of_dates
 
 
-def _is_parquet(path):
-    return str(path).lower().endswith(".parquet")
+@dataclass
+class _TextColumn:
+    """A column of a text: its position, its name, the word that options know it by, how it is read, and its cells."""
+
+    at: int
+    name: str
+    key: str
+    how: Reading
+    parts: list[Part]
+
+    def row_of(self, cell: str | None) -> int | None:
+        """Return the first row that holds a cell."""
+        row = 0
+        for part in self.parts:
+            if not isinstance(part, np.ndarray) and cell in part:
+                return row + list(part).index(cell)
+            row += len(part)
+        return None
+
+    def without_first_row(self) -> "_TextColumn":
+        """Return the column without its first cell."""
+        first: Part = self.parts[0][1:]
+        if self.how.plain and not isinstance(first, np.ndarray):
+            first = plain_numbers(first)
+        return replace(self, parts=[first, *self.parts[1:]])
 
 
-def _head_and_rows(path, header, delimiter, decimal, encoding):
-    """Return name and first row of a file, the labels in that or None, the rows of values, and the decimal mark."""
-    name, rows, decimal = _rows(path, delimiter, decimal, encoding)
-    head = list(islice(rows, 2))
-    if not head:
-        raise ValueError(f"{name} is empty; it must hold a table of numbers")
-    top = head[0][1]
-    named = _is_header(top, head[-1][1]) if header is None else header
-    return name, top, [name_of(cell) for cell in top] if named else None, chain(head[named:], rows), decimal
+def _read_text(
+    path: str | os.PathLike[str] | BinaryIO, form: Format, wanted: _Wanted, refusals: Refusals
+) -> tuple[list[str] | None, _Values]:
+    """Return names and values of the columns of a text file."""
+    sheet = sheet_of(path, form, refusals)
+    columns = _columns_of(sheet, wanted, refusals)
+    lines = _fill(refusals.name, sheet, columns)
+    if sheet.labels is not None and wanted.columns is None:
+        columns = _with_names(columns, sheet.top, refusals)
+    values = _values(columns, lines, sheet.labels is not None, refusals)
+    if form.header is None and sheet.labels is None:
+        _warn_about_numbers_that_may_be_names(refusals.name, sheet.top, columns)
+    named = sheet.labels is not None or wanted.columns is not None or wanted.drop
+    return [column.name for column in columns] if named else None, values
 
 
-def _rows(source, delimiter, decimal, encoding):
-    """Return the name of the file, its rows as line numbers and cells, and the decimal mark."""
-    if decimal not in (".", ",", None):
-        raise ValueError(f"decimal must be '.' or ','; got {decimal!r}")
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
-        raise ValueError(f"delimiter must be one character; got {delimiter!r}")
-    name, text = label_of(source), read_text(source, encoding)
-    delimiter = delimiter or sniffed_delimiter(text, decimal)
-    if decimal is None:
-        decimal = _decimal_mark(name, text, delimiter)
-    if delimiter == decimal:
-        raise ValueError(f"{name}: {decimal!r} cannot be both delimiter and decimal mark; say delimiter= (--sep)")
-    return name, rows_of(name, text, delimiter), decimal
+def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[_TextColumn]:
+    """Return the columns that are wanted, still without cells."""
+    known = sheet.labels or default_names(len(sheet.top))
+    chosen, of_dates = wanted.among(refusals.name, known, bool(sheet.index))
+    if sheet.index and wanted.columns is None and not any(column_at("", own, known) == 0 for own in wanted.drop):
+        logger.info("the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.index)
+    columns = []
+    for k in chosen:
+        key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
+        reading = Reading(
+            decimal=sheet.decimal,
+            thousands=sheet.thousands,
+            codes=codes_of(wanted.missing_values, known[k], str(k + 1)),
+            dates=k in of_dates,
+            declared=not {known[k], key}.isdisjoint(wanted.categorical or ()),
+            labels=wanted.categorical is not None,
+            alone=len(known) == 1,
+        )
+        columns.append(_TextColumn(k, known[k], key, reading, []))
+    return columns
 
 
-def _decimal_mark(name, text, delimiter):
-    """Return the decimal mark of a text: a comma only if its first rows allow no other reading."""
-    if delimiter == ",":
-        return "."
-    first = {cell for _, row in islice(rows_of(name, text, delimiter), ROWS_OF_MARK) for cell in row}
-    commas = [cell for cell in first if _DECIMAL_COMMA.fullmatch(cell)]
-    if any("." in cell and is_number(cell) for cell in first) or all(map(_THOUSANDS.fullmatch, commas)):
-        return "."
-    logger.info("numbers of %s such as %s are read with a decimal comma", name, min(commas))
-    return ","
+def _fill(name: str, sheet: Sheet, columns: Sequence[_TextColumn]) -> "array[int]":
+    """Give every column its cells, and return the numbers of their lines."""
+    lines, width = array("q"), len(sheet.top)
+    while rows := list(islice(sheet.rows, ROWS_OF_PART)):
+        for line, cells in rows:
+            if len(cells) != width and (len(cells) < width or any(cells[width:])):
+                remedy = "; name the column of row labels" if len(cells) == width + 1 and sheet.labels else ""
+                raise ValueError(f"{name}, line {line}: {len(cells)} cells where the first line has {width}{remedy}")
+            lines.append(line)
+        for column in columns:
+            part = [cells[column.at] for _, cells in rows]
+            column.parts.append(plain_numbers(part) if column.how.plain else part)
+    return lines
 
 
-def _is_header(top, following):
-    """Return whether the first row holds names: text, or a quoted cell above one that is not."""
-    below = [] if following is top else following
-    if any(isinstance(cell, Quoted) and not isinstance(under, Quoted) for cell, under in zip_longest(top, below)):
-        return True
-    if not all(map(looks_like_a_value, top)):
-        return True
-    return any(top) and all(cell in MISSING for cell in top)
+def _with_names(columns: list[_TextColumn], top: Sequence[str], refusals: Refusals) -> list[_TextColumn]:
+    """Return the columns that have a name. Refuse the others, unless they are empty, and names that repeat."""
+    seen: set[str] = set()
+    kept = []
+    for column in columns:
+        check_names([column.name], f"{refusals.name}, line 1")
+        if not top[column.at] and not isinstance(top[column.at], Quoted):
+            if any(isinstance(part, np.ndarray) or any(part) for part in column.parts) or not column.parts:
+                refusals.add(f"line 1: column {column.key} has no name; name it or leave it out", "drop", [column.key])
+        elif column.name in seen:
+            refusals.add(f"line 1: two columns are called {column.name!r}", "drop", [str(column.at + 1)])
+        else:
+            kept.append(column)
+        seen.add(column.name)
+    return kept
 
 
-def _row_labels(top, labels, rows):
-    """Return how the first column shows that it holds row labels ("" if it does not), and the rows.
+def _values(
+    columns: Sequence[_TextColumn], lines: Sequence[int], named: bool, refusals: Refusals, units: bool = True
+) -> _Values:
+    """Return the values of the columns that can be read; ``units`` says whether the first row may hold units."""
+    values, refused = {}, {}
+    for column in columns:
+        try:
+            values[column.at] = read_column(column.key, column.parts, column.how)
+        except RefusedColumn as error:
+            refused[column.at] = error, column.row_of(error.cell)
+    if named and units and _is_row_of_units(columns, refused, values):
+        refusals.add(f"line {lines[0]}: it holds units, not values", "units_row", True)
+        return _values([column.without_first_row() for column in columns], lines[1:], named, refusals, units=False)
+    for column in columns:
+        if column.at in refused:
+            error, row = refused[column.at]
+            line = "" if row is None else f"line {lines[row]}, "
+            header = "" if named or row != 0 else ", or say header=True (--header) if the line holds names"
+            called = repr(column.name) if named else column.at + 1
+            refusals.add(f"{line}column {called}: {error}{header}", error.option, error.value)
+    return [(column.key, values[column.at]) for column in columns if column.at in values]
 
-    R quotes the empty name and the labels below it. An empty quoted name above an unquoted cell is an ordinary name.
-    """
-    following = next(rows, None)
-    rows = rows if following is None else chain([following], rows)
-    if labels is None or len(top) == 1 or following is None:
-        return "", rows
-    below = following[1][0] if following[1] else ""
-    if not top[0] and isinstance(top[0], Quoted) == isinstance(below, Quoted):
-        return "has no name", rows
-    if _INDEX_OF_PANDAS.fullmatch(top[0]) and _INTEGER.fullmatch(below):
-        return f"is called {top[0]!r}, pandas' word for no name", rows
-    return "", rows
+
+def _is_row_of_units(
+    columns: Sequence[_TextColumn],
+    refused: Mapping[int, tuple[RefusedColumn, int | None]],
+    values: Mapping[int, NDArray[Any]],
+) -> bool:
+    """Return whether the first row alone stands in the way of columns, and the others have no number there."""
+    if not refused or any(row != 0 for _, row in refused.values()):
+        return False
+    for column in columns:
+        if column.at in refused:
+            try:
+                read_column(column.key, column.without_first_row().parts, column.how)
+            except RefusedColumn:
+                return False
+        elif values[column.at].dtype != object and not np.isnan(values[column.at][0]):
+            return False
+    return True
+
+
+def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusals) -> None:
+    """Refuse gaps and empty columns, unless they are allowed."""
+    partly, masks = [], []
+    for key, column in values:
+        gaps = _gaps(column)
+        if gaps.size and gaps.all() and not allowed:
+            refusals.add(f"column {key!r} holds no value at all", "drop", [key])
+        else:
+            partly.append(key)
+            masks.append(gaps)
+    if not allowed and "missing_values" in refusals.options:
+        refusals.options["gaps"] = True
+    if not allowed and any(gaps.any() for gaps in masks):
+        first = unnamed and any(gaps[0] for gaps in masks)
+        header = "; or say header=True (--header) if the first line holds names" if first else ""
+        refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{header}", "gaps", True)
+
+
+def _gaps(values: NDArray[Any]) -> Mask:
+    mask: Mask = (values != values) | np.equal(values, None)
+    return mask
+
+
+def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns as a table, of objects if any holds labels."""
+    kind: Any = object if any(column.dtype == object for column in columns) else np.float64
+    table: NDArray[Any] = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype=kind)
+    for k, column in enumerate(columns):
+        table[:, k] = column
+    return table
 
 
 def column_at(name: str, column: str, known: Sequence[str]) -> int:
@@ -319,113 +429,55 @@ def check_names(names: Sequence[str], place: str) -> None:
         seen.add(name)
 
 
-def _values(name, rows, width, wanted, readers, labels, decimal):
-    cells = array("d")
-    for line, row in rows:
-        if len(row) != width:
-            remedy = "; name the column of row labels" if len(row) == width + 1 and labels else ""
-            raise ValueError(f"{name}, line {line}: {len(row)} cells where the first line has {width}{remedy}")
-        try:
-            cells.extend([reader(row[k], decimal) for k, reader in zip(wanted, readers, strict=True)])
-        except ValueError:
-            raise ValueError(_complaint(name, line, row, wanted, readers, labels, decimal)) from None
-    return np.array(cells, dtype=np.float64).reshape(-1, len(wanted))
-
-
-def _complaint(name, line, row, wanted, readers, labels, decimal):
-    if not any(row):
-        return f"{name}, line {line}: every cell is empty; delete the line"
-    (at, reader), *others = (
-        (k, reader) for k, reader in zip(wanted, readers, strict=True) if not _reads(reader, row[k], decimal)
-    )
-    place = f"{name}, line {line}, column {repr(labels[at]) if labels else at + 1}"
-    remedy = ", or say header=True (--header) if the line holds names" if line == 1 and labels is None else ""
-    also = [repr(labels[k]) for k, _ in others] if labels else []
-    more = f" and {len(also) - MOST_NAMED} more columns" if len(also) > MOST_NAMED else ""
-    either = f"; no numbers either in {', '.join(also[:MOST_NAMED])}{more}" if also else ""
-    what = reader.complaint(row[at]) if isinstance(reader, DateReader | LabelReader) else complaint(row[at])
-    if labels:
-        for option in ("dates", "drop"):
-            what = what.replace(f"{option}= (--{option})", _of_column(option, labels[at]))
-    return f"{place}: {what}{remedy}{either}"
-
-
-def _of_column(option, column):
-    """Return how to name a column to an option."""
-    return f"{option}=[{column!r}] (--{option} {column!r})"
-
-
-def _reads(reader, cell, decimal):
-    try:
-        reader(cell, decimal)
-    except ValueError:
-        return False
-    return True
-
-
-def read_parquet(
-    path: str | os.PathLike,
-    *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    dates: Sequence[str] = (),
-    categorical: Collection[str] | None = None,
-) -> LabelledTable:
-    """Read columns of numbers and truth values from a Parquet file; arguments and errors as of `read_table`.
-
-    What is missing becomes NaN.
-    """
+def _read_parquet(path: Any, wanted: _Wanted, refusals: Refusals) -> tuple[list[str], _Values]:
+    """Return names and values of the columns of a Parquet file."""
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
-    known = table.column_names
-    chosen, drop, dates = (
-        [known[column_at(str(path), column, known)] for column in group] for group in (columns or known, drop, dates)
-    )
-    wanted = [column for column in chosen if column not in drop]
-    text = () if categorical is None else [column for column in wanted if _is_text(table.schema.field(column).type)]
-    cells = [
-        table[column].to_pylist() if column in text else _arrow_numbers(path, table, column, dates) for column in wanted
-    ]
-    if not text:
-        return LabelledTable(np.column_stack(cells), wanted)
-    values = np.empty((table.num_rows, len(wanted)), dtype=object)
-    for k, own in enumerate(cells):
-        values[:, k] = own
-    return LabelledTable(values, wanted)
+    known, cells = table.column_names, columns_of(table)
+    chosen, of_dates = wanted.among(refusals.name, known)
+    values = []
+    for k in chosen:
+        try:
+            values.append((known[k], _arrow_values(known[k], cells[k], k in of_dates, wanted.categorical)))
+        except RefusedColumn as error:
+            refusals.add(f"column {known[k]!r} {error}", error.option, error.value)
+    return [known[k] for k in chosen], values
 
 
-def _is_text(kind):
-    return str(kind).startswith(("string", "large_string", "dictionary<values=string"))
+def _arrow_values(name: str, cells: NDArray[Any], of_dates: bool, categorical: Collection[str] | None) -> NDArray[Any]:
+    """Return the values of a column of a Parquet file."""
+    if name in (categorical or ()):
+        return np.array([None if cell is None else str(cell) for cell in cells.tolist()], dtype=object)
+    if cells.dtype.kind == "M":
+        if not of_dates:
+            raise RefusedColumn("holds dates, to be counted in days or left out", None, "dates", [name])
+        moments = cells.astype("datetime64[us]")
+        days: NDArray[Any] = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
+        return days
+    present = [cell for cell in cells.tolist() if cell is not None]
+    text = [cell for cell in present if isinstance(cell, str)]
+    if categorical is not None and text and len(text) == len(present):
+        return cells
+    try:
+        if not text:
+            return np.array([np.nan if cell is None else float(cell) for cell in cells.tolist()])
+    except TypeError:
+        text = present
+    what = f"holds {'text' if isinstance(text[0], str) else type(text[0]).__name__}, such as {text[0]!r}, not numbers"
+    raise RefusedColumn(f"{what}; encode it as numbers or leave it out", None, "drop", [name])
 
 
-def _arrow_numbers(path, table, column, dates):
-    kind = str(table.schema.field(column).type)
-    if kind.startswith(("timestamp", "date")):
-        if column not in dates:
-            raise ValueError(
-                f"{path}, column {column!r} holds dates; say {_of_column('dates', column)} if days are to be counted, "
-                f"{_of_column('drop', column)} if not"
-            )
-        moments = table[column].to_numpy().astype("datetime64[us]")
-        days = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
-        return np.where(np.isnat(moments), np.nan, days)
-    if not kind.startswith(("int", "uint", "float", "double", "half", "bool", "decimal")):
-        raise ValueError(
-            f"{path}, column {column!r} holds {kind}, not numbers; encode it as numbers or say "
-            f"{_of_column('drop', column)}"
-        )
-    return np.array([np.nan if cell is None else float(cell) for cell in table[column].to_pylist()])
-
-
-def _warn_about_numbers_that_may_be_names(name, top, values):
+def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns: Sequence[_TextColumn]) -> None:
     """Warn if the first row holds distinct whole numbers, evenly spaced or above columns of fractions only."""
-    if len(set(top)) < len(top) or not all(map(_INTEGER.fullmatch, top)):
+    first = [top[column.at] for column in columns]
+    if len(set(first)) < len(first) or not all(cell.lstrip("+-").isdecimal() for cell in first):
         return
-    evenly = len(top) > 2 and np.ptp(np.diff(values[0])) == 0.0
-    fractions = len(values) > FEW_ROWS and (values[1:] != np.round(values[1:])).all(axis=0).any()
+    evenly = len(first) > 2 and np.ptp(np.diff(np.array(first, dtype=np.float64))) == 0.0
+    parts = [part for column in columns for part in column.parts[:1] if isinstance(part, np.ndarray)]
+    fractions = any(len(part) > FEW_ROWS and (part[1:] != np.round(part[1:])).all() for part in parts)
     if evenly or fractions:
         warn(
-            f"{name}: the first line ({', '.join(top[:5])}{', ...' if len(top) > 5 else ''}) is read as numbers; say "
-            "header=True (--header) if it holds names, header=False (--no-header) if not",
+            f"{name}: the first line ({', '.join(first[:5])}{', ...' if len(first) > 5 else ''}) is read as numbers; "
+            "say header=True (--header) if it holds names, header=False (--no-header) if not",
             DataWarning,
         )
 

@@ -8,6 +8,7 @@ import codecs
 import gzip
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ _NO_TEXT = {
     b"\x28\xb5\x2f\xfd": "compressed by zstd",
 }
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE)  # as Excel writes it
 _QUOTED_PART = re.compile(r'"[^"]*"')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _PROTECTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
@@ -124,19 +126,34 @@ def _decoded(name, data, encoding):
         ) from error
 
 
-def sniffed_delimiter(text: str, decimal: str | None = None) -> str:
-    """Return the delimiter that occurs equally often in each of the first lines, or most often in the first one."""
-    candidates = [delimiter for delimiter in DELIMITERS if delimiter != decimal]
-    start = _QUOTED_PART.sub("", text[:SNIFFED_CHARACTERS])
-    lines = [line for line in _LINE_END.split(start, SNIFFED_LINES)[:SNIFFED_LINES] if line.strip()] or [""]
-    for delimiter in candidates:
-        counts = {line.count(delimiter) for line in lines}
-        if len(counts) == 1 and counts != {0}:
-            return delimiter
-    return max(candidates, key=lines[0].count)
+def sniffed_delimiter(text: str, decimal: str | None = None, start: int = 0) -> str:
+    """Return the delimiter that occurs equally often in most of the first lines; of several, the likeliest."""
+    first = _QUOTED_PART.sub("", text[start : start + SNIFFED_CHARACTERS])
+    lines = [line for line in _LINE_END.split(first, SNIFFED_LINES)[:SNIFFED_LINES] if line.strip()]
+
+    def agreeing(delimiter):
+        counts = Counter(line.count(delimiter) for line in lines if delimiter in line)
+        return max(counts.values(), default=0)
+
+    return max((delimiter for delimiter in DELIMITERS if delimiter != decimal), key=agreeing)
 
 
-def rows_of(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list]]:
+def table_start(text: str, skipped: int = 0) -> tuple[int, int, str | None]:
+    """Return where a table begins: its position, the number of its first line, and what a line "sep=;" says.
+
+    ``skipped`` is the number of lines above the table.
+    """
+    start = 0
+    for _ in range(skipped):
+        end = _LINE_END.search(text, start)
+        start = end.end() if end else len(text)
+    said = _SEPARATOR_LINE.match(text, start)
+    return (said.end(), skipped + 2, said[1]) if said else (start, skipped + 1, None)
+
+
+def rows_of(
+    name: str, text: str, delimiter: str, *, start: int = 0, line: int = 1, comment: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every line that is not blank; a space as delimiter stands for any white space.
 
     Parameters
@@ -147,18 +164,23 @@ def rows_of(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list]]:
         The text.
     delimiter : str
         One character.
+    start, line : int
+        The position of the first row, and the number of its line.
+    comment : str, optional
+        What lines that are no rows begin with.
 
     Raises
     ------
     ValueError
         If a quote is not closed; the message gives the line.
     """
-    start, line = 0, 1
     while start < len(text):
         end = _LINE_END.search(text, start)
         stop, following = end.span() if end else (len(text), len(text))
         record = text[start:stop]
-        if '"' in record:
+        if comment and record.lstrip().startswith(comment):
+            pass
+        elif '"' in record:
             cells, following = _cells_with_quotes(name, line, text, start, delimiter)
             yield line, cells
         elif record.strip() or (delimiter != " " and delimiter in record):

@@ -1,0 +1,124 @@
+"""Codes of missing values: those that the user declares, and those that a column seems to hold."""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from icdh._ground.arrays import Floats
+
+Code: TypeAlias = float | str
+Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
+
+FAR = 0.5  # ranges of the other values between them and a code
+FEWEST_OTHERS = 3  # different values beside a code
+_POWERS = frozenset([1e15 * 10.0**k for k in range(25)])  # 1e20, 1e30, ...
+_LIMITS = frozenset([-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1])  # of integers of two and four bytes
+
+
+class Codes(NamedTuple):
+    """What means a missing value in a column.
+
+    Attributes
+    ----------
+    numbers : frozenset of float
+        Codes that are numbers.
+    texts : frozenset of str
+        Markers that are text.
+    nothing_else : bool
+        Whether NA and other usual markers are labels here.
+    """
+
+    numbers: frozenset[float]
+    texts: frozenset[str]
+    nothing_else: bool = False
+
+
+def codes_of(declared: Declared, *column: Hashable) -> Codes:
+    """Return the codes of a column, which is known by a name or by several.
+
+    Parameters
+    ----------
+    declared : collection, mapping, or None
+        Numbers and texts that mean a missing value in every column, or in those that a mapping names, where
+        None names every column. An empty collection for a column says that only an empty cell is missing there.
+    *column : str or int
+        The names of the column.
+    """
+    nothing_else = False
+    if isinstance(declared, Mapping):
+        of_column = [_listed(declared[name]) for name in column if name in declared]
+        nothing_else = any(not codes for codes in of_column)
+        declared = [code for codes in [_listed(declared.get(None)), *of_column] for code in codes]
+    numbers, texts = set(), set()
+    for code in _listed(declared):
+        try:
+            numbers.add(float(code))
+        except ValueError:
+            texts.add(str(code))
+    return Codes(frozenset(numbers), frozenset(texts), nothing_else)
+
+
+def _listed(codes: Collection[Code] | Code | None) -> list[Code]:
+    """Return codes as a list; a single one may stand alone."""
+    if codes is None:
+        return []
+    return [codes] if isinstance(codes, str) or not isinstance(codes, Collection) else list(codes)
+
+
+def looks_like_a_code(value: float) -> bool:
+    """Return whether a number is one that programs write for gaps: nines, a power of ten, a limit of integers."""
+    digits = f"{abs(value):.15g}".replace(".", "")
+    nines = len(digits) > 1 and set(digits) == {"9"}
+    return nines or abs(value) in _POWERS or value in _LIMITS
+
+
+def suspected_codes(values: Floats) -> dict[float, int]:
+    """Return the values of a column that look like codes of missing values, and how often each occurs.
+
+    A code lies outside the other values, farther than half of their range, and is written as programs write codes
+    (`looks_like_a_code`).
+
+    Parameters
+    ----------
+    values : ndarray, shape (M,)
+        The column; gaps are NaN.
+    """
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    # A code is the smallest or the largest value, or next to another code.
+    ends = np.r_[0 : min(3, distinct.size), max(distinct.size - 3, 0) : distinct.size]
+    at = [k for k in np.unique(ends) if looks_like_a_code(distinct[k])]
+    others = np.delete(distinct, at)
+    if others.size < FEWEST_OTHERS:
+        return {}
+    low, high = others[0], others[-1]
+    room = FAR * (high - low)
+    return {float(distinct[k]): int(counts[k]) for k in at if distinct[k] < low - room or distinct[k] > high + room}
+
+
+def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str | None:
+    """Return a text that names suspected codes, their columns and the remedy; None if there are none.
+
+    Parameters
+    ----------
+    columns : sequence of N arrays, each of shape (M,)
+        Columns of numbers.
+    names : sequence of N names
+        Their names.
+    """
+    where: dict[float, dict[Hashable, int]] = {}
+    for values, name in zip(columns, names, strict=True):
+        for code, count in suspected_codes(values).items():
+            where.setdefault(code, {})[name] = count
+    where = {code: rows for code, rows in where.items() if sum(rows.values()) > 1}  # one cell may be an outlier
+    if not where:
+        return None
+    lists = "; ".join(
+        f"{code:g} in " + ", ".join(f"{count} rows of {name!r}" for name, count in rows.items())
+        for code, rows in where.items()
+    )
+    codes = ", ".join(f"{code:g}" for code in where)
+    return (
+        f"values far outside the others that repeat: {lists}; if they stand for missing values say "
+        f"missing_values=[{codes}] (--na {codes.replace(', ', ',')}), if not say missing_values=[] (--na '')"
+    )

@@ -1,0 +1,178 @@
+"""Where a table stands in a text: titles above it, names of the columns, marks of its numbers, and its rows."""
+
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, zip_longest
+from typing import BinaryIO, NamedTuple, TypeAlias
+
+from icdh.files.cells import MISSING, is_number, looks_like_a_value
+from icdh.files.refusals import Refusals
+from icdh.files.text import Quoted, name_of, read_text, rows_of, sniffed_delimiter, table_start
+
+ROWS_OF_HEAD = 1000  # rows that tell titles and the marks of numbers
+
+logger = logging.getLogger("icdh.files")
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # thousands, unless it is a decimal comma
+_POINT_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+_INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a column without a name
+
+Row: TypeAlias = tuple[int, list[str]]
+
+
+class Format(NamedTuple):
+    """The format of a text table, as the arguments of `icdh.files.read_table` of these names describe it."""
+
+    header: bool | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    skip_rows: int = 0
+    comment: str | None = None
+    units_row: bool = False
+
+    def check(self) -> None:
+        """Raise ValueError if an argument is none of its values."""
+        if self.decimal not in (".", ",", None):
+            raise ValueError(f"decimal must be '.' or ','; got {self.decimal!r}")
+        if self.thousands not in (".", ",", "'", " ", "_", None):
+            raise ValueError(f"""thousands must be one of "." "," "'" " " "_"; got {self.thousands!r}""")
+        if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
+            raise ValueError(f"delimiter must be one character; got {self.delimiter!r}")
+        if self.skip_rows < 0:
+            raise ValueError(f"skip_rows must be at least 0; got {self.skip_rows!r}")
+
+
+class Sheet(NamedTuple):
+    """A table in a text.
+
+    Attributes
+    ----------
+    top : list of str
+        The cells of its first row.
+    labels : list of str or None
+        The names in them, if they are names.
+    rows : iterator of pairs
+        Line number and cells of every row of values.
+    index : str
+        How the first column shows that it holds row labels; empty if it does not.
+    decimal, thousands : str, str or None
+        The marks in its numbers.
+    """
+
+    top: list[str]
+    labels: list[str] | None
+    rows: Iterator[Row]
+    index: str
+    decimal: str
+    thousands: str | None
+
+
+def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: Refusals) -> Sheet:
+    """Return the table in a file; what stands in its way is added to the refusals, as if its remedy had been given.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is empty or no text, or an argument is wrong.
+    """
+    form.check()
+    name, text = refusals.name, read_text(source, form.encoding)
+    start, line, said = table_start(text, form.skip_rows)
+    delimiter = form.delimiter or said or sniffed_delimiter(text, form.decimal, start)
+    rows = rows_of(name, text, delimiter, start=start, line=line, comment=form.comment)
+    head = list(islice(rows, ROWS_OF_HEAD))
+    if not head:
+        raise ValueError(f"{name} is empty; it must hold a table of numbers")
+    if _holds_comments(head):
+        refusals.add(f"line {head[0][0]}: {head[0][1][0]!r} is a comment", "comment", "#")
+        head, rows = list(_without_comments(head)), _without_comments(rows)
+    head = _below_titles(head, refusals)
+    decimal, thousands = _marks(name, head, delimiter, form, refusals)
+    if decimal == thousands:
+        raise ValueError(
+            f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one of them"
+        )
+    if delimiter == decimal:
+        raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; say delimiter= (--sep)")
+    top, following = head[0][1], head[1][1] if len(head) > 1 else None
+    while following is not None and len(top) > max(len(following), 1) and not top[-1]:
+        top = top[:-1]  # a comma at its end
+    named = _is_header(top, following) if form.header is None else form.header
+    body = chain(head[named + (named and form.units_row) :], rows)
+    index = _shown_row_labels(top, following) if named and following is not None and len(top) > 1 else ""
+    return Sheet(top, [name_of(cell) for cell in top] if named else None, body, index, decimal, thousands)
+
+
+def _holds_comments(head):
+    """Return whether lines above a table, or among its rows, begin with "#"."""
+    widths = {cells[0].startswith("#"): len(cells) for _, cells in head}
+    return head[0][1][0].startswith("#") and len(widths) == 2 and len(head[0][1]) != widths[False]
+
+
+def _without_comments(rows):
+    return (row for row in rows if not row[1][0].startswith("#"))
+
+
+def _below_titles(head, refusals):
+    """Return the first rows without those above the table, which have fewer cells."""
+    widths = [len(cells) for _, cells in head]
+    usual = Counter(widths).most_common(1)[0][0]
+    first = next(k for k, width in enumerate(widths) if width >= usual - (usual > 2))
+    if not first or len(head) < first + 2:
+        return head
+    line = head[first][0]
+    refusals.add(f"line {head[0][0]}: {' '.join(head[0][1])[:40]!r} stands above the table", "skip_rows", line - 1)
+    return head[first:]
+
+
+def _marks(name, head, delimiter, form, refusals):
+    """Return the decimal mark and what separates thousands, None if nothing does."""
+    if form.thousands or form.decimal:
+        return form.decimal or ("," if form.thousands == "." else "."), form.thousands
+    first = {cell for _, cells in head for cell in cells}
+    numbers = [cell for cell in first if is_number(cell) and "." in cell]
+    commas = [cell for cell in first if _DECIMAL_COMMA.fullmatch(cell)]
+    if not numbers and delimiter != "," and not all(map(_THOUSANDS.fullmatch, commas)):
+        logger.info("numbers of %s such as %s are read with a decimal comma", name, min(commas))
+        return ",", None
+    if numbers and all(map(_POINT_THOUSANDS.fullmatch, numbers)):
+        for cells in zip(*(cells for _, cells in head if len(cells) == len(head[-1][1])), strict=True):
+            short = [cell for cell in cells if cell.isdigit() and not cell.startswith("0")]
+            long = [cell for cell in cells if _POINT_THOUSANDS.fullmatch(cell)]
+            if short and long:
+                what = f"{long[0]} beside {short[0]} may be a thousand and more, or a decimal fraction (decimal='.')"
+                refusals.add(what, "thousands", ".")
+                return ",", "."
+    return ".", None
+
+
+def _is_header(top, following):
+    """Return whether the first row holds names: text, or a quoted cell above one that is not."""
+    below = following or []
+    if any(isinstance(cell, Quoted) and not isinstance(under, Quoted) for cell, under in zip_longest(top, below)):
+        return True
+    if not all(map(looks_like_a_value, top)):
+        return True
+    return any(top) and all(cell in MISSING for cell in top)
+
+
+def _shown_row_labels(top: Sequence[str], following: Sequence[str]) -> str:
+    """Return how the first column shows that it holds row labels, "" if it does not.
+
+    R quotes the empty name and the labels below it. An empty quoted name above an unquoted cell is an ordinary name.
+    """
+    below = following[0] if following else ""
+    if not top[0] and isinstance(top[0], Quoted) == isinstance(below, Quoted):
+        return "has no name"
+    if _INDEX_OF_PANDAS.fullmatch(top[0]) and _INTEGER.fullmatch(below):
+        return f"is called {top[0]!r}, pandas' word for no name"
+    return ""
