@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import hetero_chain
+from numpy.testing import assert_array_equal
 
 import icdh
-from icdh import DataWarning, HNMSearch, causal_direction
+from icdh import DataWarning, HNMSearch, bootstrap, causal_direction, check
 from icdh._table.frames import as_array, frame_of
 from icdh.exceptions import MissingExtraError
 
@@ -177,3 +178,50 @@ def test_identifiers_that_double_precision_merges_are_refused(kind):
         HNMSearch().as_table(frame)
     times = pd.Series(1_700_000_000_000_000_000 + 10**9 * np.arange(200)).astype(kind)
     assert HNMSearch().as_table(frame.assign(id=times)).n_distinct(1) == 200
+
+
+@pytest.fixture(scope="module")
+def chain_frame():
+    rng = np.random.default_rng(5)
+    a = rng.normal(size=300)
+    b = a + (0.3 + 0.4 * (a > 0)) * rng.normal(size=300)
+    return pd.DataFrame({"a": a, "b": b, "c": np.sin(b) + 0.3 * rng.normal(size=300)})
+
+
+def test_masks_are_aligned_by_their_labels(chain_frame):
+    forbidden = pd.DataFrame(False, index=list("abc"), columns=list("abc"))
+    forbidden.loc["a", "b"] = True
+    turned = forbidden.loc[list("cab"), list("bca")]
+    options = {"n_restarts": 1}
+    expected = HNMSearch(forbidden_edges=forbidden.to_numpy(), **options).fit(chain_frame).adjacency_matrix_
+    for mask in (forbidden, turned):
+        assert_array_equal(HNMSearch(forbidden_edges=mask, **options).fit(chain_frame).adjacency_matrix_, expected)
+    mask = pd.DataFrame({name: np.arange(300) < 100 * (name == "b") for name in "abc"})
+    model = HNMSearch(**options)
+    expected = model.fit(chain_frame, interventions=mask.to_numpy()).adjacency_matrix_
+    for columns in ("abc", "cba"):
+        found = model.fit(chain_frame, interventions=mask[list(columns)])
+        assert_array_equal(found.adjacency_matrix_, expected)
+    probability = pd.DataFrame(0.5 * forbidden, index=list("cab"), columns=list("bac"))
+    assert_array_equal(found.model_.with_edge_probability(probability).edge_probability, 0.5 * forbidden.to_numpy())
+
+
+def test_masks_of_other_labels_are_refused(chain_frame):
+    mask = pd.DataFrame(False, index=chain_frame.index, columns=list("abe"))
+    with pytest.raises(ValueError, match="interventions has the label 'e', which no variable has"):
+        HNMSearch().fit(chain_frame, interventions=mask)
+    square = pd.DataFrame(False, index=list("abe"), columns=list("abc"))
+    with pytest.raises(ValueError, match="forbidden_edges has the label 'e'"):
+        HNMSearch(forbidden_edges=square).fit(chain_frame)
+    mask.columns = list("abc")
+    model = HNMSearch(n_restarts=1).fit(chain_frame)
+    shuffled = mask.iloc[::-1]
+    for asked in (
+        lambda: HNMSearch().fit(chain_frame, interventions=shuffled),
+        lambda: bootstrap(HNMSearch(), chain_frame, 1, interventions=shuffled),
+        lambda: check(model, chain_frame, interventions=shuffled),
+    ):
+        with pytest.raises(ValueError, match="interventions has other row labels than X"):
+            asked()
+    with pytest.raises(ValueError, match="do\\['a'\\] has other row labels than X"):
+        model.counterfactual(chain_frame, do={"a": chain_frame["a"].iloc[::-1]})

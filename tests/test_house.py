@@ -47,7 +47,7 @@ ROOMS = {
         "restarts",
     ),
     "_ground": (
-        "arrays atomic checks clock damping density entropy interrupts labels regression shell threads",
+        "aligned arrays atomic checks clock damping density entropy interrupts labels regression shell threads",
         "compilation parallel",
         "jit",
     ),

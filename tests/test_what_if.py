@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from icdh import HNMSearch, NotFittedError, Shift, bootstrap, load, refits, simulate
+from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, Shift, bootstrap, load, refits, simulate
 from icdh._model.conditionals import Constant
 from icdh._model.noise import Empirical, Gaussian
 from icdh._model.structural import StructuralModel
@@ -380,3 +380,25 @@ def test_bounded_spreads_are_centred_on_one():
     for n in (1, 2):
         assert data.std[:, n].min() == pytest.approx(1 / 5)
         assert data.std[:, n].max() == pytest.approx(5)
+
+
+@pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH()])
+def test_constant_columns_are_constant_in_all_that_a_model_says(estimator, tmp_path):
+    rng = np.random.default_rng(0)
+    cause = rng.normal(size=200)
+    X = np.column_stack([cause, np.full(200, 2020.0), cause + (0.3 + 0.2 * (cause > 0)) * rng.normal(size=200)])
+    with pytest.warns(DataWarning, match="constant column"):
+        model = estimator.set_params(knowledge={"required": [("x0", "x1")]}).fit(X)
+    without = type(estimator)(n_restarts=1).fit(X[:, [0, 2]])
+    model.save(tmp_path / "m.icdh")
+    for fitted in (model, load(tmp_path / "m.icdh")):
+        assert np.all(fitted.sample(20, random_state=0)[:, 1] == 2020.0)
+        assert np.all(fitted.sample(20, random_state=0, do={"x0": 3.0})[:, 1] == 2020.0)
+        assert np.all(fitted.predict(X)[:, 1] == 2020.0)
+        assert np.all(fitted.predict_scale(X)[:, 1] == 0.0)
+        assert np.all(fitted.residuals(X)[:, 1] == 0.0)
+        assert fitted.score(X) == pytest.approx(without.score(X[:, [0, 2]]), rel=1e-12)
+        on_constant = [total for total in fitted.effects() if total.effect == "x1"]
+        assert on_constant
+        assert all(total[2:] == (0.0, 0.0, 1.0) for total in on_constant)
+    assert model.nll_ == pytest.approx(without.nll_, rel=1e-12)

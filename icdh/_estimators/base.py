@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import check_number, random_generator
 from icdh._ground.clock import Clock
 from icdh._model.gaps import redrawn
@@ -214,6 +215,7 @@ class CausalGraphEstimator(Parameters):
 
     def _fit(self, X, interventions, clock):
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
+        check_same_rows(X, interventions, "interventions")
         table = self.as_table(X)
         if table.gaps.any() and self.missing == "impute":
             return self._fit_imputed(table, Design.of(interventions, table), clock)

@@ -15,6 +15,7 @@ from icdh._estimators.two_phase_fit import FoundNetwork, best_fit, family_fitter
 from icdh._ground.checks import check_callback, check_choice, check_flag, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
+from icdh._model.conditionals import Constant
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
 from icdh._table.missing import MISSING
@@ -457,7 +458,9 @@ def _with_conditionals(model, found):
     N = len(model.names)
     fits = found.refits(model.adjacency != 0.0)
     refitted = _without_contexts(with_families(found.network, fits), N)
-    model = replace(model, conditionals=[NetworkConditional.of(refitted, n) for n in range(N)])
+    varies = found.families.values[:N].any(axis=1)
+    conditionals = [NetworkConditional.of(refitted, n) if varies[n] else Constant() for n in range(N)]
+    model = replace(model, conditionals=conditionals)
     return model, model.nll(found.families.values[:N], found.baseline), found.cost_with(fits)
 
 

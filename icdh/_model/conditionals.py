@@ -42,13 +42,13 @@ class Discrete(Conditional, Protocol):
 
 @dataclass(frozen=True)
 class Constant:
-    """The distribution of a constant variable: mean zero on scaled data and, by convention, scale one."""
+    """A variable that does not vary: zero on scaled data. It adds nothing to a likelihood."""
 
     inputs: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
-        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+        return np.zeros(values.shape[1]), np.zeros(values.shape[1])
 
 
 def has_probabilities(conditional: Conditional) -> TypeGuard[Discrete]:
@@ -84,6 +84,8 @@ def log_density(conditional: Conditional, observed: Floats, values: Floats) -> F
     """Return the log-density of a variable's values, both of shape (M,); for discrete ones the log-probability."""
     if has_probabilities(conditional):
         return _of_observed(conditional, conditional.log_probabilities(values), observed)
+    if isinstance(conditional, Constant):
+        return np.zeros(observed.size)
     mean, scale = conditional.mean_and_scale(values)
     with np.errstate(over="ignore"):
         return -pointwise_nll(observed, mean, scale)
@@ -111,4 +113,4 @@ def standardised(conditional: Conditional, observed: Floats, values: Floats) -> 
         variance = (p * np.square(log_p + mean)).sum(axis=0)
         return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)
     mean, scale = conditional.mean_and_scale(values)
-    return (observed - mean) / scale
+    return (observed - mean) / np.where(scale > 0.0, scale, 1.0)  # of a constant, how far a row is from it

@@ -206,7 +206,7 @@ def _effects_of_number(
     low, high = (under(model, rows, {cause: float(point)})[reached] for point in np.quantile(natural, LOW_AND_HIGH))
     curve = [under(model, rows, {cause: float(point)})[reached].mean(axis=1) for point in np.quantile(natural, CURVE)]
     change = (high.mean(axis=1) - low.mean(axis=1)) / 2
-    strength = _ratios(np.std(curve, axis=0), rows.values[reached].std(axis=1))
+    strength = _ratios(np.std(curve, axis=0), rows.values[reached].std(axis=1), of_zeros=0.0)
     return change, strength, _ratios(high.std(axis=1), low.std(axis=1))
 
 
@@ -219,10 +219,9 @@ def _effects_of_labels(
     spreads = np.array([result.std(axis=1) for result in results])
     about = means - np.average(means, axis=0, weights=counts)
     deviation = np.sqrt(np.average(np.square(about), axis=0, weights=counts))
-    strength = _ratios(deviation, rows.values[reached].std(axis=1))
+    strength = _ratios(deviation, rows.values[reached].std(axis=1), of_zeros=0.0)
     return np.ptp(means, axis=0) / 2, strength, _ratios(spreads.max(axis=0), spreads.min(axis=0))
 
 
-def _ratios(above: Floats, below: Floats) -> list[float]:
-    """Return every ratio: one where both are zero."""
-    return [a / b if b > 0.0 else math.inf if a > 0.0 else 1.0 for a, b in zip(above, below, strict=True)]
+def _ratios(above: Floats, below: Floats, of_zeros: float = 1.0) -> list[float]:
+    return [a / b if b > 0.0 else math.inf if a > 0.0 else of_zeros for a, b in zip(above, below, strict=True)]

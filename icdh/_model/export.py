@@ -116,7 +116,7 @@ def _mechanisms(gcm):
 
         def estimate_noise(self, target_samples, parent_samples):
             mean, scale = self.response.moments(parent_samples, len(parent_samples))
-            return ((np.ravel(target_samples) - mean) / scale)[:, np.newaxis]
+            return ((np.ravel(target_samples) - mean) / np.where(scale > 0.0, scale, 1.0))[:, np.newaxis]
 
         def clone(self):
             return Effect(*self.arguments)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._ground.aligned import aligned, check_same_rows
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import as_float, check_number, random_generator
 from icdh._ground.labels import variable_index
@@ -157,7 +158,8 @@ class StructuralModel:
         ValueError
             If it has another shape, or holds anything but numbers from zero to one.
         """
-        probability = as_float(np.asarray(edge_probability), "edge_probability")
+        cells = aligned(edge_probability, self.names, "edge_probability", square=True)
+        probability = as_float(cells, "edge_probability")
         if probability.shape != self.adjacency.shape:
             raise ValueError(f"edge_probability must have shape {self.adjacency.shape}; got {probability.shape}")
         if not ((probability >= 0.0) & (probability <= 1.0 + ROUNDING)).all():
@@ -476,6 +478,8 @@ class StructuralModel:
         True
         """
         table = self.as_table(X)
+        for key, values in do.items() if isinstance(do, Mapping) else ():
+            check_same_rows(X, values, f"do[{key!r}]")
         rows = intervene.abducted(self, table.values, self._scaled(table))
         return self._given_back(intervene.under(self, rows, self.with_codes(do)), X)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.aligned import aligned
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.labels import listed, plural
 from icdh._table.table import Table
@@ -256,7 +257,7 @@ def _checked_mask(interventions: ArrayLike | None, table: Table) -> Mask:
     """Return where variables were set, shape (N, M)."""
     if interventions is None:
         return np.zeros(table.values.shape, dtype=bool)
-    mask = np.asarray(interventions)
+    mask = aligned(interventions, table.names, "interventions")
     if mask.dtype != bool:
         raise TypeError(
             f"interventions must be an icdh.Interventions or boolean, True where a value was set; got {mask.dtype}"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import printable
 from icdh._ground.threads import single_blas_thread
@@ -88,6 +89,7 @@ def check(
     table = fitted.as_table(X)
     known = getattr(model, "knowledge", None) if knowledge is None else knowledge
     rules = Knowledge.of(known).rules(fitted.names, getattr(model, "forbidden_edges", None))
+    check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)
     rng = random_generator(random_state)
     part, seed = np.arange(table.n_observations), int(rng.integers(2**31))

@@ -150,7 +150,7 @@ class Knowledge:
     def _rules(self, variables, forbidden_edges=None):
         names = variables.names
         required = variables.edges("required", self.required)
-        forbidden = forbidden_mask(forbidden_edges, len(names))
+        forbidden = forbidden_mask(forbidden_edges, names)
         for rule, mask in [("'forbidden_edges'", forbidden), *self._forbidding(variables)]:
             for cause, effect in np.argwhere(required & mask):
                 if cause == effect:

@@ -1,11 +1,13 @@
 """Rules about edges as masks: every fit reads background knowledge in this form."""
 
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._ground.aligned import aligned
 
 
 class EdgeRules(NamedTuple):
@@ -44,27 +46,29 @@ class EdgeRules(NamedTuple):
         return graphs.break_cycles(kept, self.required)
 
 
-def forbidden_mask(forbidden_edges: ArrayLike | None, n_variables: int) -> np.ndarray:
+def forbidden_mask(forbidden_edges: ArrayLike | None, names: Sequence[Hashable]) -> np.ndarray:
     """Return the mask of forbidden edges, shape (N, N), its diagonal forbidden; None forbids self-loops alone.
 
     Parameters
     ----------
-    forbidden_edges : array_like of bool, shape (N, N), or None
-        ``forbidden_edges[i, j]`` is True where the edge i -> j must not appear.
-    n_variables : int
-        N.
+    forbidden_edges : array_like of bool, shape (N, N), or DataFrame, or None
+        ``forbidden_edges[i, j]`` is True where the edge i -> j must not appear. A frame's labels are those of the
+        variables, in any order.
+    names : sequence
+        N labels.
 
     Raises
     ------
     TypeError
         If the mask is not boolean.
     ValueError
-        If its shape is not (N, N).
+        If its shape is not (N, N), or it has labels that are not those of the variables.
     """
+    n_variables = len(names)
     mask = np.eye(n_variables, dtype=bool)
     if forbidden_edges is None:
         return mask
-    given = np.asarray(forbidden_edges)
+    given = aligned(forbidden_edges, names, "forbidden_edges", square=True)
     if given.shape != (n_variables, n_variables):
         raise ValueError(
             f"forbidden_edges must have shape ({n_variables}, {n_variables}), one row and column a variable; "

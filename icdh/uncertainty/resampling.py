@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
+from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
@@ -125,7 +126,7 @@ def bootstrap(
     if max_seconds is not None:
         check_number("max_seconds", max_seconds, low=0, low_open=True)
     n_jobs, clock = n_workers(n_jobs), Clock(max_seconds)
-    draw = _Draw(estimator.as_table(X), interventions, sampling, random_state)
+    draw = _Draw(estimator, X, interventions, sampling, random_state)
     store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
     resamples = {}
     for resample in _resamples(store, estimator, draw, n_resamples, n_jobs, clock):
@@ -200,7 +201,7 @@ def refits(
     check_number("n_resamples", n_resamples, low=1, integer=True)
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
-    draw = _Draw(estimator.as_table(X), interventions, sampling, random_state)
+    draw = _Draw(estimator, X, interventions, sampling, random_state)
     clock = Clock()
     fit = partial(_model_of_resample, _ready(estimator, draw, clock), draw, clock)
     return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
@@ -209,7 +210,9 @@ def refits(
 class _Draw:
     """The rows of every resample, with what was done to them, and the seed of its fit: they follow from its number."""
 
-    def __init__(self, table, interventions, sampling, random_state):
+    def __init__(self, estimator, X, interventions, sampling, random_state):
+        check_same_rows(X, interventions, "interventions")
+        table = estimator.as_table(X)
         self.table, self.sampling, self.random_state = table, sampling, random_state
         with _without_warnings():
             self.design = Design.of(interventions, table)
