@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import hetero_chain
 from numpy.testing import assert_allclose, assert_array_equal
@@ -225,3 +226,40 @@ def test_resamples_of_a_table_with_gaps(missing, X):
     assert_array_equal(ensemble.graphs, [model.adjacency != 0 for model in refits(estimator, table, 3)])
     with pytest.raises(ValueError, match=r"gaps \(NaN\)"):
         bootstrap(clone(ESTIMATORS["search"]), table, 3)
+
+
+def test_imputed_values_are_values_of_the_column():
+    """Of its grid, or of its levels; a column of numbers that differ stays one."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    grid = np.round(4 * (x + 0.5 * rng.normal(size=200))) / 4
+    grades = np.clip(np.round(3 * x + 1.5 * rng.normal(size=200)), -6, 6) * 0.1 + 0.3
+    X = gappy(np.column_stack([x, grid, grades]), 0.15)
+    model = clone(ESTIMATORS["search"]).set_params(missing="impute", n_imputations=2, kinds={2: "ordinal"}).fit(X)
+    for fit in model.imputations_:
+        assert fit.kinds_ == ["continuous", "gridded", "ordinal"]
+        values = fit.found_graph().table.in_users_columns(3)
+        whole = fit.model_.scaling.undo(values)
+        for column in (1, 2):
+            assert np.nanmin(np.abs(whole[column][:, np.newaxis] - X[:, column]), axis=1).max() < 1e-9
+    assert_array_equal(model.model_.levels[2], np.unique(X[~np.isnan(X[:, 2]), 2]))
+
+
+def test_a_column_that_is_mostly_imputed_is_named(X):
+    table = X.copy()
+    table[: len(X) // 2 + 1, 1] = np.nan
+    with pytest.warns(DataWarning, match=r"column of which more than half of 300 rows are imputed: 'x1' \(151\)"):
+        clone(ESTIMATORS["search"]).set_params(missing="impute", n_imputations=1).fit(table)
+
+
+def test_labels_of_dropped_rows_alone_are_none_of_the_model(X):
+    frame = pd.DataFrame({"label": ["a", "b"] * 60 + ["z"] * 6, "y": np.r_[X[:120, 0], [np.nan] * 6]})
+    with pytest.warns(DataWarning, match="labels"):
+        model = HNMSearch(n_restarts=1, missing="drop").fit(frame)
+    with pytest.warns(DataWarning, match="labels"):
+        same = HNMSearch(n_restarts=1).fit(frame.dropna())
+    assert model.model_.categories == same.model_.categories
+    assert_array_equal(model.adjacency_matrix_, same.adjacency_matrix_)
+    assert model.evidence_ == same.evidence_
+    with pytest.raises(ValueError, match="holds 'z', but its labels are 'a', 'b'"):
+        model.average_effect("label", "y", ["z"])

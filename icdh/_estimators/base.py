@@ -21,7 +21,7 @@ from icdh._model.gaps import redrawn
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
-from icdh._table.missing import complete_rows, neighbours_values
+from icdh._table.missing import complete_rows, neighbours_values, warn_about_mostly_imputed_columns
 from icdh._table.table import Table
 from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, warn
@@ -218,6 +218,7 @@ class CausalGraphEstimator(Parameters):
         check_same_rows(X, interventions, "interventions")
         table = self.as_table(X)
         if table.gaps.any() and self.missing == "impute":
+            warn_about_mostly_imputed_columns(table)
             return self._fit_imputed(table, Design.of(interventions, table), clock)
         rows = complete_rows(table)
         if 2 * np.count_nonzero(rows) < rows.size:
@@ -228,7 +229,7 @@ class CausalGraphEstimator(Parameters):
         design = Design.of(interventions, table, rows)
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
-            table = table.of_rows(rows)
+            table = table.of_rows(rows).of_its_labels()
         self._fit_table(table, design, clock)
         return self._without_imputations()
 
@@ -241,7 +242,7 @@ class CausalGraphEstimator(Parameters):
     def _fit_imputed(self, table, design, clock):
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
-        completed, fits = replace(table, values=neighbours_values(table, rng)), []
+        completed, fits = replace(table, values=neighbours_values(table, rng), imputed=table.gaps), []
         while len(fits) < self.n_imputations and not (fits and (self.interrupted_ or clock.is_over)):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")

@@ -15,16 +15,15 @@ STEP = 0.5  # of a random walk, in units of the standard deviation given the cau
 def redrawn(model: Any, table: Table, gaps: np.ndarray, rng: np.random.Generator) -> Table:
     """Return a completed table with new draws in its gaps, as `draw_gaps`, in the variables' units.
 
-    Draws of a discrete variable are rounded to the nearest of its values.
+    Draws of a discrete variable, or of one recorded on a grid, are rounded to the nearest of its observed values.
     """
-    values = model.scaling.undo(
-        draw_gaps(model, model.scaling.apply(table.values), gaps & table.varying[:, np.newaxis], rng)
-    )
-    for n, kind in enumerate(table.kinds):
-        if kind in LEVEL_KINDS:
-            levels = np.unique(table.values[n])
+    varying = table.varying[:, np.newaxis]
+    values = model.scaling.undo(draw_gaps(model, model.scaling.apply(table.values), gaps & varying, rng))
+    for n, kind in enumerate(model.kinds or table.kinds):
+        if kind in (*LEVEL_KINDS, "gridded"):
+            levels = np.unique(table.values[n, ~gaps[n]])
             values[n] = levels[nearest(levels, values[n])]
-    return replace(table, values=np.where(gaps, values, table.values))
+    return replace(table, values=np.where(gaps, values, table.values), imputed=gaps)
 
 
 def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.Generator) -> np.ndarray:

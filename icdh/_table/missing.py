@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from icdh._ground.labels import counted
+from icdh._ground.labels import counted, listed, plural
 from icdh._table.table import Table
+from icdh.exceptions import DataWarning, warn
 
 MISSING = ("error", "drop", "impute")
 NEIGHBOURS = 5
@@ -26,6 +27,18 @@ def complete_rows(table: Table) -> np.ndarray:
             "missing='impute', or drop the columns with most gaps"
         )
     return complete
+
+
+def warn_about_mostly_imputed_columns(table: Table) -> None:
+    """Name the columns of which more than half is missing."""
+    counts = table.gaps.sum(axis=1)
+    columns = [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]
+    if columns:
+        warn(
+            f"{plural(columns, 'column')} of which more than half of {table.n_observations} rows are imputed: "
+            f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone",
+            DataWarning,
+        )
 
 
 def neighbours_values(table: Table, rng: np.random.Generator) -> np.ndarray:

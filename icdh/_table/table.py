@@ -5,7 +5,7 @@ consecutive observations, so that inner loops run over contiguous memory. The ta
 never transposed again; only results are turned back.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -51,6 +51,8 @@ class Table:
         The library of the user's table: "pandas", "polars" or "pyarrow"; empty for an array.
     categories : dict of int to Categories
         The labels that the numbers of a column stand for, by position of the column.
+    imputed : ndarray of bool, shape (N, M), or None
+        Which values were drawn for gaps. They do not say what kind a column is of.
     """
 
     values: np.ndarray
@@ -58,6 +60,7 @@ class Table:
     named: bool
     frame: str = ""
     categories: dict[int, Categories] = field(default_factory=dict)
+    imputed: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -129,7 +132,8 @@ class Table:
 
     def of_rows(self, rows: np.ndarray) -> "Table":
         """Return the table of selected observations: a mask of shape (M,), or positions."""
-        return replace(self, values=np.ascontiguousarray(self.values[:, rows]))
+        imputed = None if self.imputed is None else self.imputed[:, rows]
+        return replace(self, values=np.ascontiguousarray(self.values[:, rows]), imputed=imputed)
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -139,7 +143,12 @@ class Table:
     @cached_property
     def kinds(self) -> list[str]:
         """The kind of every variable, guessed from its values: see `KINDS`."""
-        return [_kind(values, self.categories.get(n)) for n, values in enumerate(self.values)]
+        return [_kind(self.observed(n), self.categories.get(n)) for n in range(self.n_variables)]
+
+    def observed(self, column: int) -> np.ndarray:
+        """Return the values of a column that are neither gaps nor imputed."""
+        values = self.values[column]
+        return values[~np.isnan(values) if self.imputed is None else ~self.imputed[column]]
 
     @property
     def unordered(self) -> list[int]:
@@ -148,12 +157,22 @@ class Table:
 
     def coded(self, declared: Mapping[str | int, str] | None) -> "Table":
         """Return the table in which columns of numbers that are declared categorical hold codes."""
+        kinds = self.kinds_given(declared)
+        return self._coded_anew(n for n, kind in enumerate(kinds) if kind == "categorical" and n not in self.unordered)
+
+    def of_its_labels(self) -> "Table":
+        """Return the table whose labels without an order are those that its rows hold."""
+        return self._coded_anew(self.unordered)
+
+    def _coded_anew(self, columns: Iterable[int]) -> "Table":
         values, categories = self.values.copy(), dict(self.categories)
-        for n, kind in enumerate(self.kinds_given(declared)):
-            if kind == "categorical" and n not in self.unordered:
-                cells = categories[n].decoded(values[n]) if n in categories else values[n]
-                categories[n] = Categories.of(cells, declared=True)
-                values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
+        for n in columns:
+            known, cells = categories.get(n, Categories((), declared=True)), values[n].astype(object)
+            if n in categories:
+                cells[:] = None
+                cells[~np.isnan(values[n])] = known.decoded(self.observed(n))
+            categories[n] = Categories.of(cells, known.declared or known.ordered, known.unseen)
+            values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
         return replace(self, values=values, categories=categories)
 
     def of_kind(self, *kinds: str) -> list[str]:
@@ -191,7 +210,7 @@ class Table:
 
     def n_distinct(self, column: int) -> int:
         """Return the number of distinct values in a column, without gaps."""
-        return np.unique(self.values[column][~np.isnan(self.values[column])]).size
+        return np.unique(self.observed(column)).size
 
     def _check_kind(self, column, at, kind):
         distinct = self.n_distinct(at)
