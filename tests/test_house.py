@@ -51,7 +51,13 @@ ROOMS = {
         "compilation parallel",
         "jit",
     ),
-    "_table": ("actions categories missing_codes transforms", "frames", "intake", "table", "experiments missing"),
+    "_table": (
+        "actions categories missing_codes transforms row_order",
+        "frames",
+        "intake",
+        "table",
+        "experiments missing",
+    ),
     "_node_model": (
         "_kernels _gain_kernels _noise_kernels",
         "_outputs_kernels",

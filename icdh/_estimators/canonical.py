@@ -7,15 +7,19 @@ import numpy as np
 
 from icdh._estimators.users_columns import edges_among_all, move_among_all
 from icdh._table.experiments import Design
+from icdh._table.row_order import rows_by_content
 from icdh._table.table import Scaling, Table, point_masses
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import Move
+
+DIGITS = 9  # of moments of standardised columns that do not depend on the order of sums and on units
 
 
 class CanonicalTable(NamedTuple):
     """The columns that vary and the contexts, in an order and with signs that depend on their values alone.
 
-    So neither the order of the user's columns nor their signs change the result of a search.
+    So neither the order of the user's columns nor their signs change the result of a search; `with_rows_by_content`
+    says the same of the order of the rows.
 
     Attributes
     ----------
@@ -124,6 +128,16 @@ class CanonicalTable(NamedTuple):
         """Return a move of the search in the user's columns."""
         return move_among_all(move, self.order)
 
+    def with_rows_by_content(self) -> "CanonicalTable":
+        """Return the table with its observations in an order that depends on the set of them alone."""
+        keys = [*self.values] if self.rows is None else [*self.values, *self.rows.astype(float)]
+        observations = rows_by_content(keys)
+        return self._replace(
+            values=np.ascontiguousarray(self.values[:, observations]),
+            rows=None if self.rows is None else np.ascontiguousarray(self.rows[:, observations]),
+            baseline=None if self.baseline is None else self.baseline[:, observations],
+        )
+
     def part(self, columns: np.ndarray, observations: np.ndarray) -> "CanonicalTable":
         """Return some of the columns at some of the observations, given their positions."""
         return self._replace(
@@ -138,7 +152,17 @@ class CanonicalTable(NamedTuple):
 
 
 def _order_and_signs(values, columns):
-    """Return the columns by their fourth and third moments, and for each the sign that makes the third positive."""
-    third, fourth = (np.array([np.mean(values[k] ** power) for k in columns]) for power in (3, 4))
-    order = np.lexsort((np.abs(third), fourth))
-    return columns[order], np.where(third[order] < 0, -1.0, 1.0)
+    """Return the columns by their fourth and third moments, and for each the sign that makes the third positive.
+
+    Where rounding would decide, other columns do: by what the columns have in common, and by the sum of those whose
+    signs are known.
+    """
+    chosen = values[columns]
+    third, fourth = (np.round(np.mean(chosen**power, axis=1), DIGITS) for power in (3, 4))
+    shared = np.round(np.abs(chosen @ chosen.T).sum(axis=1) / chosen.shape[1], DIGITS)
+    order = np.lexsort((shared, np.abs(third), fourth))
+    signs = np.sign(third[order])
+    for k in np.flatnonzero(signs == 0.0):
+        together = np.round(np.mean((signs @ chosen[order]) * chosen[order[k]]), DIGITS)
+        signs[k] = -1.0 if together < 0.0 else 1.0
+    return columns[order], signs

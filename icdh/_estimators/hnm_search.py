@@ -248,7 +248,7 @@ class HNMSearch(CausalGraphEstimator):
         rules, N = design.rules(self._rules(table.names)), table.n_variables
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
-        canonical = CanonicalTable.of(table, scaling, kinds, design, rules)
+        canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         found = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names), seed).run()
         dag = strengths(found)
@@ -256,7 +256,7 @@ class HNMSearch(CausalGraphEstimator):
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
         model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
-        model, learned, in_time = self._with_conditionals(model, found, values, clock)
+        model, learned, in_time = self._with_conditionals(model, found, clock)
         self._learn(
             replace(model, kinds=kinds, column_transform=found.transform),
             **learned,
@@ -276,13 +276,14 @@ class HNMSearch(CausalGraphEstimator):
         warn_about_determined_columns(model, values)
         return self
 
-    def _with_conditionals(self, model, found, values, clock):
+    def _with_conditionals(self, model, found, clock):
         """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
         """
         fitted = refit(self, found, found.among(model.adjacency), len(model.names), clock)
         model = replace(model, conditionals=fitted.conditionals, noise=())
+        values = found.table.in_users_columns(len(model.names))
         if fitted.noise - {"gaussian"}:
             model = model.with_noise_of(values, found.table.baseline)
         learned = {
@@ -328,8 +329,7 @@ class HNMSearch(CausalGraphEstimator):
         changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
         kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
-        values = self._found.table.in_users_columns(len(kept))
-        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, values, Clock())
+        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, Clock())
         changed._learn(model, **learned)
         self.__dict__ = changed.__dict__
         return self

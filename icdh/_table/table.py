@@ -436,7 +436,7 @@ class Scaling:
                 f"column {name!r} holds no values above {SMALLEST_VALUE[how]:.0e}; divide it by its spread"
             )
         peak = np.where(largest > 0.0, largest, 1.0)
-        shares = table.values / peak[:, np.newaxis]
+        shares = np.sort(table.values, axis=1) / peak[:, np.newaxis]  # sums do not depend on the order of the rows
         mean = np.where(table.varying, shares.mean(axis=1) * peak, table.values[:, 0])
         offset = np.where(table.varying & (how == "none"), 0.0, mean)
         spread = shares.std(axis=1) * peak

@@ -22,6 +22,7 @@ from icdh._ground.entropy import without_ties
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
+from icdh._table.row_order import rows_by_content
 from icdh._table.table import FEW_VALUES, Table, point_mass
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
@@ -36,6 +37,7 @@ CLIPPED = (0.0005, 0.01)  # shares at each end: outliers bend the first fit; the
 MOST_ROWS = 1000
 BAG_SHARE = 0.8
 COLLINEAR = 1.0 - 1e-12
+ROUNDING = 1e-9  # of the skewness of a symmetric variable
 LARGEST = np.finfo(float).max
 MIN_ROWS = 20
 FEW_ROWS = 100
@@ -56,8 +58,8 @@ def causal_direction(
     """Decide whether x causes y or y causes x, given that one does and nothing else causes both.
 
     Both directions of the heteroscedastic noise model are fitted to random subsamples of the rows and compared by
-    description length (see the module's docstring). Swapping the arguments swaps the answer exactly; units, offsets
-    and signs of the variables do not matter.
+    description length (see the module's docstring). Swapping the arguments swaps the answer exactly; the order of the
+    rows, and units, offsets and signs of the variables do not matter.
 
     Parameters
     ----------
@@ -135,10 +137,11 @@ def causal_direction(
             f"and {second.values.size} of {names[1]!r}"
         )
     _warn_about_ties_and_rows(first, second)
-    if _comes_before(second.values, first.values):
-        result = _compare(second, first, n_bags, rng, abstain_below).swapped()
-    else:
-        result = _compare(first, second, n_bags, rng, abstain_below)
+    swapped = _comes_before(np.sort(second.values), np.sort(first.values))
+    pair = (second, first) if swapped else (first, second)
+    rows = rows_by_content([column.values for column in pair])
+    result = _compare(*(column.of_rows(rows) for column in pair), n_bags, rng, abstain_below)
+    result = result.swapped() if swapped else result
     if _are_collinear(first, second):
         result = _undecided(result)
     few = min(np.unique(column.values).size for column in (first, second)) < FEW_VALUES
@@ -233,15 +236,19 @@ class _Standardised(NamedTuple):
         unit = np.abs(column).max()
         if unit == 0.0 or np.ptp(column / unit) == 0.0:
             raise ValueError(f"{name!r} is constant, and so neither cause nor effect; choose another variable")
-        centre = np.mean(column / unit)
-        deviation = np.std(column / unit)
+        ordered = np.sort(column / unit)  # sums do not depend on the order of the rows
+        centre, deviation = np.mean(ordered), np.std(ordered)
+        sign = -1.0 if np.mean(((ordered - centre) / deviation) ** 3) < -ROUNDING else 1.0
         values = (column / unit - centre) / deviation
-        sign = -1.0 if np.mean(values**3) < 0.0 else 1.0
         return cls(name, sign * values, unit * centre, sign * unit * deviation)
+
+    def of_rows(self, rows: np.ndarray) -> "_Standardised":
+        """Return the variable at some rows, given their positions."""
+        return self._replace(values=self.values[rows])
 
 
 def _comes_before(a, b):
-    """Return whether a is lexicographically before b; this order does not depend on the order of the arguments."""
+    """Return whether an ordered sample is lexicographically before another one of the same size."""
     k = np.argmax(a != b)
     return a[k] < b[k]
 

@@ -25,7 +25,8 @@ from icdh.search.moves import (
     with_ancestors,
 )
 
-MIN_GAIN = 1e-6
+MIN_GAIN = 1e-4  # nats
+RESOLUTION = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
 BATCH = 2  # moves scored at once
 CONTENDER_MARGIN = 30.0  # nats that polish may gain for a family that lacks a parent
 
@@ -165,6 +166,7 @@ class Climber:
     def _best_move(self, graph, forbidden):
         self._update(graph)
         gains, scored = self._gains, self._certain
+        tie = max(MIN_GAIN, RESOLUTION * float(np.abs(self._own).sum()))
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
@@ -175,16 +177,14 @@ class Climber:
             estimates, certain = gains[causes, effects], scored[causes, effects]
             estimates[turns] += gains[turned[::-1]]
             certain[turns] &= scored[turned[::-1]]
-            if not estimates.max(initial=-np.inf) > MIN_GAIN:
+            if not estimates.max(initial=-np.inf) > tie:
                 return None
-            ends = np.flatnonzero(
-                certain & (estimates >= estimates.max())
-            )  # no estimate above: ties are no reason to go on
+            ends = np.flatnonzero(certain & (estimates >= estimates.max() - tie))  # a tie is no reason to go on
             if ends.size > 0:
                 best = int(ends[0])
                 break
-            least = max(MIN_GAIN, estimates[certain].max(initial=-np.inf))
-            chosen = _first_largest(np.where(certain, -np.inf, estimates), BATCH)
+            least = max(tie, estimates[certain].max(initial=-np.inf))
+            chosen = first_largest(np.where(certain, -np.inf, estimates), BATCH, tie)
             chosen = chosen[~certain[chosen] & (estimates[chosen] > least)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
@@ -228,9 +228,15 @@ class Climber:
             self._hopeful[i, j] = gain > MIN_GAIN and i not in graph[j]
 
 
-def _first_largest(values, count):
-    """Return where the largest values are, the largest first and of equal ones the first, without sorting them all."""
-    among = np.arange(values.size)
-    if values.size > count:
-        among = np.flatnonzero(values >= np.partition(values, -count)[-count])
-    return among[np.argsort(-values[among], kind="stable")[:count]]
+def first_largest(values: np.ndarray, count: int, tie: float) -> np.ndarray:
+    """Return where the largest values are, the largest first; of values within ``tie`` of the largest, the first."""
+    left, places = values.copy(), []
+    for _ in range(min(count, values.size)):
+        places.append(int(np.argmax(left >= left.max() - tie)))
+        left[places[-1]] = -np.inf
+    return np.array(places, dtype=np.int64)
+
+
+def first_least(values: Sequence[float]) -> int:
+    """Return the place of the least value; of values that are equal but for rounding, the first."""
+    return int(np.argmax(np.asarray(values) <= np.min(values) + MIN_GAIN))

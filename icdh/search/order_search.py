@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from icdh.graphs.cycles import causes_first
-from icdh.search.climb import MIN_GAIN
+from icdh.search.climb import MIN_GAIN, first_least
 from icdh.search.moves import Graph, toggled
 
 RANDOM_ORDERS = 4  # to begin at, beside that of a graph
@@ -45,7 +45,8 @@ def search_orders(
     required = np.zeros_like(forbidden) if required is None else required
     search, rng = _Orders(gains, forbidden, required, max_parents), np.random.default_rng(0)
     orders = [causes_first(start), *(search.random_order(rng) for _ in range(RANDOM_ORDERS))]
-    return search.graph(min(map(search.improved, orders), key=search.total))
+    improved = list(map(search.improved, orders))
+    return search.graph(improved[first_least(list(map(search.total, improved)))])
 
 
 class _Orders:
@@ -89,7 +90,7 @@ class _Orders:
                 before |= 1 << other
         own.append(self.family(variable, before)[1])
         totals = own + np.append(0.0, np.cumsum(without)) + np.append(np.cumsum(beside[::-1])[::-1], 0.0)
-        best = int(np.argmin(totals))
+        best = first_least(totals)
         return best, totals[order.index(variable)] - totals[best]
 
     def total(self, order):
@@ -130,7 +131,7 @@ class _Orders:
         """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
         if (variable, parents) not in self._known_changes:
             gains = np.where(self.forbidden[:, variable], -np.inf, self.gains(variable, parents))
-            ranked = np.argsort(-gains, kind="stable")
+            ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
             pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
             further = [change for change in pays if change[1] not in parents]
             fewer = [change for change in pays if change[1] in parents and change[1] not in self.least[variable]]

@@ -1,0 +1,26 @@
+"""An order of the rows of a table that depends on the set of them alone, so that results do, too."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rows_by_content(keys: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+    """Return the order of observations by their content, shape (M,).
+
+    They are sorted and then permuted, always in the same way: evenly spaced rows of a sorted table would be no sample
+    of it.
+
+    Parameters
+    ----------
+    keys : sequence of ndarray, each of shape (M,)
+        What tells observations apart; those that tie by one are sorted by the next.
+    """
+    ranks = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        order = np.lexsort((key, ranks))
+        ranks[order] = np.append(0, np.cumsum((np.diff(ranks[order]) > 0) | (np.diff(key[order]) != 0)))
+        if ranks[order[-1]] == ranks.size - 1:
+            break
+    return np.random.default_rng(0).permutation(order)
