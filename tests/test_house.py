@@ -67,7 +67,7 @@ ROOMS = {
         "responses linear",
         "evidence columns",
         "families",
-        "warm_starts linear_gains table_gains",
+        "warm_starts linear_gains table_gains lingam_order",
         "cache",
         "polish growth noise_choice",
         "family_evidence",

@@ -224,6 +224,7 @@ class GraphSearch:
             self.table.rules.forbidden,
             **options,
             other_start=lambda graph: self._cheap_start(first, graph),
+            start_of_noise=lambda graph: self._lingam_start(first, graph),
         )
         scores = on_all_observations(first)
         if scores is not first and not found.ended_early:
@@ -256,6 +257,22 @@ class GraphSearch:
 
         rules, most = self.table.rules, self.parameters.max_parents
         return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)
+
+    def _lingam_start(self, scores, graph):
+        """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
+
+        Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
+        and its residuals need not show that the noise is not Gaussian.
+        """
+        from icdh._node_model.lingam_order import lingam_order
+        from icdh.search.order_search import graph_of_order
+
+        rules, most = self.table.rules, self.parameters.max_parents
+        cheap = cheap_gains(scores, list(enumerate(graph)))
+        if cheap is not scores.linear_gains or scores.families.rows is not None:
+            return None
+        order = lingam_order(scores.families.causes)
+        return graph_of_order(cheap, order, rules.forbidden, max_parents=most, required=rules.required)
 
     def _exact(self, scores, found):
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""

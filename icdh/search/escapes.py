@@ -54,6 +54,7 @@ def greedy_search(
     start: SearchResult | None = None,
     escapes: bool = False,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
+    start_of_noise: Callable[[Graph], Graph | None] = lambda graph: None,
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
 
@@ -76,6 +77,9 @@ def greedy_search(
         Whether the search tries to escape after a ``start``, too. Without one it always does.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
+    start_of_noise : callable
+        Returns, given the graph found under the first noise distribution, one whose noise is looked at, too; None if
+        there is none. If either graph asks for another distribution, the search climbs from both.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def greedy_search(
             search.climb_from(other)
         if start is None or escapes:
             search.escape()
-        while start is None and search.choose_noise():
+        while start is None and search.choose_noise(start_of_noise):
             search.escape()
     except KeyboardInterrupt:
         if not search.moves:
@@ -113,15 +117,18 @@ class _Search:
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
 
-    def choose_noise(self):
-        """Choose the noise distribution by the graph; return whether scores changed.
+    def choose_noise(self, start_of_noise):
+        """Choose the noise distribution by the graph, or by the other start; return whether scores changed.
 
-        Another graph may then be far better. So the climb goes on from this graph, and a second climb starts anew.
+        Another graph may then be far better. So the climb goes on from this graph, and others start anew.
         """
-        if not self.climber.choose_noise(self.graph):
+        other = start_of_noise(self.graph)
+        graphs = [graph for graph in (self.graph, other) if graph is not None]
+        if not any(self.climber.choose_noise(graph) for graph in graphs):
             return False
         self.climb(self.graph)
-        self.climb_from(self.climber.least_graph())
+        for start in (self.climber.least_graph(), *graphs[1:]):
+            self.climb_from(start)
         return True
 
     def climb_from(self, start):

@@ -49,6 +49,22 @@ def search_orders(
     return search.graph(improved[first_least(list(map(search.total, improved)))])
 
 
+def graph_of_order(
+    gains: Gains, order: list[int], forbidden: np.ndarray, *, max_parents: int, required: np.ndarray
+) -> Graph | None:
+    """Return the graph of one order; None if the order puts an effect before a cause that it has to have.
+
+    Parameters
+    ----------
+    gains, forbidden, max_parents, required
+        As of `search_orders`.
+    order : list of int
+        The variables, causes first.
+    """
+    search = _Orders(gains, forbidden, required, max_parents)
+    return search.graph(order) if search.total(order) < math.inf else None
+
+
 class _Orders:
     """Parents and scores of variables given the set of those before them, the bits of a number.
 
