@@ -326,7 +326,7 @@ def test_bad_input_is_one_line_and_exit_code_2_and_leaves_nothing(table, options
         ("", "is empty"),
         ("a,b\n", "the table has 0 rows"),
         ("a,b\n1,2\n3,dog\n", "line 3, column 'b': 'dog' is not a number"),
-        ("a,b\n1,2\n3,nan\n", "1 in 'b'; say --missing drop or --missing impute"),
+        ("a,b\n1,2\n3,nan\n", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
     ],
 )
 def test_bad_tables_are_one_line_and_exit_code_2(tmp_path, text, part, capsys):

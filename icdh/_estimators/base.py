@@ -211,7 +211,7 @@ class CausalGraphEstimator(Parameters):
 
     def as_table(self, X: Any) -> Table:
         """Return the table that ``fit`` reads in ``X``, checked."""
-        return Table.of(X, gaps=self.missing != "error")
+        return Table.of(X, gaps=self.missing != "error", missing_values=self.missing_values)
 
     def _fit(self, X, interventions, clock):
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""

@@ -20,6 +20,7 @@ from icdh._model.structural import StructuralModel
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Interventions
 from icdh._table.missing import MISSING
+from icdh._table.missing_codes import Declared, says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, warn
 from icdh.knowledge import Knowledge
@@ -102,6 +103,9 @@ class HNMSearch(CausalGraphEstimator):
     missing : {"error", "drop", "impute"}, default "error"
         What to do about gaps, NaN: raise an error that counts them, leave out rows with gaps, or draw the missing
         values from the fitted model given the others, and fit again.
+    missing_values : collection or mapping of names to collections, optional
+        Codes of gaps: ``[-999, "*"]`` in every column, ``{"income": [-9]}`` in one. Codes that are not declared are
+        warned of where they are seen; an empty list says that there are none.
     n_imputations : int, default 5
         Number of imputations for ``missing="impute"``. The first one takes values from similar rows. Of the other fits
         the one whose graph agrees best with the rest is kept.
@@ -208,6 +212,7 @@ class HNMSearch(CausalGraphEstimator):
         min_strength: float = 0.0,
         max_edges: int | None = None,
         missing: str = "error",
+        missing_values: Declared = None,
         n_imputations: int = 5,
         random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
         verbose: bool = False,
@@ -230,6 +235,7 @@ class HNMSearch(CausalGraphEstimator):
         self.min_strength = min_strength
         self.max_edges = max_edges
         self.missing = missing
+        self.missing_values = missing_values
         self.n_imputations = n_imputations
         self.random_state = random_state
         self.verbose = verbose
@@ -239,11 +245,13 @@ class HNMSearch(CausalGraphEstimator):
         """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""
         kinds = self.kinds if isinstance(self.kinds, Mapping) else {}
         declared = {column for column, kind in kinds.items() if kind == "categorical"}
-        return Table.of(X, gaps=self.missing != "error", categorical=declared).coded(self.kinds)
+        return Table.of(
+            X, gaps=self.missing != "error", categorical=declared, missing_values=self.missing_values
+        ).coded(self.kinds)
 
     def _fit_table(self, table, design, clock):
         """Fit to a table without gaps: prepare, search, refit, model."""
-        table.warn()
+        table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         rules, N = design.rules(self._rules(table.names)), table.n_variables
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)

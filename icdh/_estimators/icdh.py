@@ -19,6 +19,7 @@ from icdh._model.conditionals import Constant
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
 from icdh._table.missing import MISSING
+from icdh._table.missing_codes import Declared, says_none
 from icdh._table.table import SCALINGS, Scaling
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.knowledge import Knowledge
@@ -84,6 +85,9 @@ class ICDH(CausalGraphEstimator):
     missing : {"error", "drop", "impute"}, default "error"
         What is done about gaps, NaN: complain and count them, leave out rows with any, or draw what is missing from
         the fitted model given what is there, and fit again.
+    missing_values : collection or mapping of names to collections, optional
+        Codes of gaps: ``[-999, "*"]`` in every column, ``{"income": [-9]}`` in one. Codes that are not declared are
+        warned of where they are seen; an empty list says that there are none.
     n_imputations : int, default 5
         How many times, for ``missing="impute"``. Of the fits after the first, which stands on values of near rows, the
         one is kept whose graph agrees best with the others.
@@ -269,6 +273,7 @@ class ICDH(CausalGraphEstimator):
         min_strength: float = 0.0,
         max_edges: int | None = None,
         missing: str = "error",
+        missing_values: Declared = None,
         n_imputations: int = 5,
         random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
         verbose: bool = False,
@@ -295,6 +300,7 @@ class ICDH(CausalGraphEstimator):
         self.min_strength = min_strength
         self.max_edges = max_edges
         self.missing = missing
+        self.missing_values = missing_values
         self.n_imputations = n_imputations
         self.random_state = random_state
         self.verbose = verbose
@@ -302,7 +308,7 @@ class ICDH(CausalGraphEstimator):
 
     def _fit_table(self, table, design, clock):
         """Fit to a table without gaps: prepare, fit, refit, model."""
-        table.warn()
+        table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         scaling, N = Scaling.of(table, self.scaling), table.n_variables
         values, rules = design.with_contexts(scaling.apply(table.values)), design.rules(self._rules(table.names))

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
+from numbers import Real
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from icdh._ground.labels import default_names
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
 from icdh._table.frames import as_array, column_labels, columns_of
+from icdh._table.missing_codes import Declared, codes_of
 
 NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers
 EXACT = 2.0**53  # not every whole number above it is a float64
@@ -42,6 +44,7 @@ def values_and_labels(
     argument: str,
     categorical: Collection[Hashable] | None = None,
     known: Mapping[int, Categories] | None = None,
+    missing_values: Declared = None,
 ) -> Intake:
     """Return a table as float64 with variables in rows, shape (N, M), a copy in C order, and its column labels.
 
@@ -57,6 +60,8 @@ def values_and_labels(
         treated as categorical. By default labels are refused.
     known : mapping from positions to Categories, optional
         The labels that columns may hold.
+    missing_values : collection or mapping, optional
+        What means a missing value: see `icdh._table.missing_codes.codes_of`.
 
     Returns
     -------
@@ -83,6 +88,7 @@ def values_and_labels(
     values, categories = np.empty((len(columns), len(columns[0]))), {}
     for i, (name, cells, dtype) in enumerate(zip(names, columns, types, strict=True)):
         place = f"column {name!r} of {argument}"
+        cells = _without_codes(cells, codes_of(missing_values, name, i))
         declared = categorical is not None and (name in categorical or i in categorical)
         own = (known or {}).get(i) or _labels(cells, dtype, declared, place, categorical is None)
         if own is None:
@@ -122,6 +128,16 @@ def _columns(X, argument):
     if raw.dtype.kind == "c":
         raise TypeError(f"{argument} is complex; pass real numbers (for instance {argument}.real)")
     return raw.T
+
+
+def _without_codes(cells, codes):
+    """Return a column without codes of missing values."""
+    if not codes.numbers | codes.texts:
+        return cells
+    if cells.dtype.kind in NUMBERS:
+        return np.where(np.isin(cells, list(codes.numbers)), np.nan, cells)
+    gaps = [isinstance(cell, (str, Real)) and (cell in codes.texts or cell in codes.numbers) for cell in cells.tolist()]
+    return np.where(gaps, None, cells)
 
 
 def _labels(cells, dtype, declared, place, refused):

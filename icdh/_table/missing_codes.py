@@ -66,6 +66,12 @@ def _listed(codes: Collection[Code] | Code | None) -> list[Code]:
     return [codes] if isinstance(codes, str) or not isinstance(codes, Collection) else list(codes)
 
 
+def says_none(declared: Declared) -> bool:
+    """Return whether the user said that no code means a missing value."""
+    every = declared.get(None, (0,)) if isinstance(declared, Mapping) else declared
+    return every is not None and not _listed(every)
+
+
 def looks_like_a_code(value: float) -> bool:
     """Return whether a number is one that programs write for gaps: nines, a power of ten, a limit of integers."""
     digits = f"{abs(value):.15g}".replace(".", "")

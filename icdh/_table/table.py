@@ -17,6 +17,7 @@ from icdh._ground.labels import counted, default_names, plural, variable_index
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import library_of
 from icdh._table.intake import values_and_labels
+from icdh._table.missing_codes import Declared, said_of_codes
 from icdh.exceptions import DataWarning, warn
 
 SCALINGS = ("none", "center", "standardize")
@@ -72,6 +73,7 @@ class Table:
         gaps: bool = False,
         categorical: Collection[Hashable] | None = None,
         known: Mapping[int, Categories] | None = None,
+        missing_values: Declared = None,
     ) -> "Table":
         """Check a user's table and return it features first; the input is never modified.
 
@@ -89,6 +91,8 @@ class Table:
             Categorical columns. If not None (even if empty), columns of repeated text are treated as categorical.
         known : mapping from positions to Categories, optional
             The labels that columns may hold.
+        missing_values : collection or mapping, optional
+            What means a missing value: see `icdh._table.missing_codes.codes_of`.
 
         Raises
         ------
@@ -99,7 +103,7 @@ class Table:
         """
         if isinstance(X, Table):
             return X
-        values, labels, categories = values_and_labels(X, argument, categorical, known)
+        values, labels, categories = values_and_labels(X, argument, categorical, known, missing_values)
         n_variables, n_observations = values.shape
         if n_observations < min_rows:
             raise ValueError(
@@ -236,11 +240,32 @@ class Table:
         if not self.varying.any():
             raise ValueError("every column of X is constant; there is nothing to learn")
 
-    def warn(self) -> None:
-        """Warn about constant and duplicated columns, point masses and few rows."""
-        found = (self._about_constants(), self._about_duplicates(), self._about_point_masses(), self._about_shape())
-        for message in filter(None, found):
+    def warn(self, codes: bool = True) -> None:
+        """Warn about constant and duplicated columns, point masses, few rows, labels that differ by case alone.
+
+        ``codes`` says whether to warn about values that look like codes of missing ones, too.
+        """
+        messages = [
+            self._about_constants(),
+            self._about_duplicates(),
+            self._about_point_masses(),
+            self._about_shape(),
+            self._about_case(),
+        ]
+        numbers = [n for n in range(self.n_variables) if n not in self.categories]
+        if codes:
+            messages.append(said_of_codes([self.values[n] for n in numbers], [self.names[n] for n in numbers]))
+        for message in filter(None, messages):
             warn(message, DataWarning)
+
+    def _about_case(self):
+        for n, categories in self.categories.items():
+            by_lower = {}
+            for label in map(str, categories.labels):
+                other = by_lower.setdefault(label.casefold(), label)
+                if other != label:
+                    return f"column {self.names[n]!r}: {other!r} and {label!r} differ by case alone; join equal labels"
+        return None
 
     def _about_constants(self):
         labels = [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]
