@@ -197,8 +197,8 @@ def answered(kind, seed):
     leads = graphs.descendants(truth != 0)
     rng = np.random.default_rng(seed)
     drawn = [edges[k] for k in rng.permutation(len(edges))]
-    by_nats = sorted(edges, key=lambda edge: edge.lost_by_reversal)
-    by_record = sorted(edges, key=lambda edge: (edge.track_record.share, edge.lost_by_reversal))
+    by_nats = sorted(edges, key=lambda edge: edge.direction_loss)
+    by_record = sorted(edges, key=lambda edge: (edge.track_record.share, edge.direction_loss))
     row = {"kind": kind, "seed": seed, "graph": "questions", "edges": len(edges)}
     row["before"] = int(metrics.shd(model.adjacency_matrix_, truth))
     for how, order in (("doubt", edges), ("random", drawn), ("nats", by_nats), ("record", by_record)):

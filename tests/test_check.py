@@ -110,7 +110,7 @@ def test_a_right_model_passes_and_every_variable_and_edge_has_a_record(found, fi
     weights = {(edge.cause, edge.effect): edge.weight for edge in fit.edge_list()}
     for edge in found.edges:
         assert edge.strength == weights[edge.cause, edge.effect]
-        assert edge.lost_by_reversal > 0.0
+        assert edge.direction_loss > 0.0
         assert edge.probability is None
     assert (found.n_observations, found.n_checked) == (400, 400)
 
@@ -309,7 +309,7 @@ def test_a_model_from_a_file_is_checked_as_the_one_in_memory(fit, found, tmp_pat
     assert {(edge.cause, edge.effect, edge.strength, edge.track_record) for edge in again.edges} == {
         (edge.cause, edge.effect, edge.strength, edge.track_record) for edge in found.edges
     }
-    assert all(edge.lost_by_reversal is None for edge in again.edges)
+    assert all(edge.direction_loss is None for edge in again.edges)
 
 
 def test_a_file_keeps_kinds_and_transform(tmp_path):
@@ -324,7 +324,7 @@ def test_a_file_keeps_kinds_and_transform(tmp_path):
 def test_icdh_is_checked_too(fitted, chain):
     found = icdh.check(fitted, chain)
     assert [node.name for node in found.nodes] == ["a", "b", "c"]
-    assert all(edge.lost_by_reversal is None for edge in found.edges)
+    assert all(edge.direction_loss is None for edge in found.edges)
     assert not findings(fitted.model_, chain, check=found)["has_record"]  # nobody marks its arrows
 
 
@@ -337,14 +337,14 @@ def test_a_check_changes_neither_estimator_nor_table(fit):
 
 def test_what_an_arrow_loses_is_the_evidence_of_the_graph_with_it_turned(fit, found):
     turned = HNMSearch(n_restarts=1, knowledge={"required": [(2, 1)], "forbidden": [(1, 2)]}).fit(X)
-    lost = {(edge.cause, edge.effect): edge.lost_by_reversal for edge in found.edges}["x1", "x2"]
+    lost = {(edge.cause, edge.effect): edge.direction_loss for edge in found.edges}["x1", "x2"]
     assert lost == pytest.approx(fit.evidence_ - turned.evidence_, abs=5.0)  # fits of twenty units end the search alone
 
 
 def test_an_arrow_that_knowledge_settles_is_known_comes_last_and_is_not_asked_about():
     fit = HNMSearch(n_restarts=1, knowledge={"forbidden": [("x1", "x0")]}).fit(X)
     found = icdh.check(fit, X)
-    assert [(edge.cause, edge.known, edge.lost_by_reversal is None) for edge in found.edges] == [
+    assert [(edge.cause, edge.known, edge.direction_loss is None) for edge in found.edges] == [
         ("x1", False, False),
         ("x0", True, True),
     ]
@@ -417,15 +417,15 @@ def test_track_records_of_public_tables_are_those_of_slower_computations(loader)
 
 
 def edge(cause="a", effect="b", **facts):
-    return EdgeCheck(cause, effect, **{"strength": 9.0, "lost_by_reversal": 50.0, "probability": None} | facts)
+    return EdgeCheck(cause, effect, **{"strength": 9.0, "direction_loss": 50.0, "probability": None} | facts)
 
 
 def test_arrows_to_settle_by_knowledge_come_first():
     given = {"track_record": NEITHER, "known": False}
     settled = edge("settled", **given | {"known": True})
-    close = edge("close", lost_by_reversal=3.0, **given | {"track_record": BOTH})
+    close = edge("close", direction_loss=3.0, **given | {"track_record": BOTH})
     unlikely = edge("unlikely", probability=0.6, **given)
-    coin, strong = edge("coin", **given), edge("strong", lost_by_reversal=500.0, **given)
+    coin, strong = edge("coin", **given), edge("strong", direction_loss=500.0, **given)
     trusted = edge("trusted", **given | {"track_record": BOTH})
     order = sorted([settled, trusted, strong, coin, close, unlikely], key=lambda own: own.doubt)
     assert [own.cause for own in order] == ["unlikely", "close", "coin", "strong", "trusted", "settled"]
@@ -436,7 +436,7 @@ def test_arrows_without_a_record_are_as_doubtful_as_the_share_of_all():
     coin, trusted = (edge(name, track_record=own, known=False) for name, own in (("coin", NEITHER), ("trusted", BOTH)))
     order = sorted([of_labels, trusted, coin], key=lambda own: own.doubt)
     assert [own.cause for own in order] == ["coin", "labels", "trusted"]
-    nobody_knows = edge("unknown loss", lost_by_reversal=None, track_record=NEITHER, known=False)
+    nobody_knows = edge("unknown loss", direction_loss=None, track_record=NEITHER, known=False)
     assert coin.doubt < nobody_knows.doubt
 
 
@@ -461,7 +461,7 @@ def test_as_many_questions_as_asked_for(found):
 def test_what_was_found_is_json_and_html_and_text(found):
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert content["rejected"] is False
-    assert content["edges"][0].keys() >= {"cause", "effect", "strength", "lost_by_reversal", "track_record", "close"}
+    assert content["edges"][0].keys() >= {"cause", "effect", "strength", "direction_loss", "track_record", "close"}
     assert content["nodes"][0].keys() >= {
         "name",
         "p_value",
@@ -489,11 +489,12 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"not tested, as their noise is below 1 % of their .* in many rows: a \(75 % of the rows\)": "faint",
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
-    r" *cause +effect +strength +lost if turned +direction +forward": "edges",
+    r" *cause +effect +strength +if turned +direction +forward": "edges",
     r" *a -> b +9 +50 +0.90 +82 % \(75 to 87\)": "edges",
     r" *a -> c +9 +known": "edges",
     r"and 2 more": "edges",
-    r"strength: .*; lost if turned: nats; direction: its probability; forward: .* \(interval of 95 % for .*\)": "edges",
+    r"strength: .*; if turned: nats lost by reversing this arrow; direction: its probability; "
+    r"forward: .* \(interval of 95 % for .*\)": "edges",
     r"Power: of simulated tables .*": "right",
 }
 
@@ -530,12 +531,12 @@ def test_every_sentence_of_a_summary_is_known(name):
 
 
 def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
-    heading = "cause    effect  strength  lost if turned  forward"
+    heading = "cause    effect  strength  if turned  forward"
     assert " ".join(heading.split()) in " ".join(found.summary().split())
     assert "direction" not in words.legend(found.edges)
     saved = icdh.check(fit.model_, X)
-    assert "lost if turned" not in saved.summary()
-    assert "lost if turned" not in saved._repr_html_()
+    assert "if turned" not in saved.summary()
+    assert "if turned" not in saved._repr_html_()
     assert "nats" not in saved.to_dict()["legend"]
     likely = [replace(own, probability=0.9) for own in saved.edges]
     assert "direction: its probability" in words.legend(likely)
@@ -543,7 +544,7 @@ def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
 
 def test_a_loss_below_zero_is_explained(found):
     assert "below zero" not in found.summary()
-    better = replace(found, edges=[replace(found.edges[0], lost_by_reversal=-3.0), *found.edges[1:]])
+    better = replace(found, edges=[replace(found.edges[0], direction_loss=-3.0), *found.edges[1:]])
     assert "below zero: the graph with that arrow turned is better, and the search missed it" in better.summary()
 
 
@@ -657,7 +658,7 @@ def test_a_required_edge_at_a_constant_column_is_known(tmp_path):
     with pytest.warns(icdh.DataWarning, match="constant"):
         model = HNMSearch(n_restarts=1, knowledge=Knowledge(required=[("x0", "x2")])).fit(X)
     (edge,) = icdh.check(model, X).edges
-    assert (edge.cause, edge.effect, edge.known, edge.lost_by_reversal) == ("x0", "x2", True, None)
+    assert (edge.cause, edge.effect, edge.known, edge.direction_loss) == ("x0", "x2", True, None)
     probability = icdh.posterior(model, n_samples=100).edge_probability
     assert_array_equal(probability[:, 2], [1.0, 0.0, 0.0])
     assert not probability[2].any()

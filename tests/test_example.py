@@ -22,7 +22,7 @@ SHOWN = {
         "watched alone: ",
         "with an experiment: Edge(cause='x1', effect='x0'",
     ],
-    "how-sure": ["lost when turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
+    "how-sure": ["if turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
     "what-if": ["one more unit of dose", "dose on answer", "raised by 1", "with the dose at zero"],
     "as-library": ["negative log-likelihood", "finite differences", "h = ", "SHD to the truth"],
 }
@@ -59,7 +59,7 @@ def test_every_script_prints_what_it_explains(name, tmp_path, monkeypatch):
     assert os.listdir() == ["script.py"]
     distances = [int(number) for number in re.findall(r"knowledge: SHD (\d+)", out)]
     assert distances == sorted(distances, reverse=True)
-    losses = [float(number) for number in re.findall(r"lost when turned: (\S+) nats", out)]
+    losses = [float(number) for number in re.findall(r"if turned: (\S+) nats", out)]
     assert losses == [] or losses[0] + 5 < losses[1]
 
 

@@ -20,7 +20,8 @@ CORE = (
     ("_model",),
     ("two_phase",),
     ("_estimators",),
-    ("uncertainty", "diagnostics"),
+    ("uncertainty",),
+    ("diagnostics",),
 )
 # How people reach the core.
 SHELL = (
@@ -73,7 +74,13 @@ ROOMS = {
         "family_evidence",
         "subsample",
     ),
-    "search": ("_kernels moves prior", "climb orders", "detours candidates order_search", "escapes", "reversals"),
+    "search": (
+        "_kernels moves prior",
+        "climb orders equivalence",
+        "detours candidates order_search",
+        "escapes",
+        "reversals directions",
+    ),
     "_model": (
         "conditionals noise overview strength",
         "intervene gaps",
@@ -83,7 +90,7 @@ ROOMS = {
     "graphs": ("checks", "edges", "cycles exports"),
     "files": ("cells refusals", "text", "sheet columns", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
-    "uncertainty": ("ensemble checkpoint turning", "posterior resampling"),
+    "uncertainty": ("ensemble checkpoint directions", "posterior resampling"),
     "_estimators": (
         "base users_columns data_warnings",
         "arranged canonical",
@@ -94,7 +101,7 @@ ROOMS = {
     ),
     "diagnostics": (
         "_kernels track_record questions",
-        "words independence records residuals reversal",
+        "words independence records residuals",
         "result",
         "nodes",
         "check",

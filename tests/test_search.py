@@ -8,6 +8,8 @@ from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber, FamilyScores
 from icdh.search.detours import FAR
+from icdh.search.directions import direction_losses
+from icdh.search.equivalence import reversible_edges, with_source
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families, with_ancestors
 from icdh.search.moves import legal_moves as arrays_of_legal_moves
@@ -528,3 +530,60 @@ def test_moves_lead_to_the_graph_and_are_told_whatever_detours_and_refined_score
         regained += any(move.kind == "insert" and move.effect == moves[k].effect for k in lost for move in moves[k:])
     assert detours > 5
     assert regained > 0
+
+
+def traits(graph):
+    """The joined pairs and the colliders: graphs are equivalent if they share them (Verma and Pearl)."""
+    pairs = {frozenset((i, j)) for j, parents in enumerate(graph) for i in parents}
+    colliders = {
+        (frozenset(both), j)
+        for j, parents in enumerate(graph)
+        for both in itertools.combinations(parents, 2)
+        if frozenset(both) not in pairs
+    }
+    return pairs, colliders
+
+
+def test_the_equivalence_class_is_that_of_joined_pairs_and_colliders():
+    dags = all_dags()
+    known = [traits(graph) for graph in dags]
+    for graph, own in list(zip(dags, known, strict=True))[::7]:
+        members = [other for other, its in zip(dags, known, strict=True) if its == own]
+        edges = {(i, j) for j, parents in enumerate(graph) for i in parents}
+        open_ = {(i, j) for i, j in edges if any(j in other[i] for other in members)}
+        assert reversible_edges(graph) == open_
+        for source in range(N):
+            other = with_source(graph, open_, source)
+            assert other in members
+            assert not any((source, k) in open_ for k in other[source])
+
+
+def losses(table, graph, **rules):
+    climber = Climber(table, np.eye(N, dtype=bool) | rules.get("forbidden", False), 8, rules.get("required"))
+    return dict(direction_losses(climber, graph, [(i, j) for j, parents in enumerate(graph) for i in parents]))
+
+
+def best_with(table, cause, effect):
+    """The score of the best of all graphs with an edge."""
+    return min(sum(table(list(enumerate(graph)))) for graph in all_dags() if cause in graph[effect])
+
+
+def test_a_direction_loses_what_the_best_graph_with_the_edge_turned_loses():
+    exact = 0
+    for seed in range(4):
+        table = Table(gaussian_scores(seed))
+        graph = greedy_search(table, np.eye(N, dtype=bool)).graph
+        for (i, j), loss in losses(table, graph).items():
+            least = best_with(table, j, i) - sum(table(list(enumerate(graph))))
+            assert loss >= least - 1e-9
+            exact += loss < max(least, 10.0) + 1e-6
+    assert exact >= 8
+
+
+def test_edges_that_knowledge_settles_lose_infinitely_much():
+    table, chain = reversible(), ((), (0,), (0, 1), ())
+    forbidden, required = np.zeros((2, N, N), dtype=bool)
+    forbidden[1, 0] = required[1, 2] = True
+    found = losses(table, chain, forbidden=forbidden, required=required)
+    assert found.keys() == {(0, 1), (0, 2), (1, 2)}
+    assert {edge for edge, loss in found.items() if np.isinf(loss)} == {(0, 1), (1, 2)}

@@ -67,6 +67,7 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         "adjacency": _encoded(model.adjacency, arrays),
         "centre": _encoded(model.centre, arrays),
         "edge_probability": _encoded(model.edge_probability, arrays),
+        "direction_loss": _encoded_losses(model.direction_loss),
         "conditionals": [_encoded_part(part, arrays) for part in model.conditionals],
         "noise": [_encoded_part(part, arrays) for part in model.noise],
         "categories": [{"variable": n, **own._asdict()} for n, own in model.categories.items()],
@@ -79,6 +80,13 @@ def write_model(path: str | os.PathLike, model: Any) -> None:
         for name, data in {CONTENT: text.encode("ascii"), **arrays}.items():
             # A fixed date: the same model gives the same file.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def _encoded_losses(loss):
+    """Return the losses of edges as cause, effect and nats, None for infinity; None if there are none."""
+    edges = [] if loss is None else np.argwhere(~np.isnan(loss)).tolist()
+    nats = [None if np.isinf(loss[i, j]) else float(loss[i, j]) for i, j in edges]
+    return None if loss is None else [[*edge, lost] for edge, lost in zip(edges, nats, strict=True)]
 
 
 def _encoded_labels(labels):
@@ -277,6 +285,7 @@ def _model(content):
         "frame": _frame(content.json["frame"]),
         "about": _about(content.json["about"]),
         "edge_probability": _shares(content, N, "edge_probability"),
+        "direction_loss": _losses(content, adjacency, "direction_loss"),
         "categories": categories,
         "levels": levels,
         **_seen(content.json, N),
@@ -313,6 +322,19 @@ def _shares(content, n_variables, name):
     shares = content.floats(found, (n_variables, n_variables), name)
     _demand(((shares >= 0.0) & (shares <= 1.0)).all(), f"{name} does not hold probabilities")
     return shares
+
+
+def _losses(content, adjacency, name):
+    found = content.json.get(name)  # files of older versions say nothing of it
+    if found is None:
+        return None
+    _demand(isinstance(found, list), f"{name} is no list")
+    loss = np.full(adjacency.shape, np.nan)
+    for cause, effect, nats in found:
+        edge = content.number(cause, int, name), content.number(effect, int, name)
+        _demand(min(edge) >= 0 and max(edge) < len(loss) and adjacency[edge], f"{name} is not that of edges")
+        loss[edge] = np.inf if nats is None else content.number(nats, float, name)
+    return loss
 
 
 def _categories(found, n_variables):

@@ -9,6 +9,7 @@ network's, which can describe what is linear as well.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ class FamilyCache:
         self.linear_gains = LinearGains(families)
         self._fits, self._scores, self._linear_scores, self._estimates = {}, {}, {}, {}
         self._known_parents = [{} for _ in range(len(families))]  # as keys, in the order of their fits
+
+    def copy(self) -> "FamilyCache":
+        """Return scores that go on from what is known here, which stays as it is."""
+        other = copy(self)
+        other.units, other._known_parents = list(self.units), [known.copy() for known in self._known_parents]
+        other._fits, other._scores = self._fits.copy(), self._scores.copy()
+        other._linear_scores, other._estimates = self._linear_scores.copy(), self._estimates.copy()
+        return other
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats."""

@@ -1,6 +1,7 @@
 """The score of a search: the evidence of families, with the stages that improve it once a graph is known."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
@@ -49,6 +50,12 @@ class FamilyEvidence(FamilyCache):
         self._growth = Growth(most_units or hidden_units)
         self._noise_choice = NoiseChoice(noise)
         super().__init__(families, [hidden_units] * len(families), self._noise_choice.first, n_jobs=n_jobs, clock=clock)
+
+    def copy(self) -> "FamilyEvidence":
+        """Return evidence that goes on from what is known here, which stays as it is."""
+        other = super().copy()
+        other._polish, other._growth = deepcopy(self._polish), deepcopy(self._growth)
+        return other
 
     def polish(self, families: Sequence[Family]) -> None:
         """Fit families from further initial weights, and the best fit of each to a finer tolerance."""

@@ -74,6 +74,12 @@ class ContinuedEvidence(FamilyCache):
         larger.polish(grown)
         return larger
 
+    def copy(self) -> "ContinuedEvidence":
+        """Return evidence that goes on from what is known here, which stays as it is."""
+        other = super().copy()
+        other.subsample, other._polished = self.subsample.copy(), self._polished.copy()
+        return other
+
     def limit(self, clock: Clock) -> None:
         """Let another clock end fits."""
         super().limit(clock)

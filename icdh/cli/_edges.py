@@ -11,6 +11,7 @@ from icdh.cli._progress import watched
 from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import told_by_graphs
 from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord
+from icdh.diagnostics.words import IF_TURNED
 
 MARK = "?"  # of an arrow whose direction is uncertain
 ZERO = -0.05  # nats: smaller losses are rounding
@@ -23,7 +24,7 @@ class Directions(NamedTuple):
     Attributes
     ----------
     loss : ndarray, shape (N, N), or None
-        Nats that are lost when an edge is turned round; None if that was not computed.
+        As of `icdh.uncertainty.direction_loss`; None if it was not computed.
     marked : ndarray of bool, shape (N, N)
         The edges whose direction is uncertain.
     meaning : str
@@ -40,7 +41,7 @@ class Directions(NamedTuple):
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
     """Return the certainty of the directions: from an ensemble of graphs if there is one, else from turned edges."""
-    from icdh.uncertainty.turning import DOUBTFUL, doubtful, turning_loss
+    from icdh.uncertainty.directions import DOUBTFUL, direction_loss, doubtful
 
     dag, loss = model.adjacency_matrix_, None
     if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_):
@@ -48,11 +49,12 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
             if hasattr(callback, "follow"):
                 callback.follow(clock)
             clock.stage = "turning arrows"
-            loss = turning_loss(model, clock=clock)
-    records = _records(model, table)
+            loss = direction_loss(model, clock=clock)
+    given = set() if loss is None else set(map(tuple, np.argwhere(np.isinf(loss)).tolist()))
+    records = {edge: record for edge, record in _records(model, table).items() if edge not in given}
     if ensemble is not None:
         return Directions(loss, ensemble.undecided(dag), told_by_graphs(), records)
-    meaning = f"turning this arrow costs less than {DOUBTFUL:g} nats: the data hardly tell its direction"
+    meaning = f"reversing this arrow loses less than {DOUBTFUL:g} nats: the data hardly tell its direction"
     return Directions(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
 
 
@@ -84,10 +86,10 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
         return lines
     searched = isinstance(model, HNMSearch)
     rows = [("cause", "effect", "strength" if searched else "weight")]
-    rows += [(names[i], names[j], f"{dag[i, j]:.1f}" if searched else f"{dag[i, j]:.3f}") for i, j in edges]
+    rows += [(names[i], names[j], _nats(dag[i, j]) if searched else f"{dag[i, j]:.3f}") for i, j in edges]
     loss = None if directions is None else directions.loss
     if loss is not None:
-        told = ["if turned", *("-" if np.isnan(loss[edge]) else f"{_at_least_zero(loss[edge]):.1f}" for edge in edges)]
+        told = ["if turned", *(_nats(loss[edge]) for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
     records = {} if directions is None else directions.records
     if records:
@@ -114,9 +116,13 @@ def _head(model, n_edges):
     )
 
 
-def _at_least_zero(loss):
-    """Return a loss without the sign of what is zero but for rounding."""
-    return max(loss, 0.0) if loss >= ZERO else loss
+def _nats(value):
+    """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
+    if np.isnan(value):
+        return ""
+    if np.isinf(value) or 0.0 < value <= np.finfo(float).tiny:
+        return "given"
+    return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
 
 
 def _below_zero(model):
@@ -135,7 +141,7 @@ def _legend(searched, loss, directions, marked):
     else:
         lines = ["strength: nats (units of log-likelihood) of evidence that are lost without the edge"]
     if loss is not None:
-        lines.append("if turned: nats lost when this arrow alone is turned round; - where it cannot be")
+        lines.append(IF_TURNED)
     if directions is not None and directions.records:
         lines.append(LEGEND)
     if marked:

@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -199,7 +200,8 @@ def run(args: argparse.Namespace) -> int:
     complete = _write(args, model, ensemble, directions)
     if args.save:
         probability = None if ensemble is None else ensemble.edge_probability
-        complete &= succeeds(partial(model.save, edge_probability=probability), args.save)
+        told = replace(model.model_, direction_loss=directions.loss)
+        complete &= succeeds(partial(told.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
         print(*edge_lines(model, directions), *target_lines(model), sep="\n")

@@ -9,17 +9,16 @@ from numpy.typing import ArrayLike
 from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import printable
-from icdh._ground.threads import single_blas_thread
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh.diagnostics.nodes import node_tests
 from icdh.diagnostics.records import EdgeCheck, NodeCheck
 from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck
-from icdh.diagnostics.reversal import lost_by_reversal
 from icdh.diagnostics.track_record import Marginals
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
+from icdh.uncertainty.directions import direction_loss
 
 ROUNDING = 1.0 + 1e-9  # p-values that differ less are equal, as those of a cause and of an increasing function of it
 MEANING = (  # of dependence on causes, on the mean that they predict, and on others
@@ -100,7 +99,7 @@ def check(
     residuals = fit_residuals(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
     tests = node_tests(residuals, fitted.adjacency, table.unordered)
     nodes = [_node(fitted.names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
-    edges = sorted(_edges(model, fitted, Marginals.of(table), rules), key=lambda edge: edge.doubt)
+    edges = sorted(_edges(model, fitted, Marginals.of(table), rules, knowledge is None), key=lambda edge: edge.doubt)
     return ModelCheck(nodes, edges, table.n_observations, part.size)
 
 
@@ -131,22 +130,20 @@ def _node(names, node, test, residual):
     return NodeCheck(names[node], test.p_value, *p_values, on, rejected, residual.noise, meaning, seen)
 
 
-def _edges(model, fitted, marginals, rules):
+def _edges(model, fitted, marginals, rules, as_fitted):
     """Return a record for each edge."""
     edges = [tuple(map(int, edge)) for edge in np.argwhere(fitted.adjacency)]
-    lost = {}
-    if hasattr(model, "found_graph"):
-        with single_blas_thread():
-            lost = lost_by_reversal(model.found_graph(), edges, model.max_parents)
+    loss = direction_loss(model) if hasattr(model, "found_graph") else fitted.direction_loss
+    loss = np.full(fitted.adjacency.shape, np.nan) if loss is None else loss
     return [
         EdgeCheck(
             fitted.names[i],
             fitted.names[j],
             float(fitted.adjacency[i, j]),
-            lost.get((i, j)),
+            float(loss[i, j]) if np.isfinite(loss[i, j]) else None,
             _direction(fitted.edge_probability, i, j),
             marginals.record(i, j),
-            bool(rules.required[i, j] or rules.forbidden[j, i]),
+            bool(rules.required[i, j] or rules.forbidden[j, i] or (as_fitted and np.isinf(loss[i, j]))),
         )
         for i, j in edges
     ]

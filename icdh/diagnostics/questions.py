@@ -36,8 +36,8 @@ def questions_about(edges: Sequence[Any], n_questions: int) -> str:
 def _question(number, edge):
     cause, effect = _quoted(edge.cause), _quoted(edge.effect)
     found = [f"strength {edge.strength:.3g}"]
-    if edge.lost_by_reversal is not None:
-        found.append(f"{edge.lost_by_reversal:.3g} nats lost if turned")
+    if edge.direction_loss is not None:
+        found.append(f"{edge.direction_loss:.3g} nats lost by reversing it")
     if edge.probability is not None:
         found.append(f"probability {edge.probability:.2f}")
     if edge.track_record is not None:

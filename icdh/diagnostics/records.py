@@ -73,10 +73,9 @@ class EdgeCheck:
         The variables.
     strength : float
         The edge's weight: of `icdh.HNMSearch` nats that it is worth.
-    lost_by_reversal : float or None
-        How many nats of evidence the graph loses if the arrow is turned; below zero it gains. For the five arrows that
-        lose least the rest of the graph is searched again; for others it stays, so that the loss is an upper bound.
-        None for saved models, which keep no scores, and for arrows that must not be turned.
+    direction_loss : float or None
+        How many nats of evidence the best graph loses in which the arrow points the other way; see
+        `icdh.uncertainty.direction_loss`. None where knowledge settles the direction or nobody computed the loss.
     probability : float or None
         That of this direction given an edge, by posterior or resamples, where they were computed.
     track_record : TrackRecord or None
@@ -88,7 +87,7 @@ class EdgeCheck:
     cause: Any
     effect: Any
     strength: float
-    lost_by_reversal: float | None
+    direction_loss: float | None
     probability: float | None
     track_record: TrackRecord | None
     known: bool
@@ -96,7 +95,7 @@ class EdgeCheck:
     @property
     def close(self) -> bool:
         """Whether the data hardly decide the direction: ten nats or less, or a probability below 95 %."""
-        nats = self.lost_by_reversal is not None and not self.lost_by_reversal > CLOSE
+        nats = self.direction_loss is not None and not self.direction_loss > CLOSE
         return nats or (self.probability is not None and not self.probability >= DECIDED)
 
     @property
@@ -107,5 +106,5 @@ class EdgeCheck:
         often pointed backward, then those that lose least.
         """
         share = UNKNOWN_SHARE if self.track_record is None else self.track_record.share
-        lost = np.inf if self.lost_by_reversal is None else self.lost_by_reversal
+        lost = np.inf if self.direction_loss is None else self.direction_loss
         return self.known, not self.close, share, lost, self.strength

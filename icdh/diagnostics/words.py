@@ -8,7 +8,8 @@ from icdh._ground.labels import counted, printable, short
 from icdh.diagnostics.track_record import LEGEND as FORWARD
 
 MOST_EDGES = 30
-HEADING = ("cause", "effect", "strength", "lost if turned", "direction", "forward")
+IF_TURNED = "if turned: nats lost by reversing this arrow"
+HEADING = ("cause", "effect", "strength", "if turned", "direction", "forward")
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it"
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
@@ -68,9 +69,9 @@ def _filled(rows):
 def legend(edges: Sequence) -> str:
     """Return what the columns of a list of edges mean, of those that are not empty."""
     meanings = ["strength: what the edge is worth"]
-    losses = [edge.lost_by_reversal for edge in edges if edge.lost_by_reversal is not None]
+    losses = [edge.direction_loss for edge in edges if edge.direction_loss is not None]
     if losses or any(edge.known for edge in edges):
-        meanings.append("lost if turned: nats" + (f" ({BELOW_ZERO})" if min(losses, default=0.0) < 0.0 else ""))
+        meanings.append(IF_TURNED + (f" ({BELOW_ZERO})" if min(losses, default=0.0) < 0.0 else ""))
     if any(edge.probability is not None for edge in edges):
         meanings.append("direction: its probability")
     if any(edge.track_record is not None for edge in edges):
@@ -89,7 +90,7 @@ def figures(edge: Any) -> list[str]:
     record = edge.track_record
     return [
         short(edge.strength),
-        "known" if edge.known else "" if edge.lost_by_reversal is None else short(edge.lost_by_reversal),
+        "known" if edge.known else "" if edge.direction_loss is None else short(edge.direction_loss),
         "" if edge.probability is None else f"{edge.probability:.2f}",
         "" if record is None else f"{100 * record.share:.0f} % ({100 * record.low:.0f} to {100 * record.high:.0f})",
     ]

@@ -9,6 +9,7 @@ graph occurs twice.
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Protocol
 
 import numpy as np
@@ -91,6 +92,14 @@ class Climber:
         """Return the score of a graph."""
         return math.fsum(self.scores(list(enumerate(graph))))
 
+    def keeping(self, cause: int, effect: int) -> "Climber":
+        """Return a climber by the same scores that goes on from here and has to keep an edge."""
+        other = copy(self)
+        for name in ("required", "forbidden", "_scored", "_gains", "_certain", "_own", "_up_to_date", "_hopeful"):
+            setattr(other, name, getattr(self, name).copy())
+        other.required[cause, effect], other.forbidden[effect, cause] = True, True
+        return other
+
     def fall(self, graph: Graph, other: Graph) -> float:
         """Return by how much the score falls from a graph to another, a sum over what differs, rounded once."""
         before = self.scores(differing_families(graph, other))
@@ -135,11 +144,15 @@ class Climber:
         self._scored.clear()  # moves that were worth scoring need not be so any more
 
     def climb_once(
-        self, graph: Graph, forbidden: np.ndarray, report: Callable[[Move, Graph], None] | None = None
+        self,
+        graph: Graph,
+        forbidden: np.ndarray,
+        report: Callable[[Move, Graph], None] | None = None,
+        least_gain: float = 0.0,
     ) -> tuple[Graph, list[Move]]:
-        """Climb to a local optimum of the scores as they are."""
+        """Climb to a graph that no move improves by more than ``least_gain``, by the scores as they are."""
         moves = []
-        while (best := self._best_move(graph, forbidden)) is not None:
+        while (best := self._best_move(graph, forbidden, least_gain)) is not None:
             move, graph = best
             moves.append(move)
             if report is not None:
@@ -163,7 +176,7 @@ class Climber:
         ]
         return sorted({*own, *close})
 
-    def _best_move(self, graph, forbidden):
+    def _best_move(self, graph, forbidden, least_gain):
         self._update(graph)
         gains, scored = self._gains, self._certain
         tie = max(MIN_GAIN, RESOLUTION * float(np.abs(self._own).sum()))
@@ -177,13 +190,13 @@ class Climber:
             estimates, certain = gains[causes, effects], scored[causes, effects]
             estimates[turns] += gains[turned[::-1]]
             certain[turns] &= scored[turned[::-1]]
-            if not estimates.max(initial=-np.inf) > tie:
+            if not estimates.max(initial=-np.inf) > max(tie, least_gain):
                 return None
             ends = np.flatnonzero(certain & (estimates >= estimates.max() - tie))  # a tie is no reason to go on
             if ends.size > 0:
                 best = int(ends[0])
                 break
-            least = max(tie, estimates[certain].max(initial=-np.inf))
+            least = max(tie, least_gain, estimates[certain].max(initial=-np.inf))
             chosen = first_largest(np.where(certain, -np.inf, estimates), BATCH, tie)
             chosen = chosen[~certain[chosen] & (estimates[chosen] > least)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))

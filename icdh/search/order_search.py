@@ -20,12 +20,18 @@ from icdh.graphs.cycles import causes_first
 from icdh.search.climb import MIN_GAIN, first_least
 from icdh.search.moves import Graph, toggled
 
-RANDOM_ORDERS = 4  # to begin at, beside that of a graph
+RANDOM_ORDERS = 4
 Gains = Callable[[int, tuple[int, ...]], np.ndarray]
 
 
 def search_orders(
-    gains: Gains, start: Graph, forbidden: np.ndarray, *, max_parents: int, required: np.ndarray | None = None
+    gains: Gains,
+    start: Graph,
+    forbidden: np.ndarray,
+    max_parents: int,
+    required: np.ndarray | None = None,
+    *,
+    n_random: int = RANDOM_ORDERS,
 ) -> Graph:
     """Return the parents of every variable in the graph of the best order found.
 
@@ -41,10 +47,12 @@ def search_orders(
         The most parents of a variable, unless more are required.
     required : ndarray of bool, shape (N, N), optional
         [i, j] is True where the edge i -> j must appear, as it does in ``start``.
+    n_random : int
+        How many random orders to begin at, too.
     """
     required = np.zeros_like(forbidden) if required is None else required
     search, rng = _Orders(gains, forbidden, required, max_parents), np.random.default_rng(0)
-    orders = [causes_first(start), *(search.random_order(rng) for _ in range(RANDOM_ORDERS))]
+    orders = [causes_first(start), *(search.random_order(rng) for _ in range(n_random))]
     improved = list(map(search.improved, orders))
     return search.graph(improved[first_least(list(map(search.total, improved)))])
 

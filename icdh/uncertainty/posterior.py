@@ -128,10 +128,11 @@ def posterior(
 def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state, clock):
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
+    scores = found.scores.copy()  # the fit stays as it is
     try:
-        with found.scores.limited(clock):
+        with scores.limited(clock):
             families = weigh_families(
-                found.scores,
+                scores,
                 found.graph,
                 found.rules.forbidden,
                 required=found.rules.required,

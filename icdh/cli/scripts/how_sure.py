@@ -8,7 +8,7 @@ The table is simulated, so that the truth is known: a chain x0 -> x1 -> x2, and 
 import numpy as np
 
 import icdh
-from icdh.uncertainty import turning_loss
+from icdh.uncertainty import direction_loss
 
 rng = np.random.default_rng(0)
 x0 = rng.normal(size=400)
@@ -18,9 +18,9 @@ x3 = 0.6 * x0 + 0.8 * rng.normal(size=400)  # linear and Gaussian: x3 -> x0 woul
 model = icdh.HNMSearch().fit(np.column_stack([x0, x1, x2, x3]))
 
 # 1. Is there an edge at all? Its strength: nats of evidence lost without it. Below ten, think twice.
-# 2. Which way does it point? What is lost when it is turned round. NaN: that would close a cycle.
-loss = turning_loss(model)
-print("edge        strength  lost when turned")
+# 2. Which way does it point? What the evidence loses by reversing it.
+loss = direction_loss(model)
+print("edge        strength  if turned")
 for cause, effect, strength in model.edge_list():
     turned = loss[int(cause[1:]), int(effect[1:])]
     print(f"{cause} -> {effect}  {strength:8.1f}  {turned:8.1f}", "  a guess" if turned < 10 else "")

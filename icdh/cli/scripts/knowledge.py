@@ -9,7 +9,7 @@ tells what watching them cannot.
 import numpy as np
 
 import icdh
-from icdh.uncertainty import turning_loss
+from icdh.uncertainty import direction_loss
 
 # 1. Without any knowledge. The strength of an edge is in nats: by how much the evidence (the log-likelihood of the
 #    table, less a price for each parameter) falls without the edge. Three nats are odds of twenty to one.
@@ -37,7 +37,7 @@ cause = rng.normal(size=300)
 effect = 0.6 * cause + 0.8 * rng.normal(size=300)
 watched = np.column_stack([effect, cause])
 before = icdh.HNMSearch().fit(watched)
-print("\nwatched alone:", *before.edge_list(), "lost when turned:", np.nanmax(turning_loss(before)).round(1), "nats")
+print("\nwatched alone:", *before.edge_list(), "if turned:", np.nanmax(direction_loss(before)).round(1), "nats")
 
 #    Now somebody sets the cause in a hundred rows. A value that was set says nothing of its causes, but its effects
 #    follow: every row has a condition, and every condition the variables that it sets.
@@ -45,4 +45,4 @@ given = 2.0 * rng.normal(size=100)
 rows = np.vstack([watched, np.column_stack([0.6 * given + 0.8 * rng.normal(size=100), given])])
 done = icdh.Interventions(["watched"] * 300 + ["set"] * 100, {"watched": [], "set": ["x1"]})
 after = icdh.HNMSearch().fit(rows, interventions=done)
-print("with an experiment:", *after.edge_list(), "lost when turned:", np.nanmax(turning_loss(after)).round(1), "nats")
+print("with an experiment:", *after.edge_list(), "if turned:", np.nanmax(direction_loss(after)).round(1), "nats")

@@ -1,0 +1,103 @@
+"""What a graph loses if one of its edges points the other way."""
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from icdh.graphs.cycles import break_cycles
+from icdh.search.climb import MIN_GAIN, Climber
+from icdh.search.equivalence import reversible_edges, with_source
+from icdh.search.moves import Graph, differing_families, toggled, with_ancestors
+from icdh.search.order_search import Gains, search_orders
+
+DOUBTFUL = 10.0  # nats: a direction that loses less is in doubt
+POLISH_MARGIN = 100.0  # nats: an upper estimate of what polish gains for the families of a turned graph
+LEAST_SHARE = 0.05  # of the loss, that a move on from a turned graph has to win back
+
+
+def direction_losses(
+    climber: Climber, graph: Graph, edges: Iterable[tuple[int, int]], gains: Gains | None = None
+) -> Iterator[tuple[tuple[int, int], float]]:
+    """Yield edges, and by how much the score of the best graph found with that edge turned is higher.
+
+    A climb that keeps the edge turned begins at the graph with each cycle broken at its weakest link, or at the graph
+    of the best order by cheap gains if that is better. If the edge is reversible in the equivalence class of the graph,
+    another graph of the class may decide at once.
+
+    Parameters
+    ----------
+    climber : Climber
+        The scores, and the moves allowed.
+    graph : tuple
+        The parents of every node, at the end of a search.
+    edges : iterable of (cause, effect)
+        Edges of the graph. The loss is infinite where the edge must not be turned.
+    gains : callable, optional
+        As of `icdh.search.order_search.search_orders`.
+    """
+    reversible = reversible_edges(graph)
+    climber.climb_once(graph, climber.forbidden, least_gain=math.inf)  # its gains are known for all edges then
+    for i, j in edges:
+        loss = math.inf
+        if climber.required[i, j] or climber.forbidden[j, i]:
+            yield (i, j), loss
+            continue
+        if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
+            loss = -climber.fall(graph, equivalent)
+        yield (i, j), loss if loss < DOUBTFUL else min(loss, _loss_by_climb(climber, graph, (i, j), gains))
+
+
+def _is_allowed(climber, graph):
+    return all(
+        not climber.forbidden[list(parents), node].any() and set(least) <= set(parents)
+        for node, (parents, least) in enumerate(zip(graph, climber.least_graph(), strict=True))
+    )
+
+
+def _loss_by_climb(climber, graph, edge, gains):
+    """Return what the graph loses that is reached from the turned edge."""
+    turned = _turned(climber, graph, edge)
+    climber = climber.keeping(*edge[::-1])
+    if gains is not None:
+        rules = climber.forbidden, climber.max_parents, climber.required
+        turned = min(turned, search_orders(gains, turned, *rules, n_random=0), key=climber.total)
+    turned, loss = _climb(climber, graph, turned)
+    if DOUBTFUL <= loss < DOUBTFUL + POLISH_MARGIN:
+        climber.polish(differing_families(turned, graph))
+        _, loss = _climb(climber, graph, turned)
+    return loss
+
+
+def _climb(climber, graph, turned):
+    """Return the graph that a climb reaches without moves that gain little of the loss, and the loss."""
+    loss, moves = -climber.fall(graph, turned), True
+    while moves:
+        turned, moves = climber.climb_once(turned, climber.forbidden, least_gain=LEAST_SHARE * loss)
+        loss = -climber.fall(graph, turned)
+    return turned, loss
+
+
+def _turned(climber, graph, edge):
+    """Return the graph with an edge turned, without the weakest link of each cycle, nor more parents than allowed."""
+    (i, j), lines = edge, with_ancestors(graph)
+    between = [k for k, line in enumerate(lines) if line >> i & 1 and lines[j] >> k & 1]
+    links = np.zeros((len(between), len(between)))
+    for column, effect in enumerate(between):
+        for row, cause in enumerate(between):
+            if cause in graph[effect]:
+                links[row, column] = _strength(climber, graph, cause, effect)
+    at = between.index(i), between.index(j)
+    links[at], links[at[::-1]] = 0.0, np.finfo(float).max
+    kept = break_cycles(links, climber.required[np.ix_(between, between)]).adjacency
+    parents = [set(own) for own in graph]
+    for effect, causes in zip(between, kept.T != 0.0, strict=True):
+        parents[effect] = parents[effect] - set(between) | {between[k] for k in np.flatnonzero(causes)}
+    others = sorted(parents[i] - {j} - set(climber.least_graph()[i]), key=lambda k: _strength(climber, graph, k, i))
+    parents[i] -= set(others[: max(len(parents[i]) - climber.max_parents, 0)])
+    return tuple(tuple(sorted(own)) for own in parents)
+
+
+def _strength(climber, graph, cause, effect):
+    with_cause, without = climber.scores([(effect, graph[effect]), (effect, toggled(graph[effect], cause))])
+    return max(without - with_cause, MIN_GAIN)

@@ -1,0 +1,84 @@
+"""How sure the direction of an arrow is: the nats that a graph loses if the arrow points the other way."""
+
+from contextlib import suppress
+
+import numpy as np
+
+from icdh._estimators.graph_search import cheap_gains
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.checks import check_number
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import single_blas_thread
+from icdh.search.climb import Climber
+from icdh.search.directions import DOUBTFUL, direction_losses
+
+
+def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
+    """Return how many nats of evidence the best graph loses in which an arrow points the other way.
+
+    For every arrow the search goes on from the graph with that arrow turned, and from an equivalent graph if there is
+    one. A small loss means that the data hardly tell the direction. A large loss means that this model prefers the
+    direction, not that the model is right. Below zero, the search missed the better graph.
+
+    Parameters
+    ----------
+    model : HNMSearch
+        Fitted; it stays as it is.
+    clock : Clock, optional
+        When to stop, and what it is told of the progress; by default never.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        [i, j] is the loss of the arrow i -> j, in nats; infinite if knowledge settles its direction. NaN if there is no
+        arrow, if the search ended early, or if time ran out.
+
+    Raises
+    ------
+    NotFittedError
+        Before ``fit``.
+
+    Examples
+    --------
+    >>> from icdh import HNMSearch
+    >>> from icdh.datasets import load_sachs
+    >>> from icdh.uncertainty import direction_loss
+    >>> model = HNMSearch(noise_distribution="gaussian").fit(load_sachs().data[:200, :4])
+    >>> direction_loss(model).shape
+    (4, 4)
+    """
+    found, dag = model.found_graph(), model.adjacency_matrix_ != 0
+    loss = np.full(dag.shape, np.nan)
+    if found.interrupted or found.timed_out:
+        return loss
+    place = {int(column): node for node, column in enumerate(found.order)}
+    varying = [edge for edge in np.argwhere(dag).tolist() if place.keys() >= set(edge)]
+    edges = [(place[cause], place[effect]) for cause, effect in varying]
+    scores = found.scores.copy()
+    climber = Climber(scores, found.rules.forbidden, model.max_parents, found.rules.required)
+    gains = cheap_gains(scores, list(enumerate(found.graph)))
+    with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
+        for (i, j), nats in direction_losses(climber, found.graph, edges, gains):
+            loss[found.order[i], found.order[j]] = nats
+    return loss
+
+
+def doubtful(loss: np.ndarray, level: float = DOUBTFUL) -> np.ndarray:
+    """Return which arrows lose less than a level if they point the other way, shape (N, N).
+
+    Parameters
+    ----------
+    loss : ndarray, shape (N, N)
+        As `direction_loss` returns it.
+    level : float
+        The level, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.uncertainty.directions import doubtful
+    >>> doubtful(np.array([[np.nan, 3.0], [np.nan, np.nan]])).tolist()
+    [[False, True], [False, False]]
+    """
+    check_number("level", level, low=0)
+    return ~np.isnan(loss) & (np.nan_to_num(loss) < level)
