@@ -15,8 +15,9 @@ import numpy as np
 from harness import Results, interleaved, summary
 
 from icdh._ground.threads import single_blas_thread
+from icdh.knowledge.rules import EdgeRules
 from icdh.network import initial_weights
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import NetworkObjective
 
 OBSERVATIONS, UNITS, PENALTY = 1000, 10, 0.01
 
@@ -40,15 +41,13 @@ def measure(variables):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(OBSERVATIONS, variables))
     weights = initial_weights(X, UNITS, False, rng)
-    problem = MeanProblem(
-        np.ascontiguousarray(X.T), np.ones(X.T.shape), weights, np.eye(variables, dtype=bool), PENALTY, PENALTY
-    )
+    rules = EdgeRules.of(np.eye(variables, dtype=bool))
+    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, UNITS, PENALTY, PENALTY)
     w = problem.input_weights(weights)
-    loss = problem.loss(problem.every_input)
-    functions = {"ours": lambda: loss(w), "floor": floor(X, rng)}
-    torch_loss = torch_function(X, problem.solution(w, problem.every_input)[1])
+    functions = {"ours": lambda: problem.smooth(w), "floor": floor(X, rng)}
+    torch_loss = torch_function(X, problem.solution(w, weights)[1])
     if torch_loss is not None:
-        check_same(problem, loss(w), torch_loss())
+        check_same(problem, problem.smooth(w), torch_loss())
         functions["torch"] = torch_loss
     return interleaved(functions)
 
@@ -82,7 +81,7 @@ def torch_function(X, weights):
         w1.grad = w2.grad = None
         hidden = torch.sigmoid(x @ w1.T).view(-1, variables, units)
         residual = x - (hidden * w2).sum(dim=2)
-        value = 0.5 / x.shape[0] * (residual**2).sum() + 0.5 * PENALTY * (w2**2).sum()
+        value = 0.5 / x.shape[0] * (residual**2).sum() + 0.5 * PENALTY * ((w1**2).sum() + (w2**2).sum())
         value.backward()
         return value.item(), w1.grad.numpy().reshape(variables, units, variables)
 

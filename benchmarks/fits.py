@@ -26,9 +26,10 @@ from icdh._ground.threads import single_blas_thread
 from icdh.acyclicity import acyclicity
 from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold
+from icdh.knowledge.rules import EdgeRules
 from icdh.metrics import shd
 from icdh.network import Weights
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import NetworkObjective
 
 UNITS, PENALTY, THRESHOLD, OBSERVATIONS = 10, 0.01, 0.3, 1000
 
@@ -103,10 +104,9 @@ def objective(X, w1):
     """Return the regularised objective of Phase II with scale one, W2 optimal."""
     variables, units = w1.shape[:2]
     weights = Weights(w1, np.zeros((variables, units)), np.zeros((variables, units)), np.zeros(variables))
-    problem = MeanProblem(
-        np.ascontiguousarray(X.T), np.ones(X.T.shape), weights, np.eye(variables, dtype=bool), PENALTY, PENALTY
-    )
-    return problem.solution(problem.input_weights(weights), problem.every_input)[0]
+    rules = EdgeRules.of(np.eye(variables, dtype=bool))
+    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, units, PENALTY, PENALTY)
+    return problem.solution(problem.input_weights(weights), weights)[0]
 
 
 class Icdh:

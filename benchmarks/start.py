@@ -45,12 +45,14 @@ wall, cpu = time.perf_counter(), time.process_time()
 import icdh
 import numpy as np
 from icdh.network import initial_weights
-from icdh.two_phase.objective import MeanProblem
+from icdh.knowledge.rules import EdgeRules
+from icdh.two_phase.objective import NetworkObjective
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 10))
 weights = initial_weights(X, 10, False, rng)
-problem = MeanProblem(np.ascontiguousarray(X.T), np.ones(X.T.shape), weights, np.eye(10, dtype=bool), 0.01, 0.01)
-value = problem.solution(problem.input_weights(weights), problem.every_input)[0]
+rules = EdgeRules.of(np.eye(10, dtype=bool))
+problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, 10, 0.01, 0.01)
+value = problem.solution(problem.input_weights(weights), weights)[0]
 print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "value": value,
                   "log_lines": lines.count}))
 """

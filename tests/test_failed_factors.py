@@ -7,16 +7,22 @@ from helpers import family_evidence, hetero_chain
 from icdh._node_model import families, gaussian
 from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.network import node_outputs
+from icdh.knowledge.rules import EdgeRules
 from icdh.network import initial_weights
 from icdh.two_phase.dag import minimise_on_dag
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.newton import minimise_by_newton
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import FamilyObjective, NetworkObjective
 
 
 def table(n=3, m=64):
     return np.ascontiguousarray(hetero_chain(np.random.default_rng(0), m)[:, :n].T)
+
+
+def network_objective(values, weights, penalty):
+    rules = EdgeRules.of(np.eye(len(values), dtype=bool))
+    return NetworkObjective.of(values, np.ones(values.shape), rules, weights.hidden_units, penalty, penalty)
 
 
 def problem_without_a_solution(node):
@@ -26,8 +32,8 @@ def problem_without_a_solution(node):
     """
     values = table()
     weights = initial_weights(values.T, 2, False, np.random.default_rng(1))
-    problem = MeanProblem(values, np.ones(values.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01)
-    problem.ridge[node] = 0.0
+    problem = network_objective(values, weights, 0.01)
+    problem.families[node].output_ridge[:] = 0.0
     w = problem.input_weights(weights)
     w[problem.effects == node] = 0.0
     return problem, w
@@ -36,79 +42,68 @@ def problem_without_a_solution(node):
 @pytest.mark.parametrize("node", range(3))
 def test_the_objective_and_every_derivative_are_not_a_number_where_w2_is_undetermined(node):
     problem, w = problem_without_a_solution(node)
-    before = problem.w2.copy()
-    value, gradient = problem.lagrangian(problem.every_input)(w)
+    family, hidden = list(problem.by_child(w))[node]
+    evaluation = family.evaluate(hidden)
+    assert np.isnan(evaluation.value)
+    assert np.isnan(evaluation.gradient).all()
+    np.testing.assert_array_equal(evaluation.w2, 0.0)
+    value, gradient = problem.smooth(w)
     assert np.isnan(value)
-    assert np.isnan(gradient).all()
-    np.testing.assert_array_equal(problem.w2[node], before[node])
+    assert np.isnan(gradient[problem.effects == node]).all()
 
 
 def test_minimisers_give_such_a_start_back_and_say_so():
     problem, w = problem_without_a_solution(1)
-    own = np.flatnonzero(problem.effects == 1)
-    for result in (
-        minimise_by_newton(problem, 1, w[own], own, 1e-9),
-        minimise_by_lbfgs(problem, w[own], own, 1e-9, nodes=np.array([1])),
-    ):
-        np.testing.assert_array_equal(result[0], w[own])
-        assert result[1].fun == np.inf
-        assert result[1].status == 2
-        assert result[1].message == "NOT A NUMBER"
+    family, start = list(problem.by_child(w))[1]
+    for minimum in minimise_by_newton(family, start, 1e-9), minimise_by_lbfgs(family, start, 1e-9):
+        np.testing.assert_array_equal(minimum.w, start)
+        assert minimum[1:] == (np.inf, 2, "NOT A NUMBER")
 
 
-def test_the_descent_reports_a_node_without_a_solution_and_solves_the_others():
+def test_the_descent_reports_a_child_without_a_solution_and_solves_the_others():
     problem, w = problem_without_a_solution(0)
-    chain = np.flatnonzero(problem.effects > problem.causes)
-    w, inputs, result = minimise_on_dag(problem, w[chain], chain, [], 1e-6, turns=False)
-    assert result.status == 2
-    assert np.isfinite(w).all()
-    assert problem.adjacency(w, inputs)[0, 1] > 0.3
+    chain = problem.without(problem.effects <= problem.causes, w)
+    end = minimise_on_dag(problem, *chain, [], 1e-6, turns=False)
+    assert end.status == 2
+    assert np.isfinite(end.w).all()
+    assert end.network.adjacency(end.w)[0, 1] > 0.3
 
 
 def undefined_beyond(monkeypatch, reach):
     """Objectives that are not a number where any weight exceeds ``reach``; return the count of such evaluations."""
-    honest, undefined = MeanProblem.loss, []
+    honest, undefined = FamilyObjective.evaluate, []
 
-    def loss(self, inputs, nodes=None):
-        inner = honest(self, inputs, nodes)
+    def evaluate(self, w):
+        evaluation = honest(self, w)
+        if np.abs(w).max(initial=0.0) <= reach:
+            return evaluation
+        undefined.append(w)
+        return evaluation._replace(value=np.nan, gradient=np.full(w.shape, np.nan))
 
-        def value_and_gradient(w):
-            value, gradient = inner(w)
-            if np.abs(w).max(initial=0.0) > reach:
-                undefined.append(w)
-                return np.nan, np.full(w.shape, np.nan)
-            return value, gradient
-
-        return value_and_gradient
-
-    monkeypatch.setattr(MeanProblem, "loss", loss)
+    monkeypatch.setattr(FamilyObjective, "evaluate", evaluate)
     return undefined
 
 
-@pytest.mark.parametrize("method", ["newton", "lbfgs"])
-def test_steps_that_end_where_there_is_no_number_are_shortened(monkeypatch, method):
+@pytest.mark.parametrize("minimise", [minimise_by_newton, minimise_by_lbfgs])
+def test_steps_that_end_where_there_is_no_number_are_shortened(monkeypatch, minimise):
     values = table(2, 300)
     weights = initial_weights(values.T, 3, False, np.random.default_rng(2))
-    problem = MeanProblem(values, np.ones(values.shape), weights, np.eye(2, dtype=bool), 1e-4, 1e-4)
-    own, node = np.flatnonzero(problem.effects == 1), np.array([1])
-    start = problem.input_weights(weights)[own]
+    problem = network_objective(values, weights, 1e-4)
+    family, start = list(problem.by_child(problem.input_weights(weights)))[1]
     undefined = undefined_beyond(monkeypatch, 0.8)
-    if method == "newton":
-        w, result = minimise_by_newton(problem, 1, start, own, 1e-9)
-    else:
-        w, result = minimise_by_lbfgs(problem, start, own, 1e-9, nodes=node)
+    minimum = minimise(family, start, 1e-9)
     assert undefined
-    assert np.abs(w).max() <= 0.8
-    value = problem.lagrangian(own, nodes=node)(w)[0] + 1e-4 * np.abs(w).sum()
-    assert result.fun == pytest.approx(value, rel=1e-9)
-    assert value < 0.8 * problem.lagrangian(own, nodes=node)(start)[0]
+    assert np.abs(minimum.w).max() <= 0.8
+    value = family.smooth(minimum.w)[0] + 1e-4 * np.abs(minimum.w).sum()
+    assert minimum.value == pytest.approx(value, rel=1e-9)
+    assert value < 0.8 * family.smooth(start)[0]
 
 
 def test_a_phase_two_without_any_number_says_so(monkeypatch):
     values = table()
     weights = initial_weights(values.T, 2, False, np.random.default_rng(1))
     undefined_beyond(monkeypatch, -1.0)
-    step = fit_means(values, np.ones(values.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01, 1e16)
+    step = fit_means(values, np.ones(values.shape), weights, EdgeRules.of(np.eye(3, dtype=bool)), 0.01, 0.01, 1e16)
     assert np.isnan(step.objective)
     assert step.status == 2
     assert np.isfinite(step.weights.w1).all()

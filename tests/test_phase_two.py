@@ -9,24 +9,38 @@ from scipy.optimize import minimize
 
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
+from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, features_of, initial_weights
-from icdh.two_phase import dag, lagrangian
-from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
+from icdh.two_phase import lagrangian
+from icdh.two_phase.dag import DAG_TUNING, DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import SplitVector, minimise_by_lbfgs
-from icdh.two_phase.newton import NodeObjective, QuadraticModel, minimise_by_newton
+from icdh.two_phase.newton import QuadraticModel, minimise_by_newton, quadratic_model
 from icdh.two_phase.newton import _step_in_orthant as step_in_orthant
-from icdh.two_phase.objective import MeanProblem as FeaturesProblem
+from icdh.two_phase.objective import Lagrangian, NetworkObjective
 from icdh.two_phase.schedule import FAST_ALONE, DagFinish, Schedule
+from icdh.two_phase.watch import Watch
 
 LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond two, beyond four
 
 
-def MeanProblem(X, scale, weights, *arguments):
-    return FeaturesProblem(features_of(X.T, weights.hidden_bias is not None), scale.T, weights, *arguments)
+def network_objective(X, scale, weights, forbidden, l1, l2, required=None):
+    bias, rules = weights.hidden_bias is not None, EdgeRules.of(forbidden, required)
+    return NetworkObjective.of(features_of(X.T, bias), scale.T, rules, weights.hidden_units, l1, l2, bias=bias)
 
 
-def fit_means(X, scale, weights, *arguments):
-    return lagrangian.fit_means(features_of(X.T, weights.hidden_bias is not None), scale.T, weights, *arguments)
+def fit_means(X, scale, weights, forbidden, *arguments):
+    features = features_of(X.T, weights.hidden_bias is not None)
+    return lagrangian.fit_means(features, scale.T, weights, EdgeRules.of(forbidden), *arguments)
+
+
+def at(problem, edges):
+    """Return which inputs of a network objective are these edges."""
+    return np.array([(i, n) in edges for i, n in zip(problem.causes.tolist(), problem.effects.tolist(), strict=True)])
+
+
+def part_of(problem, edges, w):
+    """Return the objective by the inputs of these edges alone, and their weights."""
+    return problem.without(~at(problem, edges), w)
 
 
 def fast_alone(**finish):
@@ -37,20 +51,20 @@ def problem_and_weights(rng, m=8, n=4, m1=3, bias=True, forbidden=None, l2=0.05)
     X, scale = rng.normal(size=(m, n)) * 2, rng.uniform(0.5, 2.0, size=(m, n))
     weights = random_weights(rng, n, m1, bias)
     forbidden = np.zeros((n, n), dtype=bool) if forbidden is None else forbidden
-    return X, scale, weights, MeanProblem(X, scale, weights, forbidden, 0.03, l2)
+    return X, scale, weights, network_objective(X, scale, weights, forbidden, 0.03, l2)
 
 
 def assert_objective_is_exact(X, scale, weights, problem, rho, alpha, rtol=1e-8):
     """Value and gradient of the augmented Lagrangian against slow loops, at the W2 that the problem found."""
     w = problem.input_weights(weights)
-    value, by_w = problem.lagrangian(problem.every_input, rho, alpha)(w)
-    network = problem.solution(w, problem.every_input)[1]
+    value, by_w = Lagrangian(problem, rho, alpha).smooth(w)
+    objective, network = problem.solution(w, weights)
 
     def slow(entries):
         return naive.phase_two_objective(X, scale, entries, 0.0, 0.05, rho, alpha)
 
     whole = naive.phase_two_objective(X, scale, naive.as_dict(network), 0.03, 0.05, 0.0, 0.0)
-    assert problem.solution(w, problem.every_input)[0] == pytest.approx(whole, rel=1e-11)
+    assert objective == pytest.approx(whole, rel=1e-11)
     names = ("w1", "w2") + (("hidden_bias", "output_bias") if weights.hidden_bias is not None else ())
     expected = naive.complex_step(slow, network, names)
     assert value == pytest.approx(slow(naive.as_dict(network)), rel=1e-11)
@@ -82,7 +96,7 @@ def test_gradient_where_units_are_saturated():
     X, _, weights, problem = problem_and_weights(rng)
     weights = dataclasses.replace(weights, w1=weights.w1 * 2000.0)
     assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
-    value, by_w = problem.lagrangian(problem.every_input, 1.0, 0.0)(problem.input_weights(weights))
+    value, by_w = Lagrangian(problem, 1.0, 0.0).smooth(problem.input_weights(weights))
     assert np.isfinite(value)
     assert np.isfinite(by_w).all()
 
@@ -94,12 +108,12 @@ def test_gradient_with_columns_in_tiny_and_huge_units(unit):
     columns = np.array([unit, 1.0, unit, 1.0])
     X, scale = X * columns, scale * columns
     weights = dataclasses.replace(weights, w1=weights.w1 / columns)
-    problem = MeanProblem(X, scale, weights, np.eye(4, dtype=bool), 0.03, 0.05)
+    problem = network_objective(X, scale, weights, np.eye(4, dtype=bool), 0.03, 0.05)
     w = problem.input_weights(weights)
-    by_w = problem.lagrangian(problem.every_input)(w)[1]
+    by_w = problem.smooth(w)[1]
     derivatives = naive.complex_step(
         lambda entries: naive.phase_two_objective(X, scale, entries, 0.0, 0.05, 0.0, 0.0),
-        problem.solution(w, problem.every_input)[1],
+        problem.solution(w, weights)[1],
         ("w1", "hidden_bias"),
     )
     inputs = np.dstack([derivatives["w1"], derivatives["hidden_bias"]])
@@ -111,16 +125,16 @@ def test_the_split_vector_is_the_augmented_lagrangian():
     """The flat function that L-BFGS-B sees, l1 term and units included, against differences."""
     rng = np.random.default_rng(5)
     _, _, weights, problem = problem_and_weights(rng)
-    inputs = problem.every_input[::2]
-    split = SplitVector(problem.is_edge[inputs], problem.units[inputs], problem.l1)
-    function = split.penalised(problem.lagrangian(inputs, 2.0, 0.3))
-    theta = split.vector(problem.input_weights(weights)[::2])
+    absent = np.arange(problem.effects.size) % 2 == 1
+    problem, w = problem.without(absent, problem.input_weights(weights))
+    split = SplitVector(Lagrangian(problem, 2.0, 0.3))
+    theta = split.vector(w)
     theta += rng.uniform(0.1, 0.2, size=theta.size)
-    gradient = function(theta)[1]
+    gradient = split.penalised(theta)[1]
     for k in rng.choice(theta.size, size=30, replace=False):
         step = np.zeros(theta.size)
         step[k] = 1e-3
-        f = [function(theta + c * step)[0] for c in (-2, -1, 1, 2)]
+        f = [split.penalised(theta + c * step)[0] for c in (-2, -1, 1, 2)]
         stencil = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / 12e-3
         assert gradient[k] == pytest.approx(stencil, rel=1e-6, abs=1e-9)
 
@@ -134,9 +148,10 @@ def test_the_unit_of_a_cause_changes_no_step():
     found = []
     for table, start in ((X, weights), (X * units, moved)):
         scale = np.ones(X.shape) * (1.0 if table is X else units)
-        problem = MeanProblem(table, scale, start, np.tril(np.ones((3, 3), dtype=bool)), 0.0, 0.0)
-        w, result = minimise_by_lbfgs(problem, problem.input_weights(start), problem.every_input, 1e-6)
-        found.append((w, result.nfev, problem.causes))
+        problem = network_objective(table, scale, start, np.tril(np.ones((3, 3), dtype=bool)), 0.0, 0.0)
+        watch = Watch()
+        minimum = minimise_by_lbfgs(problem, problem.input_weights(start), 1e-6, watch.all_children)
+        found.append((minimum.w, watch.evaluations(3), problem.causes))
     (here, steps, causes), (there, same, _) = found
     assert steps == same
     np.testing.assert_allclose(there * units[causes, np.newaxis], here, rtol=1e-9)
@@ -146,28 +161,24 @@ def test_vector_and_weights_are_inverse():
     rng = np.random.default_rng(6)
     _, _, weights, problem = problem_and_weights(rng)
     w = problem.input_weights(weights)
-    split = SplitVector(problem.is_edge, problem.units, 0.1)
+    split = SplitVector(problem)
     theta = split.vector(w)
     np.testing.assert_allclose(split.weights(theta), w, rtol=1e-14)
     bounds = split.bounds(theta.size)
     assert np.all((theta >= bounds.lb) & (theta <= bounds.ub))
     assert np.isneginf(bounds.lb).sum() == weights.hidden_bias.size
-    value = split.penalised(lambda w: (0.0, np.zeros_like(w)))(theta)[0]
-    assert value == pytest.approx(0.1 * np.abs(w[problem.is_edge]).sum())
+    lasso = split.penalised(theta)[0] - problem.smooth(w)[0]
+    assert lasso == pytest.approx(0.03 * np.abs(w[problem.causes < 4]).sum())
 
 
-def test_the_loss_is_the_sum_over_nodes():
+def test_the_objective_is_the_sum_over_children():
     rng = np.random.default_rng(14)
     _, _, weights, problem = problem_and_weights(rng)
     w = problem.input_weights(weights)
-    value, gradient = problem.loss(problem.every_input)(w)
-    parts = []
-    for n in range(4):
-        own = np.flatnonzero(problem.effects == n)
-        part, by_own = problem.loss(own, np.array([n]))(w[own])
-        parts.append(part)
-        np.testing.assert_allclose(by_own, gradient[own], rtol=1e-12)
-    assert value == pytest.approx(sum(parts), rel=1e-12)
+    value, gradient = problem.smooth(w)
+    parts = [family.evaluate(own) for family, own in problem.by_child(w)]
+    assert value == pytest.approx(sum(part.value for part in parts), rel=1e-12)
+    np.testing.assert_array_equal(gradient, np.concatenate([part.gradient for part in parts]))
 
 
 def fit(X, noise_scale=1.0, forbidden=None, l1=0.01, l2=0.01, seed=0, weights=None):
@@ -265,15 +276,15 @@ def test_a_further_start_has_the_largest_weight_that_is_asked_for_at_every_node(
     rng = np.random.default_rng(21)
     X = rng.normal(size=(50, 4)) * [1e-3, 1.0, 20.0, 1e6]
     explore = [initial_weights(X, 3, bias, rng) for _ in range(2)]
-    problem = MeanProblem(X, np.ones(X.shape), explore[0], np.eye(4, dtype=bool), 0.01, 0.01)
+    problem = network_objective(X, np.ones(X.shape), explore[0], np.eye(4, dtype=bool), 0.01, 0.01)
     starts = further_starts(problem, explore, (1.0, 2.0, 4.0))
     rms = np.append(np.sqrt(np.mean(X**2, axis=0)), 1.0)[problem.causes]
     for start, reach, weights in zip(starts, (1.0, 2.0, 4.0), (explore[0], explore[1], explore[0]), strict=True):
         drawn = problem.input_weights(weights)
-        for n in range(4):
-            own = problem.effects == n
-            assert np.max(np.abs(start[own]) * rms[own, None]) == pytest.approx(reach, rel=1e-12)
-            ratio = start[own] / drawn[own]
+        for n, family in enumerate(problem.families):
+            own, stretched = problem.effects == n, start[n][family.inputs]
+            assert np.max(np.abs(stretched) * rms[own, None]) == pytest.approx(reach, rel=1e-12)
+            ratio = stretched / drawn[own]
             np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-12)
 
 
@@ -282,10 +293,10 @@ def test_the_multiplier_follows_the_constraint(monkeypatch):
     seen = []
     honest = lagrangian.minimise_by_lbfgs
 
-    def recorded(problem, w, inputs, tolerance, rho=0.0, alpha=0.0, nodes=None):
-        w, result = honest(problem, w, inputs, tolerance, rho, alpha, nodes)
-        seen.append((rho, alpha, problem.acyclicity(w, inputs)[0]))
-        return w, result
+    def recorded(objective, *arguments):
+        minimum = honest(objective, *arguments)
+        seen.append((objective.rho, objective.alpha, objective.network.acyclicity(minimum.w)[0]))
+        return minimum
 
     monkeypatch.setattr(lagrangian, "minimise_by_lbfgs", recorded)
     X = hetero_chain(np.random.default_rng(22))
@@ -306,55 +317,56 @@ def test_the_multiplier_follows_the_constraint(monkeypatch):
 
 
 def empty_dag(X, l1=0.01, forbidden=None):
-    """A problem, the weights and inputs of the graph without edges, and further starts."""
+    """A problem, its part without inputs and the weights there, further starts, and a network of that shape."""
     weights = initial_weights(X, 5, False, np.random.default_rng(3))
     forbidden = np.eye(X.shape[1], dtype=bool) if forbidden is None else forbidden
-    problem = MeanProblem(X, np.ones(X.shape), weights, forbidden, l1, 0.01)
-    none = np.zeros(0, dtype=int)
-    return problem, np.zeros((0, 5)), none, further_starts(problem, [weights], (1.0, 2.0))
+    problem = network_objective(X, np.ones(X.shape), weights, forbidden, l1, 0.01)
+    empty = part_of(problem, [], problem.input_weights(weights))
+    return problem, *empty, further_starts(problem, [weights], (1.0, 2.0)), weights
 
 
 def test_the_descent_adds_edges_until_no_absent_one_would_pay():
     """From the empty graph: afterwards every absent edge has a derivative within the lasso, or closes a cycle."""
     X = hetero_chain(np.random.default_rng(23))
-    problem, w, none, starts = empty_dag(X)
-    before = problem.solution(w, none)[0]
-    w, inputs, _ = minimise_on_dag(problem, w, none, starts, 1e-6, turns=False)
-    A = problem.adjacency(w, inputs)
-    assert problem.solution(w, inputs)[0] < 0.9 * before
+    problem, empty, none, starts, weights = empty_dag(X)
+    before = empty.solution(none, weights)[0]
+    part, w, *_ = minimise_on_dag(problem, empty, none, starts, 1e-6, turns=False)
+    A = part.adjacency(w)
+    assert part.solution(w, weights)[0] < 0.9 * before
     assert (A > 0).sum() >= 2
     assert is_dag(A)
-    every = np.zeros((problem.every_input.size, w.shape[1]))
-    every[inputs] = w
-    slope = np.abs(problem.lagrangian(problem.every_input)(every)[1]).max(axis=1)
-    for k in np.setdiff1d(problem.every_input, inputs):
+    present = at(problem, set(zip(part.causes.tolist(), part.effects.tolist(), strict=True)))
+    every = np.zeros((present.size, w.shape[1]))
+    every[present] = w
+    slope = np.abs(problem.smooth(every)[1]).max(axis=1)
+    for k in np.flatnonzero(~present):
         closed = A.copy()
         closed[problem.causes[k], problem.effects[k]] = 1.0
-        assert slope[k] <= 1.02 * problem.l1 or not is_dag(closed)
+        assert slope[k] <= 1.02 * 0.01 or not is_dag(closed)
 
 
 def test_cycles_are_cut_at_their_weakest_edge_before_the_descent():
     X = hetero_chain(np.random.default_rng(24))
-    problem, *_ = empty_dag(X, l1=1e-6)
-    edges = [(0, 1), (1, 2), (2, 0), (1, 0)]
-    inputs = np.array(sorted(np.flatnonzero((problem.causes == i) & (problem.effects == j))[0] for i, j in edges))
+    problem, *_, weights = empty_dag(X, l1=1e-6)
     strength = {(0, 1): 3.0, (1, 2): 2.0, (2, 0): 1.0, (1, 0): 0.5}
-    scale = [strength[problem.causes[k], problem.effects[k]] for k in inputs]
-    descent = DagDescent(problem, [], 1e-6)
-    descent.begin(*without_cycles(problem, np.outer(scale, np.ones(5)), inputs))
-    A = problem.adjacency(*descent.weights())
-    assert set(zip(*np.nonzero(A), strict=True)) == {(0, 1), (1, 2)}
+    part, w = part_of(problem, strength, problem.input_weights(weights))
+    w[:] = [[strength[edge]] for edge in zip(part.causes.tolist(), part.effects.tolist(), strict=True)]
+    descent = DagDescent(problem, [], 1e-6, Watch())
+    descent.begin(*without_cycles(part, w))
+    part, w = descent.graph()
+    assert set(zip(*np.nonzero(part.adjacency(w)), strict=True)) == {(0, 1), (1, 2)}
 
 
-def test_many_weights_are_minimised_as_well_as_few(monkeypatch):
-    """Newton's method ends lower than L-BFGS-B and serves nodes of few weights; both end at the same minimum."""
+def test_many_weights_are_minimised_as_well_as_few():
+    """Newton's method ends lower than L-BFGS-B and serves children of few weights; both end at the same minimum."""
     X = hetero_chain(np.random.default_rng(25), 200)
     forbidden = np.tril(np.ones((3, 3), dtype=bool))
     minima = {}
     for most in (0, 200):
-        monkeypatch.setattr(dag, "NEWTON_WEIGHTS", most)
-        problem, w, none, starts = empty_dag(X, forbidden=forbidden)
-        minima[most] = problem.solution(*minimise_on_dag(problem, w, none, starts, 1e-7, turns=False)[:2])[0]
+        tuning = dataclasses.replace(DAG_TUNING, newton_weights=most)
+        problem, *empty, starts, weights = empty_dag(X, forbidden=forbidden)
+        part, w, *_ = minimise_on_dag(problem, *empty, starts, 1e-7, turns=False, tuning=tuning)
+        minima[most] = part.solution(w, weights)[0]
     assert minima[200] <= minima[0] * (1.0 + 1e-12)
     assert minima[0] == pytest.approx(minima[200], rel=1e-3)
 
@@ -367,27 +379,23 @@ def test_the_newton_model_of_a_node_holds_its_second_derivatives(m, bias):
     X, scale, weights, problem = problem_and_weights(rng, m=m, n=3, m1=2, bias=bias)
     required = np.zeros((3, 3), dtype=bool)
     required[0, 1] = True  # an edge without a lasso
-    problem = MeanProblem(X, scale, weights, np.eye(3, dtype=bool), 0.03, 0.05, None, required)
-    n, own = 1, np.flatnonzero(problem.effects == 1)
-    w = problem.input_weights(weights)[own]
-    is_edge = problem.is_edge[own].astype(float)
-    problem.l1 = 0.0
-    node = NodeObjective(problem, n, own)
-    value, by_w = node.value_and_gradient(w)
-    moving, hessian, gradient, *_ = node.quadratic_model(w, by_w)
-    w2 = problem.w2[n].copy()
+    problem = network_objective(X, scale, weights, np.eye(3, dtype=bool), 0.0, 0.05, required)
+    n, (family, w) = 1, list(problem.by_child(problem.input_weights(weights)))[1]
+    is_edge = (family.inputs < 3).astype(float)
+    evaluation = family.evaluate(w)
+    moving, hessian, gradient, *_ = quadratic_model(family, w, evaluation)
     assert moving.tolist() == list(range(w.size))
 
     def half_squares(theta):
         """Mean over observations of the squares of node 1, plus ridge, by (w2, w) with complex entries."""
         out, hidden = theta[: 2 + bias], theta[2 + bias :].reshape(w.shape)
-        s = 1.0 / (1.0 + np.exp(-(problem.features[problem.causes[own]].T @ hidden)))
+        s = 1.0 / (1.0 + np.exp(-(family.features[family.inputs].T @ hidden)))
         mean = s @ out[:2] + (out[2] if bias else 0.0)
         squares = np.sum(((X[:, n] - mean) / scale[:, n]) ** 2) / (2.0 * m)
-        return squares + 0.5 * np.sum(problem.ridge[n] * out**2) + 0.025 * np.sum(is_edge[:, None] * hidden**2)
+        return squares + 0.5 * np.sum(family.output_ridge * out**2) + 0.025 * np.sum(is_edge[:, None] * hidden**2)
 
-    at = np.concatenate([w2, w.ravel()])
-    assert value == pytest.approx(half_squares(at), rel=1e-12)
+    at = np.concatenate([evaluation.w2, w.ravel()])
+    assert evaluation.value == pytest.approx(half_squares(at), rel=1e-12)
     identity = np.eye(at.size)
     slope = np.array([half_squares(at + 1e-30j * e).imag / 1e-30 for e in identity])
     np.testing.assert_allclose(slope[: 2 + bias], 0.0, atol=1e-12)
@@ -410,32 +418,29 @@ def test_newton_ends_where_no_derivative_exceeds_the_lasso(seed, bias, at_zero):
     rng = np.random.default_rng(seed)
     X = hetero_chain(rng, 700)
     weights = initial_weights(X, 4, bias, rng)
-    problem = MeanProblem(X, rng.uniform(0.5, 2.0, size=X.shape), weights, np.eye(3, dtype=bool), 0.02, 0.01)
-    own, node = np.flatnonzero(problem.effects == 2), np.array([2])
-    start = problem.input_weights(weights)[own]
+    problem = network_objective(X, rng.uniform(0.5, 2.0, size=X.shape), weights, np.eye(3, dtype=bool), 0.02, 0.01)
+    family, start = list(problem.by_child(problem.input_weights(weights)))[2]
     if at_zero:
-        start[problem.causes[own] == 0] = 0.0
-    w, result = minimise_by_newton(problem, 2, start, own, 1e-13)
-    assert result.status == 0
-    value, gradient = problem.lagrangian(own, nodes=node)(w)
-    edge = problem.is_edge[own]
-    assert result.fun == pytest.approx(value + 0.02 * np.abs(w[edge]).sum(), rel=1e-12)
+        start[family.inputs == 0] = 0.0
+    w, minimum, status, _ = minimise_by_newton(family, start, 1e-13)
+    assert status == 0
+    value, gradient = family.smooth(w)
+    edge = family.inputs < 3
+    assert minimum == pytest.approx(value + 0.02 * np.abs(w[edge]).sum(), rel=1e-12)
     np.testing.assert_allclose(gradient[~edge], 0.0, atol=1e-6)
     held = w[edge] == 0.0
     assert np.all(np.abs(gradient[edge][held]) <= 0.02 * (1 + 1e-9))
     np.testing.assert_allclose(gradient[edge][~held], -0.02 * np.sign(w[edge][~held]), atol=1e-6)
-    assert minimise_by_lbfgs(problem, w, own, 1e-12, nodes=node)[1].fun >= result.fun * (1.0 - 1e-7)
+    assert minimise_by_lbfgs(family, w, 1e-12).value >= minimum * (1.0 - 1e-7)
 
 
 def test_newton_leaves_its_start_alone_and_never_rises():
     rng = np.random.default_rng(17)
     _, _, weights, problem = problem_and_weights(rng, m=40)
-    own = np.flatnonzero(problem.effects == 0)
-    start = problem.input_weights(weights)[own]
+    family, start = next(problem.by_child(problem.input_weights(weights)))
     kept = start.copy()
-    before = problem.lagrangian(own, nodes=np.array([0]))(start)[0]
-    before += 0.03 * np.abs(start[problem.is_edge[own]]).sum()
-    assert minimise_by_newton(problem, 0, start, own, 1e-9)[1].fun < before
+    before = family.smooth(start)[0] + 0.03 * np.abs(start[family.inputs < 4]).sum()
+    assert minimise_by_newton(family, start, 1e-9).value < before
     np.testing.assert_array_equal(start, kept)
 
 
@@ -443,11 +448,10 @@ def test_newton_leaves_its_start_alone_and_never_rises():
 def test_newton_stays_finite_in_extreme_units(unit):
     X = hetero_chain(np.random.default_rng(18)) * unit
     weights = initial_weights(X, 5, False, np.random.default_rng(0))
-    problem = MeanProblem(X, np.ones(X.shape), weights, np.eye(3, dtype=bool), 0.01, 0.0)
-    own = np.flatnonzero(problem.effects == 2)
-    w, result = minimise_by_newton(problem, 2, problem.input_weights(weights)[own], own, 1e-9)
-    assert np.isfinite(w).all()
-    assert np.isfinite(result.fun)
+    problem = network_objective(X, np.ones(X.shape), weights, np.eye(3, dtype=bool), 0.01, 0.0)
+    minimum = minimise_by_newton(*list(problem.by_child(problem.input_weights(weights)))[2], 1e-9)
+    assert np.isfinite(minimum.w).all()
+    assert np.isfinite(minimum.value)
 
 
 def test_an_edge_that_points_the_wrong_way_is_turned_around():
@@ -456,16 +460,16 @@ def test_an_edge_that_points_the_wrong_way_is_turned_around():
     cause = rng.uniform(-3, 3, size=400)
     X = np.column_stack([cause, 3.0 * np.tanh(2.0 * cause) + 0.3 * rng.normal(size=400)])
     weights = initial_weights(X, 5, False, rng)
-    problem = MeanProblem(X, np.ones(X.shape), weights, np.eye(2, dtype=bool), 0.01, 0.01)
-    wrong = np.flatnonzero((problem.causes == 1) & (problem.effects == 0))
-    start = problem.input_weights(weights)[wrong]
+    problem = network_objective(X, np.ones(X.shape), weights, np.eye(2, dtype=bool), 0.01, 0.01)
+    wrong = part_of(problem, [(1, 0)], problem.input_weights(weights))
     starts = further_starts(problem, [weights], (1.0,))
-    kept = minimise_on_dag(problem, start, wrong, starts, 1e-6, turns=False)
-    turned = minimise_on_dag(problem, start, wrong, starts, 1e-6, turns=True)
-    assert problem.adjacency(*kept[:2])[1, 0] > 0.0
-    assert problem.adjacency(*turned[:2])[0, 1] > 0.0
-    assert problem.adjacency(*turned[:2])[1, 0] == 0.0
-    assert problem.solution(*turned[:2])[0] < problem.solution(*kept[:2])[0]
+    ends = [minimise_on_dag(problem, *wrong, starts, 1e-6, turns=turns) for turns in (False, True)]
+    kept, turned = (end.network.adjacency(end.w) for end in ends)
+    assert kept[1, 0] > 0.0
+    assert turned[0, 1] > 0.0
+    assert turned[1, 0] == 0.0
+    still, lower = (end.network.solution(end.w, weights)[0] for end in ends)
+    assert lower < still
 
 
 def test_turning_edges_never_raises_the_objective_and_respects_forbidden_edges():
@@ -497,7 +501,8 @@ def test_a_column_of_tiny_units_leaves_the_others_as_they_are():
 def ridge_of(X, scale, w1):
     n, m1 = w1.shape[:2]
     weights = Weights(w1, np.zeros((n, m1)), np.zeros((n, m1)), np.zeros(n))
-    return MeanProblem(X, scale, weights, np.eye(n, dtype=bool), 0.01, 0.0).ridge
+    problem = network_objective(X, scale, weights, np.eye(n, dtype=bool), 0.01, 0.0)
+    return np.array([family.output_ridge for family in problem.families])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -520,29 +525,28 @@ def test_a_step_stops_at_zero_and_is_the_best_of_the_others(seed, damping):
     assert fall == pytest.approx(-(model.gradient @ step + 0.5 * step @ model.hessian @ step), rel=1e-12)
 
 
-def test_a_node_keeps_the_weights_of_every_input_that_it_keeps():
-    problem, *_ = empty_dag(hetero_chain(np.random.default_rng(27), 100))
-    last = np.flatnonzero((problem.causes == 1) & (problem.effects == 2))
-    first = np.flatnonzero((problem.causes == 0) & (problem.effects == 2))
-    descent = DagDescent(problem, [np.full((problem.every_input.size, 5), 0.5)], 1e-6)
-    descent.begin(np.ones((1, 5)), last)
-    held = descent.minima[2].w
-    inputs, w = descent._with_edges(2, first, np.zeros((1, 5)))
-    assert inputs.tolist() == [first[0], last[0]]
+def test_a_child_keeps_the_weights_of_every_input_that_it_keeps():
+    problem, *_, weights = empty_dag(hetero_chain(np.random.default_rng(27), 100))
+    descent = DagDescent(problem, [], 1e-6, Watch())
+    descent.begin(*part_of(problem, [(1, 2)], np.ones_like(problem.input_weights(weights))))
+    held = descent.minima[2].minimum.w
+    alone = descent.minima[2].family, held
+    both, w = descent._with_causes(2, np.array([0]), 0.0)
+    assert both.inputs.tolist() == [0, 1]
     np.testing.assert_array_equal(w, np.vstack([np.zeros(5), held[0]]))
-    with_both, alone = descent._try(2, inputs, w), descent._try(2, last, held)
-    assert with_both < alone
-    assert descent._try(2, inputs, w) == with_both
+    lowest = descent._try(both, w)
+    assert lowest < descent._try(*alone)
+    assert descent._try(both, w) == lowest
 
 
 def test_few_weights_are_minimised_to_the_end_whatever_the_tolerance():
     X = hetero_chain(np.random.default_rng(25), 200)
     forbidden, values = np.tril(np.ones((3, 3), dtype=bool)), []
     for tolerance in (1e-1, 1e-9):
-        problem, *_ = empty_dag(X, forbidden=forbidden)
-        start = problem.input_weights(problem.template)
-        found = minimise_on_dag(problem, start, problem.every_input, [], tolerance, turns=False)
-        values.append(problem.solution(*found[:2])[0])
+        problem, *_, weights = empty_dag(X, forbidden=forbidden)
+        start = problem.input_weights(weights)
+        part, w, *_ = minimise_on_dag(problem, problem, start, [], tolerance, turns=False)
+        values.append(part.solution(w, weights)[0])
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 

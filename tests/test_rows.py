@@ -5,10 +5,11 @@ import pytest
 from helpers import family_evidence, hetero_chain, random_weights
 
 from icdh._ground.density import gaussian_nll
-from icdh.network import features_of, initial_weights, outputs
+from icdh.knowledge.rules import EdgeRules
+from icdh.network import features_of, initial_weights, node_inputs, outputs
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.lagrangian import fit_means
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import FamilyObjective
 from icdh.two_phase.scales import fit_scales
 
 N = 3
@@ -36,22 +37,21 @@ def test_the_likelihood_of_masked_rows_is_that_of_the_others_times_their_share(r
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_the_objective_of_a_node_is_that_of_its_rows_alone_times_their_share(rng, bias):
+def test_the_objective_of_a_child_is_that_of_its_rows_alone_times_their_share(rng, bias):
     values, rows = masked_table(rng)
     scale, weights = rng.uniform(0.5, 2.0, size=values.shape), random_weights(rng, N, 4, bias)
-    features, allowed = features_of(values, bias), np.eye(N, dtype=bool)
-    masked = MeanProblem(features, scale, weights, allowed, 0.03, 0.05, rows)
     for n in range(N):
-        keep, share = rows[n], rows[n].mean()
-        short = features_of(values[:, keep], bias), np.ascontiguousarray(scale[:, keep])
-        alone = MeanProblem(*short, weights, allowed, 0.03 / share, 0.05 / share)
-        own, node = np.flatnonzero(masked.effects == n), np.array([n])
-        w = masked.input_weights(weights)[own]
-        value, gradient = masked.lagrangian(own, nodes=node)(w)
-        expected, slope = alone.lagrangian(own, nodes=node)(w)
-        assert value == pytest.approx(share * expected, rel=1e-12)
-        np.testing.assert_allclose(gradient, share * slope, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(masked.w2[n], alone.w2[n], rtol=1e-9)
+        keep, share, causes = rows[n], rows[n].mean(), np.delete(np.arange(N), n)
+        short = features_of(values[:, keep], bias)
+        masked = FamilyObjective.of(
+            features_of(values, bias), n, causes, scale[n], 4, 0.03, 0.05, bias=bias, rows=rows[n]
+        )
+        alone = FamilyObjective.of(short, n, causes, scale[n, keep], 4, 0.03 / share, 0.05 / share, bias=bias)
+        w = node_inputs(weights, n)[masked.inputs]
+        here, there = masked.evaluate(w), alone.evaluate(w)
+        assert here.value == pytest.approx(share * there.value, rel=1e-12)
+        np.testing.assert_allclose(here.gradient, share * there.gradient, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(here.w2, there.w2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["heteroscedastic", "unequal"])
@@ -90,7 +90,8 @@ def test_masked_cells_of_an_effect_change_no_bit_of_its_means(rng):
     weights = initial_weights(values.T, 4, False, rng)
     scale = np.ones(values.shape)
     here, there = (
-        fit_means(table, scale, weights, forbidden, 0.01, 0.01, 1e16, rows=rows) for table in (values, other)
+        fit_means(table, scale, weights, EdgeRules.of(forbidden), 0.01, 0.01, 1e16, rows=rows)
+        for table in (values, other)
     )
     np.testing.assert_array_equal(here.weights.w1, there.weights.w1)
     np.testing.assert_array_equal(here.weights.w2, there.weights.w2)

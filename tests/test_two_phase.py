@@ -167,8 +167,8 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
     required, calls, values = np.zeros((3, 3), dtype=bool), [], iter(10.0 - np.cumsum([0.0, *gains]))
     required[1, 2] = True
 
-    def step(features, scale, start, forbidden, l1, l2, rho_max, plan, *_):
-        calls.append((forbidden, plan.finish.reaches))
+    def step(features, scale, start, rules, l1, l2, rho_max, plan, *_):
+        calls.append((rules.forbidden, plan.finish.reaches))
         return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
 
     monkeypatch.setattr(procedure, "fit_means", step)

@@ -1,6 +1,6 @@
-"""Kernels of Phase II: the means of some nodes, and what Newton's method needs to know of one.
+"""Kernels of Phase II: the mean of one child, and what Newton's method needs to know of it.
 
-``root`` holds 1 / (sigma sqrt(M)) of one node at every observation: every sum of squares is then the mean over
+``root`` holds 1 / (sigma sqrt(M)) of the child at every observation: every sum of squares is then the mean over
 observations of squared standardised residuals. ``w`` (inputs, m1) are the hidden weights of one node, and ``s``
 (outputs, M) what its mean is a weighted sum of: the hidden activations, and a row of ones if there is an intercept.
 """
@@ -51,43 +51,39 @@ def _pull(s, w2, root, residual, start, rows, pull):
 
 
 @kernel()
-def projected_least_squares(features, roots, nodes, inputs, starts, w, ridge, w2, dw, s, residual):
-    """Minimise over W2 half the squared standardised residuals of some nodes plus ridge, given W1; return both.
+def projected_least_squares(features, child, inputs, root, w, ridge, w2, dw, s, residual):
+    """Minimise over W2 half the squared standardised residuals of a child plus ridge, given W1; return both.
 
-    Node ``nodes[k]`` has the inputs ``inputs[starts[k]:starts[k + 1]]`` with weights in the same rows of ``w``. Sets
-    its row of ``w2`` (N, outputs), and ``dw``, the derivative of the minimum by ``w``: that at fixed w2, which is
-    optimal. Leaves ``s`` and the standardised residuals (M,) of the last node. NaN where W2 is undetermined.
+    Sets ``w2`` (outputs,), ``dw``, the derivative of the minimum by the weights ``w`` of its ``inputs``: that at fixed
+    w2, which is optimal; ``s`` and the standardised residuals (M,). NaN where W2 is undetermined.
     """
     outputs, observations = s.shape
-    size = padded(outputs + 1)
-    weighed, pull = np.zeros((size, ROWS)), np.empty((w.shape[1], ROWS))
+    size, target = padded(outputs + 1), features[child : child + 1]
+    weighed, pull, gram = np.zeros((size, ROWS)), np.empty((w.shape[1], ROWS)), np.zeros((size, size))
+    for start in range(0, observations, ROWS):
+        rows = min(ROWS, observations - start)
+        activate(features, inputs, w, start, rows, s)
+        _weigh(s, root, start, rows, weighed)
+        _weigh(target, root, start, rows, weighed[outputs:])
+        add_gram(weighed, rows, gram)
+    for h in range(outputs):
+        gram[h, h] += ridge[h]
+    if math.isnan(cholesky_in_place(gram, outputs)):
+        return math.nan
+    for h in range(outputs):
+        w2[h] = gram[h, outputs]
+    cholesky_solve(gram, w2)
     total = 0.0
-    for k in range(nodes.size):
-        n, own = nodes[k], slice(starts[k], starts[k + 1])
-        root, solution, derivative, gram = roots[n], w2[n], dw[own], np.zeros((size, size))
-        for start in range(0, observations, ROWS):
-            rows = min(ROWS, observations - start)
-            activate(features, inputs[own], w[own], start, rows, s)
-            _weigh(s, root, start, rows, weighed)
-            _weigh(features[n : n + 1], root, start, rows, weighed[outputs:])
-            add_gram(weighed, rows, gram)
-        for h in range(outputs):
-            gram[h, h] += ridge[n, h]
-        if math.isnan(cholesky_in_place(gram, outputs)):
-            return math.nan
-        for h in range(outputs):
-            solution[h] = gram[h, outputs]
-        cholesky_solve(gram, solution)
-        for h in range(outputs):
-            total += 0.5 * ridge[n, h] * solution[h] * solution[h]
-        for i in range(derivative.shape[0]):
-            for h in range(derivative.shape[1]):
-                derivative[i, h] = 0.0
-        for start in range(0, observations, ROWS):
-            rows = min(ROWS, observations - start)
-            total += _standardise(features[n], s, solution, root, start, rows, residual)
-            _pull(s, solution, root, residual, start, rows, pull)
-            add_products(features, inputs[own], pull, start, rows, derivative)
+    for h in range(outputs):
+        total += 0.5 * ridge[h] * w2[h] * w2[h]
+    for i in range(dw.shape[0]):
+        for h in range(dw.shape[1]):
+            dw[i, h] = 0.0
+    for start in range(0, observations, ROWS):
+        rows = min(ROWS, observations - start)
+        total += _standardise(features[child], s, w2, root, start, rows, residual)
+        _pull(s, w2, root, residual, start, rows, pull)
+        add_products(features, inputs, pull, start, rows, dw)
     return total
 
 

@@ -1,230 +1,287 @@
-"""Phase II on a DAG. There h = 0 whatever the weights, and the objective is a sum over nodes.
+"""Phase II on a DAG. There h = 0 whatever the weights, and the objective is a sum over children.
 
-Each node is minimised by itself, from several starts. Then absent edges are added, and edges reversed, as long as that
+Each child is minimised by itself, from several starts. Then absent edges are added, and edges reversed, as long as that
 lowers the objective and closes no cycle.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh.graphs import break_cycles, is_dag
-from icdh.network import Weights, root_mean_square
+from icdh.network import Weights, node_inputs, root_mean_square
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.newton import minimise_by_newton
-from icdh.two_phase.objective import MeanProblem
-
-FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a node ends
-NEWTON_WEIGHTS = 200  # of a node; the cost of a step grows with their square and more
-PROMISING = 0.01  # a further start this near to the best minimum (relative excess) is minimised to the end
-MAX_ROUNDS = 10  # of adding and reversing edges
-SMALL = 0.1  # share of a further start that the reversed edge begins with
-OPTIMALITY = 0.01  # an edge is added if a derivative exceeds the lasso penalty by this share
-WORTHWHILE = 1e-4  # an edge is reversed if the objective of its two ends falls by this share
+from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective
+from icdh.two_phase.watch import Watch
 
 
-class NodeMinimum(NamedTuple):
-    """The minimum of one node.
+@dataclass(frozen=True)
+class DagTuning:
+    """Constants of the descent, chosen by measurement.
 
     Attributes
     ----------
-    inputs : ndarray of int
-        The inputs that are present, as indices of the problem, in ascending order.
-    w : ndarray, shape (inputs, m1)
-        Their weights.
-    result : OptimizeResult
-        Objective and status.
+    final_tolerance : float
+        Relative decrease at which the minimisation of a child ends.
+    newton_weights : int
+        The most weights of a child for Newton's method; the cost of a step grows with their square and more.
+    promising : float
+        A further start this near to the best minimum (relative excess) is minimised to the end.
+    most_rounds : int
+        Rounds of adding and reversing edges.
+    first_share : float
+        Share of a further start that a reversed edge begins with.
+    optimality : float
+        An edge is added if a derivative exceeds the lasso penalty by this share.
+    worthwhile : float
+        An edge is reversed if the objective of its two ends falls by this share.
     """
 
-    inputs: np.ndarray
-    w: np.ndarray
-    result: OptimizeResult
+    final_tolerance: float = 1e-9
+    newton_weights: int = 200
+    promising: float = 0.01
+    most_rounds: int = 10
+    first_share: float = 0.1
+    optimality: float = 0.01
+    worthwhile: float = 1e-4
+
+
+DAG_TUNING = DagTuning()
+Start = Sequence[Floats]  # the weights of all features for every child, each of shape (features, m1)
+
+
+class ChildMinimum(NamedTuple):
+    """The minimum of a child: its objective by the inputs that are present, and where it is lowest."""
+
+    family: FamilyObjective
+    minimum: Minimum
+
+
+class DagMinimum(NamedTuple):
+    """The minimum of a DAG: the objective by its inputs, their weights, and how the child that ended worst ended."""
+
+    network: NetworkObjective
+    w: Floats
+    status: int
+    message: str
 
 
 def minimise_on_dag(
-    problem: MeanProblem, w: np.ndarray, inputs: np.ndarray, starts: list, tolerance: float, turns: bool
-) -> tuple[np.ndarray, np.ndarray, OptimizeResult]:
-    """Minimise the objective of Phase II over DAGs, starting from the given graph without the edges that close cycles.
+    network: NetworkObjective,
+    part: NetworkObjective,
+    w: Floats,
+    starts: Sequence[Start],
+    tolerance: float,
+    *,
+    turns: bool,
+    watch: Watch | None = None,
+    tuning: DagTuning = DAG_TUNING,
+) -> DagMinimum:
+    """Minimise the objective of Phase II over DAGs.
 
     Parameters
     ----------
-    problem : MeanProblem
-        The objective.
+    network : NetworkObjective
+        The objective by all inputs that are allowed.
+    part : NetworkObjective
+        The same by the inputs of a graph; of each of its cycles the weakest edge is dropped.
     w : ndarray, shape (inputs, m1)
-        Weights of a graph with, at most, weak cycles.
-    inputs : ndarray of int
-        Their inputs.
-    starts : list of ndarray, shape (every input, m1)
-        Further weights to start every node from.
+        Their weights.
+    starts : sequence
+        Further weights to start every child from.
     tolerance : float
         Relative decrease at which a start is judged; the best is minimised to the end.
     turns : bool
         Whether edges are reversed as well, which needs at least one further start.
-
-    Returns
-    -------
-    w : ndarray, shape (inputs, m1)
-        The weights of the DAG.
-    inputs : ndarray of int
-        Their inputs.
-    result : OptimizeResult
-        Of the node that ended worst.
+    watch : Watch, optional
+        Counts evaluations, and ends them when the time is over.
+    tuning : DagTuning
+        Constants.
     """
-    descent = DagDescent(problem, starts, tolerance)
-    descent.begin(*without_cycles(problem, w, inputs))
-    for _ in range(MAX_ROUNDS):
+    descent = DagDescent(network, starts, tolerance, watch or Watch(), tuning)
+    descent.begin(*without_cycles(part, w))
+    for _ in range(tuning.most_rounds):
         if not (descent.add_edges() | (turns and bool(starts) and descent.turn_edges())):
             break
-    return *descent.weights(), max((minimum.result for minimum in descent.minima), key=lambda result: result.status)
+    worst = max((child.minimum for child in descent.minima), key=lambda minimum: minimum.status)
+    return DagMinimum(*descent.graph(), worst.status, worst.message)
 
 
 class DagDescent:
-    """The minima of all nodes of a DAG, and the moves that change it; arguments as of `minimise_on_dag`."""
+    """The minima of all children of a DAG, and the moves that change it; arguments as of `minimise_on_dag`."""
 
-    def __init__(self, problem: MeanProblem, starts: list, tolerance: float):
-        self.problem = problem
-        self.starts = starts
-        self.tolerance = tolerance
-        self.minima = []
-        self.index = np.full((problem.every_node.size, problem.features.shape[0]), -1)
-        self.index[problem.effects, problem.causes] = problem.every_input
-        self._tried = {}
+    def __init__(
+        self,
+        network: NetworkObjective,
+        starts: Sequence[Start],
+        tolerance: float,
+        watch: Watch,
+        tuning: DagTuning = DAG_TUNING,
+    ):
+        self.network, self.starts, self.tolerance, self.watch, self.tuning = network, starts, tolerance, watch, tuning
+        self.minima: list[ChildMinimum] = []
+        self._tried: dict[tuple[int, bytes], float] = {}
 
-    def begin(self, w: np.ndarray, inputs: np.ndarray) -> None:
-        """Minimise every node from these weights of a DAG."""
-        effects, nodes = self.problem.effects[inputs], self.problem.every_node
-        self.problem.clock.begin("node by node", nodes.size)
-        self.minima = [self._minimise(n, inputs[effects == n], w[effects == n]) for n in nodes]
+    def begin(self, part: NetworkObjective, w: Floats) -> None:
+        """Minimise every child from these weights of a DAG."""
+        self.watch.begin("node by node", len(part.families))
+        self.minima = [self._minimise(*child) for child in part.by_child(w)]
 
-    def weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights of all nodes and their inputs."""
-        w = np.concatenate([minimum.w for minimum in self.minima])
-        return w, np.concatenate([minimum.inputs for minimum in self.minima])
+    def graph(self) -> tuple[NetworkObjective, Floats]:
+        """Return the objective by the inputs of the DAG, and their weights."""
+        part = NetworkObjective([child.family for child in self.minima])
+        return part, np.concatenate([child.minimum.w for child in self.minima])
 
     def add_edges(self) -> bool:
         """Add the absent edges that would lower the objective, the best first, unless they close a cycle."""
-        added = _missing_edges(self.problem, *self.weights())
-        nodes = np.unique(self.problem.effects[added])
-        self.problem.clock.begin("missing edges, node by node", nodes.size)
-        for n in nodes:
-            own = added[self.problem.effects[added] == n]
-            absent = np.zeros((own.size, self.minima[n].w.shape[1]))
-            self.minima[n] = self._minimise(n, *self._with_edges(n, own, absent))
-        return added.size > 0
+        missing = missing_edges(self.network, *self.graph(), self.tuning.optimality)
+        effects, causes = self.network.effects[missing], self.network.causes[missing]
+        children = np.unique(effects)
+        self.watch.begin("missing edges, node by node", children.size)
+        for n in children:
+            self.minima[n] = self._minimise(*self._with_causes(n, causes[effects == n], 0.0))
+        return bool(missing.any())
 
     def turn_edges(self) -> bool:
         """Reverse edges where that lowers the objective of their ends, the best first, at most one edge a node."""
-        turned = set()
-        for _, edge, back in sorted(self._falls(), key=lambda turn: -turn[0]):
-            i, n = self.problem.causes[edge], self.problem.effects[edge]
+        turned: set[int] = set()
+        for _, i, n in sorted(self._falls(), key=lambda turn: -turn[0]):
             if not {i, n} & turned and self._stays_acyclic(i, n):
-                self.minima[n] = self._minimise(n, *self._without_edge(n, edge))
-                self.minima[i] = self._minimise(i, *self._with_reverse(i, back))
+                self.minima[n] = self._minimise(*self._without_cause(n, i))
+                self.minima[i] = self._minimise(*self._with_reverse(i, n))
                 turned |= {i, n}
         return bool(turned)
 
-    def _falls(self) -> Iterable:
-        """Yield every edge whose reversal lowers the objective, as (fall, edge, its reverse)."""
-        _, inputs = self.weights()
-        for edge in inputs[self.problem.is_edge[inputs]]:
-            i, n = self.problem.causes[edge], self.problem.effects[edge]
-            back = self.index[i, n]
-            if back >= 0 and self._stays_acyclic(i, n):
-                before = self.minima[n].result.fun + self.minima[i].result.fun
-                after = self._try(n, *self._without_edge(n, edge)) + self._try(i, *self._with_reverse(i, back))
-                if before - after > WORTHWHILE * before:
-                    yield before - after, edge, back
+    def _falls(self) -> Iterator[tuple[float, int, int]]:
+        """Yield every edge i -> n whose reversal lowers the objective, as (fall, i, n)."""
+        for n, (family, minimum) in enumerate(self.minima):
+            for i in family.inputs[family.inputs < len(self.minima)].tolist():
+                if n in self.network.families[i].inputs and self._stays_acyclic(i, n):
+                    before = minimum.value + self.minima[i].minimum.value
+                    after = self._try(*self._without_cause(n, i)) + self._try(*self._with_reverse(i, n))
+                    if before - after > self.tuning.worthwhile * before:
+                        yield before - after, i, n
 
-    def _stays_acyclic(self, i, n):
+    def _stays_acyclic(self, i: int, n: int) -> bool:
         """Return whether the graph stays acyclic when i -> n is reversed."""
-        A = self.problem.adjacency(*self.weights())
+        part, w = self.graph()
+        A = part.adjacency(w)
         A[n, i], A[i, n] = 1.0, 0.0
         return is_dag(A)
 
-    def _without_edge(self, n, edge):
-        keep = self.minima[n].inputs != edge
-        return self.minima[n].inputs[keep], self.minima[n].w[keep]
+    def _without_cause(self, n: int, cause: int) -> tuple[FamilyObjective, Floats]:
+        family, minimum = self.minima[n]
+        keep = family.inputs != cause
+        return family.among(family.inputs[keep]), minimum.w[keep]
 
-    def _with_edges(self, n, edges, w):
-        """Return inputs and weights of a node with further edges of weights ``w``."""
-        inputs, order = np.unique(np.concatenate([self.minima[n].inputs, edges]), return_index=True)
-        return inputs, np.concatenate([self.minima[n].w, w])[order]
+    def _with_causes(self, n: int, causes: Integers, weights: Floats | float) -> tuple[FamilyObjective, Floats]:
+        """Return objective and weights of a child with further causes of these weights."""
+        family, minimum = self.minima[n]
+        inputs = np.union1d(family.inputs, causes)
+        w = np.empty((inputs.size, minimum.w.shape[1]))
+        w[np.searchsorted(inputs, family.inputs)] = minimum.w
+        w[np.searchsorted(inputs, causes)] = weights
+        return self.network.families[n].among(inputs), w
 
-    def _with_reverse(self, i, back):
-        """Return inputs and weights of a node with one more edge. Its weights are small; zero may be a saddle point."""
-        return self._with_edges(i, np.array([back]), SMALL * self.starts[0][[back]])
+    def _with_reverse(self, i: int, n: int) -> tuple[FamilyObjective, Floats]:
+        """Return objective and weights of i with the cause n. Its weights are small; zero may be a saddle point."""
+        return self._with_causes(i, np.array([n]), self.tuning.first_share * self.starts[0][i][n])
 
-    def _try(self, n, inputs, w):
-        """Return the objective of a node near these weights."""
-        key = n, inputs.tobytes()
+    def _try(self, family: FamilyObjective, w: Floats) -> float:
+        """Return the objective of a child near these weights."""
+        key = family.child, family.inputs.tobytes()
         if key not in self._tried:
-            self._tried[key] = minimise_by_newton(self.problem, n, w, inputs, self.tolerance)[1].fun
+            self._tried[key] = minimise_by_newton(family, w, self.tolerance, self.watch.one_child).value
         return self._tried[key]
 
-    def _minimise(self, n, inputs, w):
-        """Return the best minimum of a node, from its weights and every further start, without edges of weight zero."""
-        w, result = self._finish(n, inputs, w)
-        for start in self.starts if inputs.size > 0 else ():
-            approach, approached = self._approach(n, inputs, start[inputs])
-            if approached.fun < (1.0 + PROMISING) * result.fun:
-                outcomes = (w, result), self._finish(n, inputs, approach)
-                w, result = min(outcomes, key=lambda outcome: outcome[1].fun)
-        w, inputs = self.problem.present(w, inputs)
-        self.problem.clock.part_done()
-        return NodeMinimum(inputs, w, result)
+    def _minimise(self, family: FamilyObjective, w: Floats) -> ChildMinimum:
+        """Return the best minimum of a child from its weights and every further start, without edges of weight zero."""
+        best = self._finish(family, w)
+        for start in self.starts if family.inputs.size > 0 else ():
+            approach = self._approach(family, start[family.child][family.inputs])
+            if approach.value < (1.0 + self.tuning.promising) * best.value:
+                best = min(best, self._finish(family, approach.w), key=lambda minimum: minimum.value)
+        self.watch.clock.part_done()
+        present = ~family.is_free | best.w.any(axis=1)
+        return ChildMinimum(family.among(family.inputs[present]), best._replace(w=best.w[present]))
 
-    def _approach(self, n, inputs, w):
-        return minimise_by_lbfgs(self.problem, w, inputs, self.tolerance, nodes=np.array([n]))
+    def _approach(self, family: FamilyObjective, w: Floats) -> Minimum:
+        return minimise_by_lbfgs(family, w, self.tolerance, self.watch.one_child)
 
-    def _finish(self, n, inputs, w):
+    def _finish(self, family: FamilyObjective, w: Floats) -> Minimum:
         """Minimise by Newton's method, or by L-BFGS-B where there are too many weights for it."""
-        if np.count_nonzero(w) > NEWTON_WEIGHTS:
-            w, result = self._approach(n, inputs, w)
-            if np.count_nonzero(w) > NEWTON_WEIGHTS:
-                return w, result
-        return minimise_by_newton(self.problem, n, w, inputs, FINAL_TOLERANCE)
+        if np.count_nonzero(w) > self.tuning.newton_weights:
+            minimum = self._approach(family, w)
+            w = minimum.w
+            if np.count_nonzero(w) > self.tuning.newton_weights:
+                return minimum
+        return minimise_by_newton(family, w, self.tuning.final_tolerance, self.watch.one_child)
 
 
-def without_cycles(problem: MeanProblem, w: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and inputs without cycles: of each, the weakest edge that is not required is dropped."""
-    dag = break_cycles(problem.adjacency(w, inputs), problem.required).adjacency
-    is_edge = problem.is_edge[inputs]
-    keep = ~is_edge
-    keep[is_edge] = dag[problem.causes[inputs[is_edge]], problem.effects[inputs[is_edge]]] > 0.0
-    return w[keep], inputs[keep]
+def without_cycles(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Floats]:
+    """Return objective and weights without cycles: of each, the weakest edge that is not required is dropped."""
+    A, required = part.adjacency(w), np.zeros((len(part.families),) * 2, dtype=bool)
+    edges = part.causes < len(A)
+    ends = part.causes[edges], part.effects[edges]
+    required[ends] = ~part.is_free[edges]
+    absent = np.zeros(part.causes.size, dtype=bool)
+    absent[edges] = break_cycles(A, required).adjacency[ends] == 0.0
+    return part.without(absent, w)
 
 
-def further_starts(problem: MeanProblem, explore: Iterable[Weights], reaches: tuple) -> list[np.ndarray]:
-    """Return one start for each reach: weights of every input, drawn from ``explore`` in turn and stretched to it."""
-    return [_stretched(problem, weights, reach) for weights, reach in zip(cycle(explore), reaches, strict=False)]
+def further_starts(network: NetworkObjective, explore: Iterable[Weights], reaches: Sequence[float]) -> list[Start]:
+    """Return one start for each reach: weights of every child, drawn from ``explore`` in turn and stretched to it."""
+    return [_stretched(network, weights, reach) for weights, reach in zip(cycle(explore), reaches, strict=False)]
 
 
-def _stretched(problem, weights, reach):
-    """Return the weights, rescaled so that each node's largest is ``reach / root mean square of the input``."""
-    w = problem.input_weights(weights)
-    rms = root_mean_square(problem.features)[problem.causes]
-    largest = np.zeros(problem.every_node.size)
-    np.maximum.at(largest, problem.effects, np.abs(w).max(axis=1, initial=0.0) * rms)
-    return w * (reach / np.where(largest > 0.0, largest, 1.0))[problem.effects, np.newaxis]
+def _stretched(network: NetworkObjective, weights: Weights, reach: float) -> Start:
+    """Return the weights, rescaled so that each child's largest is ``reach / root mean square of the input``."""
+    rms, stretched = root_mean_square(network.families[0].features), []
+    for n, family in enumerate(network.families):
+        w = node_inputs(weights, n)
+        largest = (np.abs(w[family.inputs]).max(axis=1, initial=0.0) * rms[family.inputs]).max(initial=0.0)
+        stretched.append(w * (reach / (largest if largest > 0.0 else 1.0)))
+    return stretched
 
 
-def _missing_edges(problem, w, inputs):
+def missing_edges(network: NetworkObjective, part: NetworkObjective, w: Floats, optimality: float) -> Mask:
     """Return the absent edges that would lower the objective, without those that close a cycle with better ones.
 
     A weight of zero is optimal as long as the derivative by it does not exceed the lasso penalty. By how much it does
     is the violation of the optimality condition.
+
+    Parameters
+    ----------
+    network : NetworkObjective
+        The objective by all inputs that are allowed.
+    part : NetworkObjective
+        The same by the inputs of a DAG.
+    w : ndarray, shape (inputs, m1)
+        Their weights.
+    optimality : float
+        The share of the lasso penalty that a derivative must exceed it by.
+
+    Returns
+    -------
+    ndarray of bool, shape (inputs,)
+        Which of the inputs of ``network`` to add.
     """
-    every = np.zeros((problem.every_input.size, w.shape[1]))
-    every[inputs] = w
-    gradient = problem.lagrangian(problem.every_input)(every)[1]
-    excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + OPTIMALITY) * problem.l1
-    violation = np.fmax(excess, 0.0)  # what is not a number is no violation
-    violation[inputs] = 0.0
-    strength = violation.copy()
-    strength[inputs] = 1.0 + violation.max(initial=0.0)
-    dag = break_cycles(problem.adjacency(strength[:, np.newaxis], problem.every_input)).adjacency
-    edges = np.flatnonzero(violation > 0.0)
-    return edges[dag[problem.causes[edges], problem.effects[edges]] > 0.0]
+    N = len(network.families)
+    present = np.zeros((N, N + 1), dtype=bool)
+    present[part.effects, part.causes] = True
+    held = present[network.effects, network.causes]
+    every = np.zeros((held.size, w.shape[1]))
+    every[held] = w
+    gradient = network.smooth(every)[1]
+    excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + optimality) * network.lasso
+    violation = np.where(held, 0.0, np.fmax(excess, 0.0))  # what is not a number is no violation
+    strength = np.where(held, 1.0 + violation.max(initial=0.0), violation)
+    dag = break_cycles(network.adjacency(strength[:, np.newaxis])).adjacency
+    missing: Mask = violation > 0.0
+    missing[missing] = dag[network.causes[missing], network.effects[missing]] > 0.0
+    return missing

@@ -8,25 +8,52 @@ method, Phase I as in `icdh.two_phase.scales`. Together they minimise
 Likelihood and penalties are in nats over all observations: the penalties are the same whatever M.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.density import gaussian_nll
 from icdh._network_kernels import node_activations
-from icdh.network import Weights, features_of, root_mean_square
+from icdh.network import features_of, root_mean_square
 from icdh.two_phase.newton import minimise_by_newton
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import FamilyObjective
 from icdh.two_phase.scales import fit_scale
 
-MOST_ROUNDS = 10
-LEAST_GAIN = 0.5  # nats over all observations: a round that gains less is the last
-FRESH_REACH = 3.0  # largest random weight, in 1 / (root mean square of the cause)
-FRESH_SCALE = 0.03  # the first scale beside random weights, in root mean squares of the child
-TOLERANCE = 1e-6  # relative decrease at which Newton's method ends
-# A family is given up if it misses ``limit`` by more than so many times the gain of its last round (nats in the first).
-HOPELESS_GAINS, HOPELESS_NATS = 3.0, 100.0
+
+@dataclass(frozen=True)
+class FamilyTuning:
+    """Constants of the fits of families, chosen by measurement.
+
+    Attributes
+    ----------
+    most_rounds : int
+        Rounds of both phases.
+    least_gain : float
+        Nats over all observations: a round that gains less is the last.
+    fresh_reach : float
+        Largest random weight, in 1 / (root mean square of the cause).
+    fresh_scale : float
+        The first scale beside random weights, in root mean squares of the child.
+    tolerance : float
+        Relative decrease at which Newton's method ends.
+    hopeless_nats, hopeless_gains : float
+        A family is given up if its first round misses its limit by more nats, or a later one by more times its gain.
+    """
+
+    most_rounds: int = 10
+    least_gain: float = 0.5
+    fresh_reach: float = 3.0
+    fresh_scale: float = 0.03
+    tolerance: float = 1e-6
+    hopeless_nats: float = 100.0
+    hopeless_gains: float = 3.0
+
+
+FAMILY_TUNING = FamilyTuning()
 
 
 class FamilyFit(NamedTuple):
@@ -48,9 +75,9 @@ class FamilyFit(NamedTuple):
         Whether the rounds ended because they gained nothing any more.
     """
 
-    hidden: np.ndarray
-    w2: np.ndarray
-    w3: np.ndarray
+    hidden: Floats
+    w2: Floats
+    w3: Floats
     w3_bias: float
     nats: float
     penalised: float
@@ -76,32 +103,35 @@ class FamilyFitter:
         Edges that are not under the lasso, so that they never vanish.
     clock : Clock, optional
         Says when fits must end, by raising OutOfTime.
+    tuning : FamilyTuning
+        Constants.
     """
 
     def __init__(
         self,
-        values: np.ndarray,
+        values: Floats,
         l1: float,
         l2: float,
         noise: str,
         bias: bool,
-        rows: np.ndarray | None = None,
-        required: np.ndarray | None = None,
+        rows: Mask | None = None,
+        required: Mask | None = None,
         clock: Clock | None = None,
+        tuning: FamilyTuning = FAMILY_TUNING,
     ):
-        self.values, self.l1, self.l2 = values, l1, l2
+        self.values, self.features, self.l1, self.l2 = values, features_of(values, bias), l1, l2
         self.required = np.zeros((len(values), len(values)), dtype=bool) if required is None else required
         self.noise, self.bias, self.rows = noise, bias, rows
-        self.clock = clock or Clock()
+        self.clock, self.tuning = clock or Clock(), tuning
 
     def fit(
         self,
         child: int,
-        causes: tuple,
-        hidden: np.ndarray,
-        w3: np.ndarray,
+        causes: Sequence[int],
+        hidden: Floats,
+        w3: Floats,
         w3_bias: float,
-        scale: np.ndarray,
+        scale: Floats,
         limit: float = np.inf,
     ) -> FamilyFit:
         """Fit a family by both phases in turn, and return the best round.
@@ -119,26 +149,23 @@ class FamilyFitter:
         limit : float
             Nats that the family must reach to be of use; one that is far from it is given up.
         """
-        features = features_of(self.values[[child, *causes]], self.bias)
-        counts = None if self.rows is None else self.rows[child]
-        best = None
-        for k in range(MOST_ROUNDS):
+        best: FamilyFit | None = None
+        gain, hopeless, rounds, tuning = np.inf, self.tuning.hopeless_nats, 0, self.tuning
+        while True:
             self.clock.check()
-            hidden, w2, s, mean = self._means(features, scale, hidden, counts, self.required[list(causes), child])
-            w3, w3_bias = fit_scale(s, features[0] - mean, w3, w3_bias, self.noise, counts)
-            scale = _scale(s, w3, w3_bias)
-            nats = self.nats(child, mean, scale)
-            penalised = nats + self._penalties(hidden, w2, ~self.required[list(causes), child])
-            gain = np.inf if best is None else best.penalised - penalised
-            finished = self.noise == "equal" or gain < LEAST_GAIN
-            if gain > 0.0:
-                best = FamilyFit(hidden, w2, w3, w3_bias, nats, penalised, finished)
-            hopeless = HOPELESS_NATS if k == 0 else HOPELESS_GAINS * gain
-            if finished or nats - limit > hopeless:
-                break
-        return best._replace(finished=finished or limit == np.inf)
+            objective = self._objective(child, causes, hidden.shape[1], scale)
+            hidden = minimise_by_newton(objective, hidden, tuning.tolerance, self.clock.check).w
+            fit, scale = self._with_scale(objective, hidden, w3, w3_bias, self.noise)
+            w3, w3_bias, rounds = fit.w3, fit.w3_bias, rounds + 1
+            if best is not None:
+                gain = best.penalised - fit.penalised
+                hopeless = tuning.hopeless_gains * gain
+            best = fit if best is None or gain > 0.0 else best
+            finished = self.noise == "equal" or gain < tuning.least_gain
+            if finished or rounds == tuning.most_rounds or fit.nats - limit > hopeless:
+                return best._replace(finished=finished or limit == np.inf)
 
-    def fit_afresh(self, child: int, causes: tuple, units: int, rng: np.random.Generator) -> FamilyFit:
+    def fit_afresh(self, child: int, causes: Sequence[int], units: int, rng: np.random.Generator) -> FamilyFit:
         """Fit a family from random weights.
 
         The first scale is small, so that penalties hardly count in the first Phase II. With a scale of one, fits of
@@ -153,80 +180,67 @@ class FamilyFitter:
         rng : Generator
             Draws the weights.
         """
-        rms = root_mean_square(self.values[list(causes)])
-        hidden = rng.uniform(-FRESH_REACH, FRESH_REACH, (len(causes), units))
+        rms, reach = root_mean_square(self.values[list(causes)]), self.tuning.fresh_reach
+        hidden = rng.uniform(-reach, reach, (len(causes), units))
         hidden /= np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         if self.bias:
             hidden = np.vstack([hidden, np.zeros(units)])
-        own = self.values[child] if self.rows is None else self.values[child, self.rows[child]]
-        spread = np.sqrt(np.mean(np.square(own))) if own.size else 0.0
-        scale = np.full(self.values.shape[1], FRESH_SCALE * (spread if spread > 0.0 else 1.0))
+        counted = self.values[child] if self.rows is None else self.values[child, self.rows[child]]
+        spread = np.sqrt(np.mean(np.square(counted))) if counted.size else 0.0
+        scale = np.full(self.values.shape[1], self.tuning.fresh_scale * (spread if spread > 0.0 else 1.0))
         return self.fit(child, causes, hidden, np.zeros(units), np.log(scale[0]), scale)
 
-    def adapt(self, child: int, causes: tuple, hidden: np.ndarray) -> FamilyFit:
+    def adapt(self, child: int, causes: Sequence[int], hidden: Floats) -> FamilyFit:
         """Fit w2 and a constant scale alone, in closed form, whatever the clock says."""
-        features = features_of(self.values[[child, *causes]], self.bias)
-        counts = None if self.rows is None else self.rows[child]
-        scale = np.ones(self.values.shape[1])
-        hidden, w2, s, mean = self._means(
-            features, scale, hidden, counts, self.required[list(causes), child], descend=False
-        )
+        units = hidden.shape[1]
+        objective = self._objective(child, causes, units, np.ones(self.values.shape[1]))
         noise = "equal" if self.noise == "equal" else "unequal"
-        w3, w3_bias = fit_scale(s, features[0] - mean, np.zeros(len(s)), 0.0, noise, counts)
-        nats = self.nats(child, mean, _scale(s, w3, w3_bias))
-        penalised = nats + self._penalties(hidden, w2, ~self.required[list(causes), child])
-        return FamilyFit(hidden, w2, w3, w3_bias, nats, penalised, False)
+        return self._with_scale(objective, hidden, np.zeros(units), 0.0, noise)[0]
 
-    def outputs(self, child: int, causes: tuple, fit: FamilyFit) -> tuple[np.ndarray, np.ndarray]:
+    def outputs(self, child: int, causes: Sequence[int], fit: FamilyFit) -> tuple[Floats, Floats]:
         """Return mean and scale of a fitted family, each of shape (M,)."""
-        features = features_of(self.values[list(causes)], self.bias)
+        inputs = np.array([*causes, len(self.values)][: len(fit.hidden)], dtype=np.int64)
         s = np.empty((fit.hidden.shape[1], self.values.shape[1]))
-        node_activations(features, np.arange(len(features)), fit.hidden, s)
+        node_activations(self.features, inputs, fit.hidden, s)
         mean = fit.w2[: len(s)] @ s + (fit.w2[-1] if self.bias else 0.0)
         return mean, _scale(s, fit.w3, fit.w3_bias)
 
-    def nats(self, child: int, mean: np.ndarray, scale: np.ndarray) -> float:
+    def nats(self, child: int, mean: Floats, scale: Floats) -> float:
         """Return the negative log-likelihood of a child given mean and scale, sum over the observations that count."""
-        counts = None if self.rows is None else self.rows[child : child + 1]
-        own = self.values[child : child + 1]
-        return mean.size * gaussian_nll(own, mean[np.newaxis], scale[np.newaxis], counts)
+        rows = None if self.rows is None else self.rows[child : child + 1]
+        return mean.size * gaussian_nll(self.values[child : child + 1], mean[np.newaxis], scale[np.newaxis], rows)
 
-    def _means(self, features, scale, hidden, counts, required_causes, descend=True):
-        """Return Phase II of a family: hidden weights, w2, hidden activations and the mean."""
-        units, observations = hidden.shape[1], features.shape[1]
-        variables = len(features) - self.bias
-        scales = np.ones((variables, observations))
-        scales[0] = scale
-        template = Weights(
-            np.zeros((variables, units, variables)),
-            *np.zeros((2, variables, units)),
-            np.zeros(variables),
-            hidden_bias=np.zeros((variables, units)) if self.bias else None,
-            output_bias=np.zeros(variables) if self.bias else None,
+    def _objective(self, child: int, causes: Sequence[int], units: int, scale: Floats) -> FamilyObjective:
+        inputs = np.array(causes, dtype=np.int64)
+        return FamilyObjective.of(
+            self.features,
+            child,
+            inputs,
+            scale,
+            units,
+            self.l1 / scale.size,
+            self.l2 / scale.size,
+            bias=self.bias,
+            rows=None if self.rows is None else self.rows[child],
+            required=self.required[inputs, child],
         )
-        forbidden = np.ones((variables, variables), dtype=bool)
-        forbidden[1:, 0] = False
-        required = np.zeros((variables, variables), dtype=bool)
-        required[1:, 0] = required_causes
-        rows = None
-        if counts is not None:
-            rows = np.ones((variables, observations), dtype=bool)
-            rows[0] = counts
-        penalties = self.l1 / observations, self.l2 / observations
-        clock = self.clock if descend else Clock()
-        problem = MeanProblem(features, scales, template, forbidden, *penalties, rows, required, clock)
-        inputs = np.flatnonzero(problem.effects == 0)
-        if descend:
-            hidden, _ = minimise_by_newton(problem, 0, hidden, inputs, TOLERANCE)
-        problem.loss(inputs, np.array([0]))(hidden)  # leaves w2 and the activations of these weights
-        w2 = problem.w2[0].copy()
-        return hidden, w2, problem.hidden[:units].copy(), w2 @ problem.hidden
 
-    def _penalties(self, hidden, w2, free):
-        edges, units = hidden[: len(hidden) - self.bias], hidden.shape[1]
-        squares = np.vdot(edges, edges) + np.vdot(w2[:units], w2[:units])
-        return float(self.l1 * np.abs(edges[free]).sum() + 0.5 * self.l2 * squares)
+    def _with_scale(
+        self, objective: FamilyObjective, hidden: Floats, w3: Floats, w3_bias: float, noise: str
+    ) -> tuple[FamilyFit, Floats]:
+        """Return Phase I after the hidden weights of a Phase II: the family, and its scale at every observation."""
+        child, units, means = objective.child, hidden.shape[1], objective.evaluate(hidden)
+        s, mean = means.s[:units], means.w2 @ means.s
+        rows = None if self.rows is None else self.rows[child]
+        w3, w3_bias = fit_scale(s, self.values[child] - mean, w3, w3_bias, noise, rows)
+        scale = _scale(s, w3, w3_bias)
+        nats, edges = self.nats(child, mean, scale), hidden[: len(hidden) - self.bias]
+        lasso = np.abs(hidden[objective.is_free]).sum()
+        squares = np.vdot(edges, edges) + np.vdot(means.w2[:units], means.w2[:units])
+        penalised = float(nats + self.l1 * lasso + 0.5 * self.l2 * squares)
+        return FamilyFit(hidden, means.w2, w3, w3_bias, nats, penalised, False), scale
 
 
-def _scale(s, w3, w3_bias):
-    return np.maximum(w3 @ s, 0.0) + np.exp(w3_bias)
+def _scale(s: Floats, w3: Floats, w3_bias: float) -> Floats:
+    scale: Floats = np.maximum(w3 @ s, 0.0) + np.exp(w3_bias)
+    return scale

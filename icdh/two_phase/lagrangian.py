@@ -11,41 +11,57 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
+from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights
 from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import Lagrangian, NetworkObjective
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep
 from icdh.two_phase.schedule import FAST_ALONE, Schedule
+from icdh.two_phase.watch import Watch
 
 
 class Multipliers(NamedTuple):
-    """Where the augmented Lagrangian method ended: weights of inputs, penalty weight, multiplier and h."""
+    """Where the augmented Lagrangian method ended.
 
-    w: np.ndarray
-    inputs: np.ndarray
+    Attributes
+    ----------
+    part : NetworkObjective
+        The objective by the inputs that are left.
+    w : ndarray, shape (inputs, m1)
+        Their weights.
+    rho, alpha, h : float
+        Penalty weight, multiplier, and the acyclicity.
+    status : int
+        Of the last minimisation.
+    message : str
+        The same in words.
+    """
+
+    part: NetworkObjective
+    w: Floats
     rho: float
     alpha: float
     h: float
-    result: OptimizeResult
+    status: int
+    message: str
 
 
 def fit_means(
-    features: np.ndarray,
-    scale: np.ndarray,
+    features: Floats,
+    scale: Floats,
     weights: Weights,
-    forbidden_edges: np.ndarray,
+    rules: EdgeRules,
     l1: float,
     l2: float,
     rho_max: float,
     schedule: Schedule = FAST_ALONE,
     explore: Sequence[Weights] = (),
-    rows: np.ndarray | None = None,
-    required_edges: np.ndarray | None = None,
+    rows: Mask | None = None,
     clock: Clock | None = None,
 ) -> MeanStep:
     """Minimise the objective of Phase II under h = 0.
@@ -58,8 +74,8 @@ def fit_means(
         The standard deviations sigma, fixed in this phase.
     weights : Weights
         Where to start; w3 and w3_bias are carried along.
-    forbidden_edges : ndarray of bool, shape (N, N)
-        Edges that must not appear.
+    rules : EdgeRules
+        Edges that must not, and that must, appear.
     l1, l2 : float
         Penalties on W1 (lasso) and on W1 and W2 (ridge).
     rho_max : float
@@ -67,11 +83,9 @@ def fit_means(
     schedule : Schedule
         How far the method is followed, and what comes after.
     explore : sequence of Weights, optional
-        Random weights for the further starts of every node, used in turn; ``weights`` by default.
+        Random weights for the further starts of every child, used in turn; ``weights`` by default.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
-    required_edges : ndarray of bool, shape (N, N), optional
-        Edges that must appear; see `MeanProblem`.
     clock : Clock, optional
         Says when to end; what was reached by then is returned, without its cycles.
 
@@ -85,35 +99,29 @@ def fit_means(
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 3.
     """
-    clock = clock or Clock()
-    problem = MeanProblem(features, scale, weights, forbidden_edges, l1, l2, rows, required_edges, clock)
-    finish = schedule.finish
-    try:
-        w, inputs, rho, alpha, h, result = augmented_lagrangian(
-            problem, weights, finish.decided_h, rho_max, schedule.tolerance
-        )
-        if h <= finish.decided_h:
-            starts = further_starts(problem, explore or [weights], finish.reaches)
-            w, inputs, result = minimise_on_dag(problem, w, inputs, starts, schedule.tolerance, finish.turns)
-            h = problem.acyclicity(w, inputs)[0]
-    except OutOfTime:
-        return _as_far_as_reached(problem)
-    problem.clock = Clock()  # one more evaluation
-    objective, network = problem.solution(w, inputs)
-    status, message = int(result.status), str(result.message)
-    return MeanStep(network, objective, h, rho, alpha, problem.evaluations, status, message)
-
-
-def _as_far_as_reached(problem):
-    problem.clock = Clock()  # one more evaluation
-    w, inputs = without_cycles(problem, *problem.reached)
-    objective, network = problem.solution(w, inputs)
-    h = problem.acyclicity(w, inputs)[0]
-    return MeanStep(network, objective, h, 0.0, 0.0, problem.evaluations, 1, OUT_OF_TIME)
+    bias = weights.hidden_bias is not None
+    network = NetworkObjective.of(features, scale, rules, weights.hidden_units, l1, l2, bias=bias, rows=rows)
+    finish, watch = schedule.finish, Watch(clock)
+    end = augmented_lagrangian(
+        network, network.input_weights(weights), finish.decided_h, rho_max, schedule.tolerance, watch
+    )
+    if end.message != OUT_OF_TIME and end.h <= finish.decided_h:
+        starts = further_starts(network, explore or [weights], finish.reaches)
+        try:
+            dag = minimise_on_dag(network, end.part, end.w, starts, schedule.tolerance, turns=finish.turns, watch=watch)
+            end = end._replace(part=dag.network, w=dag.w, status=dag.status, message=dag.message)
+        except OutOfTime:
+            end = end._replace(message=OUT_OF_TIME)
+    if end.message == OUT_OF_TIME:
+        part, w = without_cycles(end.part, end.w)
+        end = Multipliers(part, w, 0.0, 0.0, 0.0, 1, OUT_OF_TIME)
+    objective, solution = end.part.solution(end.w, weights)
+    h, evaluations = end.part.acyclicity(end.w)[0], watch.evaluations(weights.n_variables)
+    return MeanStep(solution, objective, h, end.rho, end.alpha, evaluations, end.status, end.message)
 
 
 def augmented_lagrangian(
-    problem: MeanProblem, weights: Weights, h_tol: float, rho_max: float, tolerance: float
+    network: NetworkObjective, w: Floats, h_tol: float, rho_max: float, tolerance: float, watch: Watch | None = None
 ) -> Multipliers:
     """Follow the augmented Lagrangian method from rho = 1, alpha = 0 until h is at most ``h_tol`` (Algorithm 3).
 
@@ -121,9 +129,9 @@ def augmented_lagrangian(
 
     Parameters
     ----------
-    problem : MeanProblem
+    network : NetworkObjective
         The objective.
-    weights : Weights
+    w : ndarray, shape (inputs, m1)
         Where to start.
     h_tol : float
         h at which the constraint counts as met.
@@ -131,28 +139,40 @@ def augmented_lagrangian(
         The penalty weight at which the method gives up.
     tolerance : float
         Relative decrease at which a subproblem ends.
+    watch : Watch, optional
+        Counts evaluations, and ends them when the time is over.
 
     Returns
     -------
     Multipliers
-        The weights of the last subproblem, and penalty weight and multiplier at the end.
+        The weights of the last subproblem, and penalty weight and multiplier at the end. When the time is over, the
+        message is OUT_OF_TIME, and the weights are those of the last iteration; at first what no data decide on.
 
     Notes
     -----
     The inner loop ends as soon as h < c h_previous; as printed it has no end.
     """
-    w, inputs = problem.input_weights(weights), problem.every_input
+    watch = watch or Watch()
     rho, alpha, h_previous = 1.0, 0.0, np.inf
-    while True:
+    reached = network.without(network.is_free, w)
+    try:
         while True:
-            problem.clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
-            w, result = minimise_by_lbfgs(problem, w, inputs, tolerance, rho, alpha)
-            w, inputs = problem.present(w, inputs)
-            h = problem.acyclicity(w, inputs)[0]
-            if h <= C * h_previous or rho >= rho_max:
-                break
-            rho *= S
-        alpha += rho * h
-        h_previous = h
-        if h <= h_tol or rho >= rho_max:
-            return Multipliers(w, inputs, rho, alpha, h, result)
+            while True:
+                watch.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
+
+                def keep(w: Floats, network: NetworkObjective = network) -> None:
+                    nonlocal reached
+                    reached = network, w
+
+                minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, watch.all_children, keep)
+                reached = network, w = network.without_absent_edges(minimum.w)
+                h = network.acyclicity(w)[0]
+                if h <= C * h_previous or rho >= rho_max:
+                    break
+                rho *= S
+            alpha += rho * h
+            h_previous = h
+            if h <= h_tol or rho >= rho_max:
+                return Multipliers(network, w, rho, alpha, h, minimum.status, minimum.message)
+    except OutOfTime:
+        return Multipliers(*reached, rho, alpha, h_previous, 1, OUT_OF_TIME)

@@ -26,7 +26,7 @@ from icdh.search.climb import Family, FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Move, toggled
 from icdh.search.prior import price_of_width
-from icdh.two_phase.family import LEAST_GAIN, FamilyFit, FamilyFitter
+from icdh.two_phase.family import FamilyFit, FamilyFitter
 from icdh.two_phase.refit import fit_from_network, with_families
 from icdh.two_phase.rounds import TwoPhaseResult
 
@@ -298,7 +298,9 @@ class FamilyCosts(FamilyScores):
     def _keep(self, family, fit: FamilyFit):
         if family not in self.fits:
             self._fitted[family[0]].append(family[1])
-        elif fit.penalised > self.fits[family].penalised - LEAST_GAIN:  # so that each is replaced a few times at most
+        elif (
+            fit.penalised > self.fits[family].penalised - self.fitter.tuning.least_gain
+        ):  # a fit is replaced a few times
             fit = self.fits[family]._replace(finished=self.fits[family].finished or fit.finished)
         self.fits[family] = fit
         self._estimates.pop(family, None)

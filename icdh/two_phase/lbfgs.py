@@ -1,73 +1,70 @@
-"""The augmented Lagrangian of Phase II minimised by L-BFGS-B, its lasso term exact.
+"""L-BFGS-B for objectives with a lasso, which it minimises exactly.
 
 W1 = W1+ - W1- with both parts non-negative turns the lasso into a linear term under bounds.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
-from icdh.two_phase.objective import MeanProblem
-from icdh.two_phase.remembered import Remembered
+from icdh._ground.arrays import Floats
+from icdh.two_phase.objective import Minimum, Objective, Smooth
 
 GRADIENT_TOLERANCE = 1e-8
 BARRIER = 1e3  # times the objective at the start: what counts as its value where it is not a number
 
 
 def minimise_by_lbfgs(
-    problem: MeanProblem,
-    w: np.ndarray,
-    inputs: np.ndarray,
+    objective: Objective,
+    w: Floats,
     tolerance: float,
-    rho: float = 0.0,
-    alpha: float = 0.0,
-    nodes: np.ndarray | None = None,
-) -> tuple[np.ndarray, OptimizeResult]:
-    """Minimise the augmented Lagrangian over the weights of the inputs.
+    look: Callable[[], None] | None = None,
+    keep: Callable[[Floats], None] | None = None,
+) -> Minimum:
+    """Minimise an objective.
 
     Parameters
     ----------
-    problem : MeanProblem
+    objective : Objective
         The objective.
     w : ndarray, shape (inputs, m1)
         Where to start.
-    inputs : ndarray of int
-        The inputs that may be present, of these nodes only.
     tolerance : float
         Relative decrease at which to stop.
-    rho, alpha : float
-        Penalty weight and multiplier.
-    nodes : ndarray of int, optional
-        The nodes to sum over; by default all.
+    look : callable, optional
+        Called before every evaluation; it may raise to end the minimisation.
+    keep : callable, optional
+        Called with the weights after every iteration.
 
     Returns
     -------
-    w : ndarray, shape (inputs, m1)
-        The minimum.
-    result : OptimizeResult
-        What SciPy says of it; the start, status 2 and an infinite objective where there is none.
+    Minimum
+        The minimum; the start and an infinite value where there is none.
     """
-    split = SplitVector(problem.is_free[inputs], problem.units[inputs], problem.l1)
+    split = SplitVector(objective)
     start = split.vector(w)
     if start.size == 0:
-        return w, OptimizeResult(status=0, message="NO UNKNOWNS", fun=problem.solution(w, inputs)[0])
+        return Minimum(w, objective.smooth(w)[0], 0, "NO UNKNOWNS")
 
-    def keep(theta):
-        problem.reached = split.weights(theta), inputs
+    def penalised(theta: Floats) -> tuple[float, Floats]:
+        if look is not None:
+            look()
+        return split.penalised(theta)
 
-    result = run_lbfgs(
-        split.penalised(problem.lagrangian(inputs, rho, alpha, nodes)),
-        start,
-        split.bounds(start.size),
-        tolerance,
-        keep if nodes is None and problem.clock.max_seconds else None,
-    )
-    return (w if np.isinf(result.fun) else split.weights(result.x)), result
+    callback = None if keep is None else lambda theta: keep(split.weights(theta))
+    result = run_lbfgs(penalised, start, split.bounds(start.size), tolerance, callback)
+    reached = w if np.isinf(result.fun) else split.weights(result.x)
+    return Minimum(reached, float(result.fun), int(result.status), str(result.message))
 
 
 def run_lbfgs(
-    value_and_gradient: Callable, start: np.ndarray, bounds: Bounds, tolerance: float, callback: Callable | None = None
+    value_and_gradient: Smooth,
+    start: Floats,
+    bounds: Bounds,
+    tolerance: float,
+    callback: Callable[[Floats], None] | None = None,
 ) -> OptimizeResult:
     """Minimise a function by SciPy's L-BFGS-B, behind a barrier where it is not a number.
 
@@ -89,12 +86,12 @@ def run_lbfgs(
     OptimizeResult
         What SciPy says of it; the start, status 2 and an infinite objective where there is no minimum.
     """
-    objective = Remembered(_finite(value_and_gradient))
+    bounded = _with_barrier(value_and_gradient)
     try:
         result = minimize(
-            objective.value,
+            bounded,
             start,
-            jac=objective.gradient,
+            jac=True,
             method="L-BFGS-B",
             bounds=bounds,
             callback=callback,
@@ -102,7 +99,7 @@ def run_lbfgs(
         )
     except _NotANumber:
         return OptimizeResult(x=start, status=2, message="NOT A NUMBER", fun=np.inf)
-    result.fun = objective.value(result.x)  # SciPy's may be that of the last point that was tried, the barrier even
+    result.fun = bounded(result.x)[0]  # SciPy's may be that of the last point that was tried, the barrier even
     return result
 
 
@@ -110,11 +107,11 @@ class _NotANumber(ArithmeticError):
     """There is no value at the start, or no step: interpolation between huge values overflows."""
 
 
-def _finite(function):
+def _with_barrier(function: Smooth) -> Smooth:
     """Return the function with a barrier where it is not a number: a line search then shortens its step."""
-    barrier = None
+    barrier: float | None = None
 
-    def value_and_gradient(theta):
+    def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
         nonlocal barrier
         if not np.isfinite(theta).all():
             raise _NotANumber
@@ -136,49 +133,43 @@ class SplitVector:
 
     Parameters
     ----------
-    is_free : ndarray of bool, shape (inputs,)
-        Edges under the lasso are split in two non-negative parts; intercepts and required edges are not.
-    units : ndarray, shape (inputs,)
-        Weight = unit times entry of the vector.
-    l1 : float
-        The lasso penalty.
+    objective : Objective
+        Edges under its lasso are split in two non-negative parts; intercepts and required edges are not.
     """
 
-    def __init__(self, is_free: np.ndarray, units: np.ndarray, l1: float):
-        self.inputs = is_free.size
-        self.edges = slice(None) if is_free.all() else is_free  # views where they can be
+    def __init__(self, objective: Objective):
+        is_free, units = objective.is_free, 1.0 / np.sqrt(objective.curvature)
+        self.smooth, self.inputs = objective.smooth, is_free.size
+        self.edges: Any = slice(None) if is_free.all() else is_free  # views where they can be
         self.is_bounded = np.concatenate([is_free, np.ones(np.count_nonzero(is_free), dtype=bool)])
         self.units = units[:, np.newaxis]
-        self.cost = l1 * np.concatenate([units * is_free, units[is_free]])[:, np.newaxis]
+        cost = units * objective.lasso
+        self.cost = np.concatenate([cost, cost[is_free]])[:, np.newaxis]
 
-    def vector(self, w: np.ndarray) -> np.ndarray:
+    def vector(self, w: Floats) -> Floats:
         """Return the vector of the weights, shape (inputs, m1)."""
         first = w / self.units
         second = np.maximum(-first[self.edges], 0.0)
         first[self.edges] = np.maximum(first[self.edges], 0.0)
         return np.concatenate([first.ravel(), second.ravel()])
 
-    def weights(self, theta: np.ndarray) -> np.ndarray:
+    def weights(self, theta: Floats) -> Floats:
         """Return the weights of the vector, shape (inputs, m1)."""
         rows = theta.reshape(self.is_bounded.size, -1)
-        first = rows[: self.inputs].copy()
+        first: Floats = rows[: self.inputs].copy()
         first[self.edges] -= rows[self.inputs :]
         first *= self.units
         return first
 
-    def penalised(self, smooth: Callable) -> Callable:
-        """Return a function of the vector: a function of the weights and its gradient plus the l1 term."""
-
-        def value_and_gradient(theta):
-            value, by_w = smooth(self.weights(theta))
-            gradient = np.empty((self.is_bounded.size, by_w.shape[1]))
-            np.multiply(by_w, self.units, out=gradient[: self.inputs])
-            np.negative(gradient[: self.inputs][self.edges], out=gradient[self.inputs :])
-            gradient += self.cost
-            lasso = np.dot(theta.reshape(gradient.shape).sum(axis=1), self.cost[:, 0])
-            return value + lasso, gradient.ravel()
-
-        return value_and_gradient
+    def penalised(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective with its lasso, and the gradient by the vector."""
+        value, by_w = self.smooth(self.weights(theta))
+        gradient = np.empty((self.is_bounded.size, by_w.shape[1]))
+        np.multiply(by_w, self.units, out=gradient[: self.inputs])
+        np.negative(gradient[: self.inputs][self.edges], out=gradient[self.inputs :])
+        gradient += self.cost
+        lasso = np.dot(theta.reshape(gradient.shape).sum(axis=1), self.cost[:, 0])
+        return value + lasso, gradient.ravel()
 
     def bounds(self, size: int) -> Bounds:
         """Return the bounds: both parts of the weights under the lasso are non-negative."""

@@ -1,4 +1,4 @@
-"""Phase II of one node whose parents are fixed, by Newton's method.
+"""Phase II of one child whose causes are fixed, by Newton's method.
 
 The objective is a sum of squares, minimised over W2, plus lasso and ridge on the hidden weights w. The lasso is linear
 as long as no weight changes its sign, so a step ends where a weight reaches zero. The Hessian has W2 first, then the
@@ -6,15 +6,16 @@ weights that may move: its Cholesky factorisation begins by eliminating W2. Step
 units of like curvature.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dposv
-from scipy.optimize import OptimizeResult
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
-from icdh.two_phase.objective import MeanProblem
+from icdh.two_phase.objective import Evaluation, FamilyObjective, Minimum
 
 MOST_EVALUATIONS = 300
 ORTHANT_PASSES = 10  # factorisations to find out which weights a step stops at zero
@@ -22,7 +23,7 @@ FIRST_DAMPING, LARGEST_DAMPING = 1e-2, 1e16
 
 
 class QuadraticModel(NamedTuple):
-    """The quadratic model of a node's objective, in W2 and the weights that may move.
+    """The quadratic model of a child's objective, in W2 and the weights that may move.
 
     Attributes
     ----------
@@ -38,111 +39,89 @@ class QuadraticModel(NamedTuple):
         What damping is measured in.
     """
 
-    moving: np.ndarray
-    hessian: np.ndarray
-    gradient: np.ndarray
-    at: np.ndarray
-    side: np.ndarray
-    unit: np.ndarray
+    moving: Integers
+    hessian: Floats
+    gradient: Floats
+    at: Floats
+    side: Floats
+    unit: Floats
 
 
-class NodeObjective:
-    """The objective of one node by the weights of its inputs.
-
-    Parameters
-    ----------
-    problem : MeanProblem
-        The objective of all nodes.
-    n : int
-        The node.
-    inputs : ndarray of int
-        The inputs that may be present, of this node only.
-    """
-
-    def __init__(self, problem: MeanProblem, n: int, inputs: np.ndarray):
-        self.problem, self.n = problem, n
-        self.causes = problem.causes[inputs]
-        self.curvature = problem.curvature[inputs]
-        self.lasso, self.ridge = problem.l1 * problem.is_free[inputs], problem.l2 * problem.is_edge[inputs]
-        self.smooth = problem.lagrangian(inputs, nodes=np.array([n]))
-
-    def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective, and the derivative of all but its lasso term."""
-        value, gradient = self.smooth(w)
-        return value + self.lasso @ np.abs(w).sum(axis=1), gradient
-
-    def quadratic_model(self, w: np.ndarray, gradient: np.ndarray) -> QuadraticModel:
-        """Return the model at the weights of the last evaluation, given the derivative that it returned."""
-        lasso = self.lasso[:, np.newaxis]
-        moving = np.flatnonzero((w != 0.0) | (np.abs(gradient) > lasso) | (lasso == 0.0))
-        own, units = np.divmod(moving, w.shape[1])
-        outputs, size = self.problem.w2.shape[1], self.problem.w2.shape[1] + moving.size
-        model = QuadraticModel(moving, np.empty((size, size)), *np.zeros((4, size)))
-        diagonal = np.empty(size)
-        mean_hessian(
-            self.problem.features,
-            self.causes,
-            own,
-            units,
-            self.problem.roots[self.n],
-            self.problem.w2[self.n],
-            self.problem.hidden,
-            self.problem.residual,
-            model.hessian,
-            diagonal,
-        )
-        at, slope, lasso = w.ravel()[moving], gradient.ravel()[moving], self.lasso[own]
-        side = np.sign(np.where(at != 0.0, at, -slope)) * (lasso > 0.0)
-        model.at[outputs:], model.side[outputs:] = at, side
-        model.gradient[outputs:] = slope + side * lasso
-        unit = self.curvature[own]
-        model.unit[outputs:] = unit * (diagonal[outputs:] / unit).max(initial=0.0)
-        diagonal = model.hessian.ravel()[:: size + 1]
-        diagonal[:outputs] += self.problem.ridge[self.n]
-        diagonal[outputs:] += self.ridge[own]
-        return model
+def quadratic_model(objective: FamilyObjective, w: Floats, evaluation: Evaluation) -> QuadraticModel:
+    """Return the model of an objective at some weights, given its evaluation there."""
+    lasso = objective.lasso[:, np.newaxis]
+    moving = np.flatnonzero((w != 0.0) | (np.abs(evaluation.gradient) > lasso) | (lasso == 0.0))
+    rows, units = np.divmod(moving, w.shape[1])
+    outputs = evaluation.w2.size
+    size = outputs + moving.size
+    model = QuadraticModel(moving, np.empty((size, size)), *np.zeros((4, size)))
+    diagonal = np.empty(size)
+    mean_hessian(
+        objective.features,
+        objective.inputs,
+        rows,
+        units,
+        objective.root,
+        evaluation.w2,
+        evaluation.s,
+        evaluation.residual,
+        model.hessian,
+        diagonal,
+    )
+    at, slope, penalty = w.ravel()[moving], evaluation.gradient.ravel()[moving], objective.lasso[rows]
+    side = np.sign(np.where(at != 0.0, at, -slope)) * (penalty > 0.0)
+    model.at[outputs:], model.side[outputs:] = at, side
+    model.gradient[outputs:] = slope + side * penalty
+    unit = objective.curvature[rows]
+    model.unit[outputs:] = unit * (diagonal[outputs:] / unit).max(initial=0.0)
+    diagonal = model.hessian.ravel()[:: size + 1]
+    diagonal[:outputs] += objective.output_ridge
+    diagonal[outputs:] += objective.ridge[rows]
+    return model
 
 
 def minimise_by_newton(
-    problem: MeanProblem, n: int, w: np.ndarray, inputs: np.ndarray, tolerance: float
-) -> tuple[np.ndarray, OptimizeResult]:
-    """Minimise the objective of one node over the weights of its inputs.
+    objective: FamilyObjective, w: Floats, tolerance: float, look: Callable[[], None] | None = None
+) -> Minimum:
+    """Minimise the objective of one child.
 
     It ends when two steps in a row gained less than ``tolerance`` times the objective, or when no step gains anything.
 
     Parameters
     ----------
-    problem : MeanProblem
+    objective : FamilyObjective
         The objective.
-    n : int
-        The node.
     w : ndarray, shape (inputs, m1)
         Where to start.
-    inputs : ndarray of int
-        The inputs that may be present, of this node only.
     tolerance : float
         Relative decrease at which to stop.
+    look : callable, optional
+        Called before every evaluation; it may raise to end the minimisation.
 
     Returns
     -------
-    w : ndarray, shape (inputs, m1)
-        The minimum.
-    result : OptimizeResult
-        Objective and status, as SciPy reports them.
+    Minimum
+        The minimum; the start and an infinite value where there is none.
     """
-    node = NodeObjective(problem, n, inputs)
-    value, gradient = node.value_and_gradient(w)
+
+    def evaluated(w: Floats) -> tuple[float, Evaluation]:
+        if look is not None:
+            look()
+        evaluation = objective.evaluate(w)
+        return evaluation.value + objective.penalty(w), evaluation
+
+    value, evaluation = evaluated(w)
     if np.isnan(value):
-        return w, OptimizeResult(fun=np.inf, status=2, message="NOT A NUMBER")
-    model = node.quadratic_model(w, gradient)
+        return Minimum(w, np.inf, 2, "NOT A NUMBER")
+    model = quadratic_model(objective, w, evaluation)
     damping, growth, small = FIRST_DAMPING, 2.0, 0
     for _ in range(MOST_EVALUATIONS):
         predicted, damping, growth, step = _damped_step(model, damping, growth)
         if damping >= LARGEST_DAMPING:
             break
         trial = w.copy()
-        trial.ravel()[model.moving] += step[problem.w2.shape[1] :]
-        reached, gradient = node.value_and_gradient(trial)
+        trial.ravel()[model.moving] += step[evaluation.w2.size :]
+        reached, evaluation = evaluated(trial)
         fall = -np.inf if np.isnan(reached) else value - reached
         small = small + 1 if max(fall, predicted) < tolerance * value else 0
         if fall > 0.0:
@@ -151,13 +130,13 @@ def minimise_by_newton(
             break
         damping, growth = next_damping(damping, growth, fall / predicted)
         if fall > 0.0:
-            model = node.quadratic_model(w, gradient)
+            model = quadratic_model(objective, w, evaluation)
     else:
-        return w, OptimizeResult(fun=value, status=1, message="LIMIT OF NEWTON STEPS")
-    return w, OptimizeResult(fun=value, status=0, message="CONVERGED")
+        return Minimum(w, value, 1, "LIMIT OF NEWTON STEPS")
+    return Minimum(w, value, 0, "CONVERGED")
 
 
-def _damped_step(model, damping, growth):
+def _damped_step(model: QuadraticModel, damping: float, growth: float) -> tuple[float, float, float, Floats]:
     """Raise the damping until the model expects a fall; return that fall, damping, its growth, and the step."""
     while True:
         predicted, step = _step_in_orthant(model, damping)
@@ -166,7 +145,7 @@ def _damped_step(model, damping, growth):
         damping, growth = next_damping(damping, growth, predicted)
 
 
-def _step_in_orthant(model, damping):
+def _step_in_orthant(model: QuadraticModel, damping: float) -> tuple[float, Floats]:
     """Return the fall that the model expects of a step, and the step.
 
     The step leads to about the minimum of the damped model at which no weight has changed its sign. The fall is NaN if

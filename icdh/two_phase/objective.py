@@ -1,229 +1,404 @@
 """The objective of Phase II (Algorithm 3): the means, W1 and W2, given the scales.
 
-The objective is
+One child given its causes costs
 
-    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
+    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + (l2/2) (|W1_n|^2 + |W2_n|^2) + l1 |W1_n|_1,
 
-in a form that is cheap to evaluate and well conditioned:
+and a network is the sum over its children, with alpha h + (rho/2) h^2 beside it. Solvers read an objective as a smooth
+part and a lasso, in a form that is cheap to evaluate and well conditioned:
 
-- W2 is eliminated (variable projection): given W1 it solves a ridge regression of m1 unknowns a node, and because it is
-  optimal, the gradient by W1 needs no derivative of it.
+- W2 is eliminated (variable projection): given W1 it solves a ridge regression of m1 unknowns a child, and because it
+  is optimal, the gradient by W1 needs no derivative of it.
 - Weights have units: 1 / sqrt(mean of x_i^2 / sigma_n^2), in which they have like curvature.
-- Only weights of edges that are not zero are unknowns; self-loops and forbidden edges never are.
+- The inputs of a child are its unknowns: the causes that it may have, and a constant if there are intercepts.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from icdh._ground.clock import Clock
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh.acyclicity import acyclicity
-from icdh.network import Weights
+from icdh.knowledge.rules import EdgeRules
+from icdh.network import Weights, node_inputs
 from icdh.two_phase._kernels import projected_least_squares
 
 # A ridge on W2 that only removes the ambiguity of units that do the same, for l2 = 0.
 SMALLEST_RIDGE = 1e-10
 
+Smooth = Callable[[Floats], tuple[float, Floats]]
 
-class MeanProblem:
-    """The objective of Phase II with W2 eliminated, as a function of the weights of a set of inputs.
 
-    Parameters
-    ----------
-    features : ndarray, shape (N or N + 1, M)
-        Observations, one variable a row; a last row of ones if the network has intercepts.
-    scale : ndarray, shape (N, M)
-        The standard deviations sigma, fixed.
-    template : Weights
-        Gives the shapes, whether there are intercepts, and the scale weights to carry along.
-    forbidden_edges : ndarray of bool, shape (N, N)
-        ``forbidden_edges[i, j]`` removes the edge i -> j; the diagonal is always removed.
-    l1, l2 : float
-        The penalties.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable, for instance those where nobody set it; by default all.
-    required_edges : ndarray of bool, shape (N, N), optional
-        Edges that are always present, and not subject to the lasso; their reverse paths must be forbidden.
-    clock : Clock, optional
-        Says when evaluations must end, by raising OutOfTime; by default never.
+class Objective(Protocol):
+    """What a solver minimises: a smooth part plus a lasso, by the weights of some inputs, shape (inputs, m1)."""
+
+    @property
+    def is_free(self) -> Mask:
+        """Whether the data decide on each input, by the lasso: a cause that is not required."""
+
+    @property
+    def lasso(self) -> Floats:
+        """The penalty on the absolute weights of each input."""
+
+    @property
+    def curvature(self) -> Floats:
+        """1 / unit^2 of the weights of each input."""
+
+    def smooth(self, w: Floats) -> tuple[float, Floats]:
+        """Return the smooth part, in nats, mean over observations, and its gradient; NaN where there is none."""
+
+
+class Minimum(NamedTuple):
+    """Where a solver ended.
 
     Attributes
     ----------
-    effects, causes : ndarray, shape (inputs,)
-        All allowed inputs, sorted by effect: the edges ``causes[k]`` -> ``effects[k]``, and with intercepts one
-        further input of every node, cause N, which is one everywhere and not penalised. Sets of inputs are arrays of
-        indices k, in ascending order, and their weights arrays of shape (inputs, m1).
-    is_edge : ndarray of bool, shape (inputs,)
-        False for intercepts.
-    is_free : ndarray of bool, shape (inputs,)
-        Whether the data decide on the input, by the lasso: an edge that is not required.
-    reached : tuple of ndarray
-        Weights and inputs of the whole graph as far as it is minimised: at first what is not free, as it is given.
+    w : ndarray, shape (inputs, m1)
+        The weights.
+    value : float
+        The objective with its lasso; infinite where there is none.
+    status : int
+        0 converged, 1 limit reached, 2 no step or no number.
+    message : str
+        The same in words.
     """
 
-    def __init__(
-        self,
-        features: np.ndarray,
-        scale: np.ndarray,
-        template: Weights,
-        forbidden_edges: np.ndarray,
+    w: Floats
+    value: float
+    status: int
+    message: str
+
+
+class Evaluation(NamedTuple):
+    """Phase II of one child at the weights of its inputs.
+
+    Attributes
+    ----------
+    value : float
+        The smooth part of the objective, minimised over W2; NaN where rounding leaves W2 undetermined.
+    gradient : ndarray, shape (inputs, m1)
+        Its gradient.
+    w2 : ndarray, shape (m1 or m1 + 1,)
+        W2; the intercept last, if there is one.
+    s : ndarray, shape (m1 or m1 + 1, M)
+        The hidden activations; a last row of ones, if there are intercepts.
+    residual : ndarray, shape (M,)
+        The residuals, divided by sigma_n sqrt(M); zero where an observation does not count.
+    """
+
+    value: float
+    gradient: Floats
+    w2: Floats
+    s: Floats
+    residual: Floats
+
+
+@dataclass(frozen=True)
+class FamilyObjective:
+    """The objective of one child given its causes, by the weights of its inputs.
+
+    Attributes
+    ----------
+    features : ndarray, shape (N or N + 1, M)
+        Observations, one variable a row; a last row of ones if there are intercepts.
+    child : int
+        The child.
+    inputs : ndarray of int, shape (inputs,)
+        The rows of ``features`` that it depends on, in ascending order.
+    is_free, lasso, curvature
+        See `Objective`.
+    ridge : ndarray, shape (inputs,)
+        The ridge on the weights of each input.
+    output_ridge : ndarray, shape (m1 or m1 + 1,)
+        The ridge on W2.
+    root : ndarray, shape (M,)
+        1 / (sigma sqrt(M)) at every observation; zero where it does not count.
+    """
+
+    features: Floats
+    child: int
+    inputs: Integers
+    is_free: Mask
+    lasso: Floats
+    curvature: Floats
+    ridge: Floats
+    output_ridge: Floats
+    root: Floats
+
+    @classmethod
+    def of(
+        cls,
+        features: Floats,
+        child: int,
+        causes: Integers,
+        scale: Floats,
+        units: int,
         l1: float,
         l2: float,
-        rows: np.ndarray | None = None,
-        required_edges: np.ndarray | None = None,
-        clock: Clock | None = None,
-    ):
-        self.template = template
-        self.clock = clock or Clock()
-        self.features = features
-        self.l1, self.l2 = l1, l2
-        variables, units = template.w2.shape
-        bias = template.hidden_bias is not None
-        self.roots = 1.0 / (scale * np.sqrt(features.shape[1]))
+        *,
+        bias: bool = False,
+        rows: Mask | None = None,
+        required: Mask | None = None,
+    ) -> "FamilyObjective":
+        """Return the objective of a child.
+
+        Parameters
+        ----------
+        features, child
+            See the attributes.
+        causes : ndarray of int, shape (p,)
+            The causes that it may have, in ascending order.
+        scale : ndarray, shape (M,)
+            Its standard deviations, fixed.
+        units : int
+            m1.
+        l1, l2 : float
+            The penalties.
+        bias : bool
+            Whether there are intercepts.
+        rows : ndarray of bool, shape (M,), optional
+            The observations that count for the child; by default all.
+        required : ndarray of bool, shape (p,), optional
+            The causes that are not subject to the lasso; by default none.
+        """
+        root = 1.0 / (scale * np.sqrt(scale.size))
         if rows is not None:
-            self.roots *= rows
-        allowed = np.ones((variables, variables + bias), dtype=bool)
-        allowed[:, :variables] = ~(forbidden_edges.T | np.eye(variables, dtype=bool))
-        self.effects, self.causes = np.nonzero(allowed)
-        self.is_edge = self.causes < variables
-        self.required = np.zeros((variables, variables), dtype=bool) if required_edges is None else required_edges
-        self.is_free = self.is_edge.copy()
-        self.is_free[self.is_edge] = ~self.required[self.causes[self.is_edge], self.effects[self.is_edge]]
-        self.every_input, self.every_node = np.arange(self.effects.size), np.arange(variables)
-        curvature = np.square(self.roots) @ np.square(features.T)
-        self.curvature = np.where(curvature > 0.0, curvature, 1.0)[self.effects, self.causes]
-        self.units = 1.0 / np.sqrt(self.curvature)
-        self.ridge = np.zeros((variables, units + bias))
-        self.ridge[:, :units] = np.maximum(l2, SMALLEST_RIDGE * np.square(self.roots).sum(axis=1))[:, np.newaxis]
-        self.w2 = np.zeros((variables, units + bias))
-        self.hidden = np.ones((units + bias, features.shape[1]))
-        self.residual = np.empty(features.shape[1])
-        self._node_evaluations = 0
-        given = self.every_input[~self.is_free]
-        self.reached = self.input_weights(template)[given], given
-
-    @property
-    def evaluations(self) -> int:
-        """Evaluations of the whole objective so far; those of single nodes count as their share of it."""
-        return -(-self._node_evaluations // self.every_node.size)
-
-    def input_weights(self, weights: Weights) -> np.ndarray:
-        """Return the weights of every input, shape (inputs, m1)."""
-        w1 = weights.w1 if weights.hidden_bias is None else np.dstack([weights.w1, weights.hidden_bias])
-        return w1[self.effects, :, self.causes]
-
-    def solution(self, w: np.ndarray, inputs: np.ndarray) -> tuple[float, Weights]:
-        """Return the regularised objective without the terms in h, and all weights, W2 optimal, given those of inputs.
-
-        Parameters
-        ----------
-        w : ndarray, shape (inputs, m1)
-            Their weights; those of other inputs are zero.
-        inputs : ndarray of int
-            The inputs.
-        """
-        value, _ = self.lagrangian(inputs)(w)
-        value += self.l1 * np.abs(w[self.is_free[inputs]]).sum()
-        variables, units = self.template.w2.shape
-        full = np.zeros((variables, units, self.features.shape[0]))
-        full[self.effects[inputs], :, self.causes[inputs]] = w
-        bias = self.template.hidden_bias is not None
-        network = dataclasses.replace(
-            self.template,
-            w1=full[:, :, :variables],
-            w2=self.w2[:, :units].copy(),
-            hidden_bias=full[:, :, variables] if bias else None,
-            output_bias=self.w2[:, units].copy() if bias else None,
+            root *= rows
+        inputs = np.append(causes, len(features) - 1) if bias else np.asarray(causes, dtype=np.int64)
+        is_edge = np.arange(inputs.size) < len(causes)
+        is_free = is_edge.copy()
+        if required is not None:
+            is_free[: len(causes)] &= ~required
+        precision = np.square(root)
+        curvature = np.square(features[inputs]) @ precision
+        lasso, ridge = np.where(is_free, l1, 0.0), np.where(is_edge, l2, 0.0)
+        output_ridge = np.zeros(units + bias)
+        output_ridge[:units] = max(l2, SMALLEST_RIDGE * precision.sum())
+        return cls(
+            features,
+            child,
+            inputs,
+            is_free,
+            lasso=lasso,
+            curvature=np.where(curvature > 0.0, curvature, 1.0),
+            ridge=ridge,
+            output_ridge=output_ridge,
+            root=root,
         )
-        return float(value), network
 
-    def loss(self, inputs: np.ndarray, nodes: np.ndarray | None = None) -> Callable:
-        """Return the weighted least squares part of the likelihood plus the ridge on W2, minimised over W2.
+    def among(self, inputs: Integers) -> "FamilyObjective":
+        """Return the objective by the weights of some of the inputs, in ascending order; those of others are zero."""
+        at = np.searchsorted(self.inputs, inputs)
+        parts = {name: getattr(self, name)[at] for name in ("is_free", "lasso", "curvature", "ridge")}
+        return dataclasses.replace(self, inputs=inputs, **parts)
+
+    def evaluate(self, w: Floats) -> Evaluation:
+        """Return what Phase II says of the child at these weights."""
+        outputs, observations = self.output_ridge.size, self.root.size
+        w2, gradient = np.zeros(outputs), np.empty(w.shape)
+        s, residual = np.empty((outputs, observations)), np.empty(observations)
+        s[w.shape[1] :] = 1.0
+        value = projected_least_squares(
+            self.features,
+            self.child,
+            self.inputs,
+            self.root,
+            np.ascontiguousarray(w),
+            self.output_ridge,
+            w2,
+            gradient,
+            s,
+            residual,
+        )
+        if np.isnan(value):
+            gradient.fill(np.nan)
+        ridge = self.ridge[:, np.newaxis] * w
+        value += 0.5 * np.vdot(w, ridge)
+        gradient += ridge
+        return Evaluation(value, gradient, w2, s, residual)
+
+    def smooth(self, w: Floats) -> tuple[float, Floats]:
+        """See `Objective.smooth`."""
+        evaluation = self.evaluate(w)
+        return evaluation.value, evaluation.gradient
+
+    def penalty(self, w: Floats) -> float:
+        """Return the lasso."""
+        return float(self.lasso @ np.abs(w).sum(axis=1))
+
+
+class NetworkObjective:
+    """The objective of a network, the sum over its children, by the weights of all their inputs.
+
+    Parameters
+    ----------
+    families : sequence of FamilyObjective
+        One for every child, in order.
+
+    Attributes
+    ----------
+    effects, causes : ndarray of int, shape (inputs,)
+        The inputs, sorted by effect: the edges ``causes[k]`` -> ``effects[k]``; an intercept has cause N.
+    is_free, lasso, curvature
+        See `Objective`.
+    """
+
+    def __init__(self, families: Sequence[FamilyObjective]):
+        self.families = tuple(families)
+        sizes = [family.inputs.size for family in self.families]
+        ends = np.cumsum(sizes).tolist()
+        self._own = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        self.effects = np.repeat(np.arange(len(sizes)), sizes)
+        self.causes = np.concatenate([family.inputs for family in self.families])
+        self.is_free = np.concatenate([family.is_free for family in self.families])
+        self.lasso = np.concatenate([family.lasso for family in self.families])
+        self.curvature = np.concatenate([family.curvature for family in self.families])
+
+    @classmethod
+    def of(
+        cls,
+        features: Floats,
+        scale: Floats,
+        rules: EdgeRules,
+        units: int,
+        l1: float,
+        l2: float,
+        *,
+        bias: bool = False,
+        rows: Mask | None = None,
+    ) -> "NetworkObjective":
+        """Return the objective of the network with all edges that the rules allow.
 
         Parameters
         ----------
-        inputs : ndarray of int
-            The inputs present, of these nodes only.
-        nodes : ndarray of int, optional
-            The nodes to sum over, in ascending order; by default all.
-
-        Returns
-        -------
-        callable
-            Takes ``w``, shape (inputs, m1); returns the value, in nats, mean over observations, and its gradient.
-            Both are NaN where rounding leaves W2 undetermined. The call leaves W2 of these nodes in ``w2``, and hidden
-            activations and standardised residuals of the last of them in ``hidden`` and ``residual``.
+        features : ndarray, shape (N or N + 1, M)
+            Observations, one variable a row; a last row of ones if there are intercepts.
+        scale : ndarray, shape (N, M)
+            The standard deviations sigma, fixed.
+        rules : EdgeRules
+            Edges that must not, and that must, appear.
+        units : int
+            m1.
+        l1, l2 : float
+            The penalties.
+        bias : bool
+            Whether there are intercepts.
+        rows : ndarray of bool, shape (N, M), optional
+            The observations that count for each variable, for instance those where nobody set it; by default all.
         """
-        nodes = self.every_node if nodes is None else nodes
-        effects, causes = self.effects[inputs], self.causes[inputs]
-        starts = np.append(np.searchsorted(effects, nodes), effects.size)
-
-        def value_and_gradient(w):
-            self.clock.check()
-            self._node_evaluations += nodes.size
-            gradient = np.empty(w.shape)
-            value = projected_least_squares(
-                self.features,
-                self.roots,
-                nodes,
-                causes,
-                starts,
-                np.ascontiguousarray(w),
-                self.ridge,
-                self.w2,
-                gradient,
-                self.hidden,
-                self.residual,
+        families = []
+        for n in range(len(scale)):
+            causes = np.flatnonzero(~rules.forbidden[:, n])
+            families.append(
+                FamilyObjective.of(
+                    features,
+                    n,
+                    causes,
+                    scale[n],
+                    units,
+                    l1,
+                    l2,
+                    bias=bias,
+                    rows=None if rows is None else rows[n],
+                    required=rules.required[causes, n],
+                )
             )
-            if np.isnan(value):
-                gradient.fill(np.nan)
-            return value, gradient
+        return cls(families)
 
-        return value_and_gradient
+    def by_child(self, w: Floats) -> Iterator[tuple[FamilyObjective, Floats]]:
+        """Yield the objective of every child with the weights of its inputs."""
+        for family, own in zip(self.families, self._own, strict=True):
+            yield family, w[own]
 
-    def present(self, w: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights and inputs without the free edges of zero weight."""
-        present = ~self.is_free[inputs] | (np.abs(w).max(axis=1, initial=0.0) > 0.0)
-        return w[present], inputs[present]
+    def input_weights(self, weights: Weights) -> Floats:
+        """Return the weights that a network has for every input, shape (inputs, m1)."""
+        return np.concatenate([node_inputs(weights, n)[family.inputs] for n, family in enumerate(self.families)])
 
-    def adjacency(self, w: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    def without(self, absent: Mask, w: Floats) -> tuple["NetworkObjective", Floats]:
+        """Return the objective without some of the inputs, and the weights of the others."""
+        kept = [family.inputs[~absent[own]] for family, own in zip(self.families, self._own, strict=True)]
+        families = [family.among(inputs) for family, inputs in zip(self.families, kept, strict=True)]
+        return NetworkObjective(families), w[~absent]
+
+    def without_absent_edges(self, w: Floats) -> tuple["NetworkObjective", Floats]:
+        """Return objective and weights without the free edges of zero weight."""
+        return self.without(self.is_free & ~w.any(axis=1), w)
+
+    def smooth(self, w: Floats) -> tuple[float, Floats]:
+        """See `Objective.smooth`."""
+        values, gradients = zip(*(family.smooth(own) for family, own in self.by_child(w)), strict=True)
+        return sum(values), np.concatenate(gradients)
+
+    def adjacency(self, w: Floats) -> Floats:
         """Return the weighted adjacency matrix, A[i, n] = |w1[n, :, i]|; those of required edges are never zero."""
-        A = np.zeros((self.features.shape[0], self.every_node.size))
-        least = np.where(self.is_free[inputs], 0.0, np.finfo(float).tiny)
-        A[self.causes[inputs], self.effects[inputs]] = np.maximum(np.linalg.norm(w, axis=1), least)
-        return A[: self.every_node.size]
+        N = len(self.families)
+        A = np.zeros((N + 1, N))
+        least = np.where(self.is_free, 0.0, np.finfo(float).tiny)
+        A[self.causes, self.effects] = np.maximum(np.linalg.norm(w, axis=1), least)
+        return A[:N]
 
-    def acyclicity(self, w: np.ndarray, inputs: np.ndarray) -> tuple[float, np.ndarray]:
+    def acyclicity(self, w: Floats) -> tuple[float, Floats]:
         """Return h of the weighted adjacency matrix and its derivative by the weights of the inputs.
 
         With A[i, n]^2 = sum over h of w1[n, h, i]^2, dh/dw1[n, h, i] = (dh/dA)[i, n] / A[i, n] w1[n, h, i]. Both are
         NaN where weights are so large that A overflows.
         """
-        A = self.adjacency(w, inputs)
+        A = self.adjacency(w)
         if not np.isfinite(A).all():
             return np.nan, np.full(w.shape, np.nan)
         h, dh_dA = acyclicity(A)
-        ratio = np.zeros((self.features.shape[0], self.every_node.size))
-        np.divide(dh_dA, A, out=ratio[: self.every_node.size], where=A > 0.0)
-        return h, ratio[self.causes[inputs], self.effects[inputs], np.newaxis] * w
+        ratio = np.zeros((len(A) + 1, len(A)))
+        np.divide(dh_dA, A, out=ratio[:-1], where=A > 0.0)
+        return h, ratio[self.causes, self.effects, np.newaxis] * w
 
-    def lagrangian(
-        self, inputs: np.ndarray, rho: float = 0.0, alpha: float = 0.0, nodes: np.ndarray | None = None
-    ) -> Callable:
-        """Return the augmented Lagrangian without its l1 term; arguments and result as of `loss`."""
-        loss = self.loss(inputs, nodes)
-        l2 = self.l2 * self.is_edge[inputs, np.newaxis]
+    def solution(self, w: Floats, template: Weights) -> tuple[float, Weights]:
+        """Return the objective with its lasso and without its terms in h, and all weights, W2 optimal.
 
-        def value_and_gradient(w):
-            value, gradient = loss(w)
-            ridge = l2 * w
-            value += 0.5 * np.vdot(w, ridge)
-            gradient += ridge
-            if rho > 0.0 or alpha > 0.0:
-                h, dh = self.acyclicity(w, inputs)
-                value += alpha * h + 0.5 * rho * h * h
-                gradient += (alpha + rho * h) * dh
-            return value, gradient
+        Parameters
+        ----------
+        w : ndarray, shape (inputs, m1)
+            The weights of the inputs.
+        template : Weights
+            A network of the same shape, whose scale weights are carried along.
+        """
+        N, units = template.w2.shape
+        value, hidden, outputs = 0.0, np.zeros((N, units, N + 1)), np.zeros((N, units + 1))
+        for n, (family, own) in enumerate(self.by_child(w)):
+            evaluation = family.evaluate(own)
+            value += evaluation.value + family.penalty(own)
+            hidden[n][:, family.inputs] = own.T
+            outputs[n, : evaluation.w2.size] = evaluation.w2
+        bias = template.hidden_bias is not None
+        network = dataclasses.replace(
+            template,
+            w1=hidden[:, :, :N],
+            w2=outputs[:, :units],
+            hidden_bias=hidden[:, :, N] if bias else None,
+            output_bias=outputs[:, units] if bias else None,
+        )
+        return float(value), network
 
-        return value_and_gradient
+
+class Lagrangian:
+    """The objective of a network with the terms alpha h + (rho/2) h^2.
+
+    Parameters
+    ----------
+    network : NetworkObjective
+        The objective without these terms.
+    rho, alpha : float
+        Penalty weight and multiplier.
+    """
+
+    def __init__(self, network: NetworkObjective, rho: float, alpha: float):
+        self.network, self.rho, self.alpha = network, rho, alpha
+        self.is_free, self.lasso, self.curvature = network.is_free, network.lasso, network.curvature
+
+    def smooth(self, w: Floats) -> tuple[float, Floats]:
+        """See `Objective.smooth`."""
+        value, gradient = self.network.smooth(w)
+        h, dh = self.network.acyclicity(w)
+        return value + self.alpha * h + 0.5 * self.rho * h * h, gradient + (self.alpha + self.rho * h) * dh

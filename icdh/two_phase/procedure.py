@@ -127,7 +127,7 @@ def fit_two_phase(
     if schedule == "paper":
         with single_blas_thread():
             return algorithm_1(values.T, explore[0], rules, tol=tol, rows=None if rows is None else rows.T, **shared)
-    plan, forbidden = schedule_for(noise, variables, observations), rules.forbidden
+    plan, allowed = schedule_for(noise, variables, observations), rules
     tol = max(tol, plan.least_gain * variables * (variables - 1) / observations)
     features, weights, scale, few = features_of(values, bias), explore[0], np.ones(values.shape), None
     every = -(-observations // FEW_OBSERVATIONS)
@@ -146,7 +146,7 @@ def fit_two_phase(
             return few
         weights = few.weights
         scale = outputs(features, weights)[1]
-        plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
+        plan, allowed = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
     with single_blas_thread(), Rounds(max_rounds, np.inf if noise == "equal" else tol, clock, callback, few) as rounds:
         while rounds.go_on:
             begin = time.perf_counter()
@@ -154,14 +154,13 @@ def fit_two_phase(
                 features,
                 scale,
                 weights,
-                forbidden,
+                allowed,
                 l1,
                 l2,
                 rho_max,
                 plan if rounds.history else plan.of_the_first_round(),
                 explore,
                 rows,
-                rules.required,
                 clock,
             )
             if step.message == OUT_OF_TIME and rounds.history:
@@ -173,7 +172,7 @@ def fit_two_phase(
             criterion = nll + penalties(weights, l1, l2)
             gain = rounds.add(weights, step, nll, criterion, time.perf_counter() - begin)
             if gain < plan.deciding_gain * variables:
-                plan, forbidden = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
+                plan, allowed = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
     return rounds.result(h_tol)
 
 
@@ -189,6 +188,6 @@ def draw_initial_weights(values: np.ndarray, hidden_units: int, bias: bool, rng:
     return [weights_in_units(rms, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
 
 
-def _without_absent_edges(weights, rules):
-    """Return the edges that are forbidden once the graph is decided: all that are absent; shape (N, N)."""
-    return rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required)
+def _without_absent_edges(weights: Weights, rules: EdgeRules) -> EdgeRules:
+    """Return the rules once the graph is decided: all edges that are absent are forbidden."""
+    return rules._replace(forbidden=rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required))
