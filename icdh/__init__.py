@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh import plotting as plotting
     from icdh import simulate as simulate
     from icdh import uncertainty as uncertainty
+    from icdh._effect.answer import effect as effect
     from icdh._estimators.hnm_search import HNMSearch as HNMSearch
     from icdh._estimators.icdh import ICDH as ICDH
     from icdh._model.structural import load as load
@@ -48,6 +49,7 @@ _PUBLIC = {
     "bootstrap": "icdh.uncertainty.resampling",
     "causal_direction": "icdh.pairs.comparison",
     "check": "icdh.diagnostics.check",
+    "effect": "icdh._effect.answer",
     "load": "icdh._model.structural",
     "posterior": "icdh.uncertainty.posterior",
     "refits": "icdh.uncertainty.resampling",

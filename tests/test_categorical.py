@@ -208,10 +208,16 @@ def test_effects_of_labels(model):
     assert_allclose(effect.mean, [2.0, -1.0], atol=0.15)
     assert list(effect.values) == ["green", "blue"]
     total = model.effects(n_samples=500)
-    assert set(zip(total["cause"], total["effect"], strict=True)) == {("colour", "y"), ("x", "y")}
-    strongest = total[total["cause"] == "colour"].iloc[0]
-    assert strongest["change"] == pytest.approx(1.5, abs=0.15)
-    assert strongest["spread_ratio"] == pytest.approx(2.0, abs=0.4)
+    assert set(zip(total["cause"], total["effect"], strict=True)) == {("colour", "y"), ("x", "y"), ("x", "colour")}
+    of_colour = total[total["cause"] == "colour"].set_index("contrast")
+    reference = model.model_.categories[1].labels[0]
+    means = {"red": 0.0, "green": 2.0, "blue": -1.0}
+    for label in set(means) - {reference}:
+        change = of_colour.loc[f"{reference} -> {label}", "change"]
+        assert change == pytest.approx(means[label] - means[reference], abs=0.2)
+    risks = total[total["effect"] == "colour"]
+    assert set(risks["outcome"]) == set(means)
+    assert risks["change"].sum() == pytest.approx(0.0, abs=1e-9)
 
 
 def test_questions_without_an_answer_say_so(model, frame):

@@ -175,20 +175,50 @@ def test_effects_of_all_pairs_and_of_one(folder, capsys, tmp_path):
     assert run("effects", folder / "m.icdh", "--json") == 0
     assert json.loads(capsys.readouterr().out) == [effect._asdict() for effect in model.effects()]
     assert run("effects", folder / "m.icdh") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1 + len(model.effects())
-    picture = tmp_path / "effect.svg"
-    assert run("effects", folder / "m.icdh", "a", "c", "--values", -1, 2, "--json", "--plot", picture) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1 : 1 + len(model.effects())]] == [
+        [effect.cause, effect.effect] for effect in model.effects()
+    ]
+    assert "not evidence of no effect" in lines[-2]
+    picture, pair = tmp_path / "effect.svg", ("--cause", "a", "--effect", "c")
+    assert run("effects", folder / "m.icdh", *pair, "--values", "-1", 2, "--json", "--plot", picture) == 0
     effect = model.average_effect("a", "c", [-1.0, 2.0])
     assert [row["mean of c"] for row in json.loads(capsys.readouterr().out)] == effect.mean.tolist()
     assert b"<svg" in picture.read_bytes()
-    assert run("effects", folder / "m.icdh", "a", "c") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 8
+    assert run("effects", folder / "m.icdh", *pair, "--json") == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert alone["comparisons"][0]["difference"][0] == icdh.effect(model, "a", "c").difference
+    assert run("effects", folder / "data.csv", "--model", folder / "m.icdh", *pair, "--json", "--plot", picture) == 0
+    answer = json.loads(capsys.readouterr().out)["comparisons"][0]["difference"]
+    assert answer[1] < answer[0] < answer[2]
 
 
-def test_a_graph_without_edges_has_no_effects(tmp_path, capsys):
+def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=400)
+    old, sick = age > 0, rng.random(400) < 0.3
+    given = np.where(rng.random(400) < np.where(old, 0.7, 0.3), "yes", "no")
+    rows = [[f"{a:.6f}", g, "yes" if s else "no"] for a, g, s in zip(age, given, sick, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,given,sick", *map(",".join, rows)]))
+    pair = ("--cause", "given", "--effect", "sick", "--json")
+    assert run("effects", tmp_path / "t.csv", *pair, "--adjust", "none") == 0
+    trial = json.loads(capsys.readouterr().out)
+    share = {value: sick[given == value].mean() for value in ("yes", "no")}
+    assert trial["difference"] == pytest.approx(share["yes"] - share["no"])
+    assert (
+        run("effects", tmp_path / "t.csv", *pair, "--adjust", "age", "--contrast", "yes,no", "--where", "sick=no") == 0
+    )
+    swapped = json.loads(capsys.readouterr().out)
+    assert (swapped["adjusted"], swapped["comparisons"][0]["reference"]) == (["age"], "yes")
+    assert swapped["n_target"] == np.count_nonzero(~sick)
+    assert run("effects", tmp_path / "t.csv", *pair, "--quiet") == 2
+    assert "no path from 'given' to 'sick'" in capsys.readouterr().err
+
+
+def test_a_graph_without_edges_gives_no_estimate(tmp_path, capsys):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
     assert run("effects", tmp_path / "m.icdh") == 0
-    assert capsys.readouterr().out == "no variable has an effect on another\n"
+    assert "not evidence of no effect" in capsys.readouterr().out
 
 
 def test_bad_requests_are_explained_in_a_line(folder, tmp_path, capsys):
@@ -201,7 +231,7 @@ def test_bad_requests_are_explained_in_a_line(folder, tmp_path, capsys):
     assert "twice" in complaint(capsys, "sample", model, "--do", "a=1", "--shift", "a=1")
     assert "which is the model" in complaint(capsys, "sample", model, "--output", model)
     assert "leave it out" in complaint(capsys, "predict", model, data, "--do", "a=1", "--what", "std")
-    assert "or neither" in complaint(capsys, "effects", model, "a")
-    assert "name its cause" in complaint(capsys, "effects", model, "--values", 1)
+    assert "or neither" in complaint(capsys, "effects", model, "--cause", "a")
+    assert "name its --cause" in complaint(capsys, "effects", model, "--values", 1)
     write_table(tmp_path / "other.csv", np.zeros((3, 2)), ["a", "b"])
     assert "no column 'c'" in complaint(capsys, "predict", model, tmp_path / "other.csv")

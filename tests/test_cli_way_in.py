@@ -176,7 +176,7 @@ def test_the_first_help_is_short_and_the_second_whole(command, capsys):
         texts[flag] = capsys.readouterr().out
     options = {flag: {word for word in text.split() if word.startswith("--")} for flag, text in texts.items()}
     shown = sum(line.startswith("  -") for line in texts["--help"].splitlines()) - 2  # both helps
-    assert shown == 12
+    assert shown == 16
     assert f"more options: icdh {command} --help-all" in texts["--help"]
     assert options["--help"] < options["--help-all"]
     assert "--prior-precision" in options["--help-all"] - options["--help"]

@@ -20,7 +20,7 @@ CORE = (
     ("_model",),
     ("two_phase",),
     ("_estimators",),
-    ("uncertainty",),
+    ("uncertainty", "_effect"),
     ("diagnostics",),
 )
 # How people reach the core.
@@ -82,7 +82,7 @@ ROOMS = {
         "reversals directions",
     ),
     "_model": (
-        "conditionals noise overview strength",
+        "conditionals contrasts noise overview strength",
         "intervene gaps",
         "effects persist export",
         "structural",
@@ -99,6 +99,7 @@ ROOMS = {
         "refit",
         "icdh hnm_search",
     ),
+    "_effect": ("adjustment families estimation result", "crossfit", "pair", "of_model", "answer"),
     "diagnostics": (
         "_kernels track_record questions",
         "words independence records residuals",
@@ -141,7 +142,7 @@ def test_the_core_has_one_door_to_the_shell():
     known = ("_ground/shell.py", "_table/frames.py", "exceptions.py", "two_phase/__init__.py")
     assert by_name == {PACKAGE / name for name in known}
     asking = [path for path in core if "icdh._ground.shell" in imports(path)]
-    assert {path.parent.name for path in asking} == {"_model"}
+    assert {path.parent.name for path in asking} == {"_effect", "_model"}
 
 
 def test_methods_do_not_see_one_another():

@@ -8,6 +8,7 @@ import pytest
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, Shift, bootstrap, load, refits, simulate
 from icdh._model.conditionals import Constant
+from icdh._model.effects import TotalEffect
 from icdh._model.noise import Empirical, Gaussian
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Scaling
@@ -114,8 +115,8 @@ def test_effects_stay_within_the_range_of_a_skewed_cause():
     graph, scaling = np.array([[0, 1], [0, 0]]), Scaling(np.zeros(2), np.ones(2))
     model = StructuralModel(["x", "y"], True, scaling, graph, parts, np.zeros(2), noise)
     (effect,) = model.effects()
-    assert effect.change == 0.0
-    assert effect.spread_ratio == 1.0
+    assert effect.contrast == "0 -> 50"
+    assert effect.change == pytest.approx(50.0, abs=4 * effect.error)
 
 
 def test_setting_to_what_was_observed_is_no_change(known, observed):
@@ -294,7 +295,7 @@ def test_tables_come_back_as_they_went_in(known):
     )
     assert list(model.sample(3, 0).columns) == ["dose", "answer"]
     assert list(model.edge_list().columns) == ["cause", "effect", "weight"]
-    assert list(model.effects().columns) == ["cause", "effect", "change", "strength", "spread_ratio"]
+    assert list(model.effects().columns) == list(TotalEffect._fields)
     assert isinstance(known.sample(3), np.ndarray)
     assert isinstance(HNMSearch(n_restarts=1).fit(frame.to_numpy()).predict(frame.to_numpy()), np.ndarray)
 
@@ -400,5 +401,5 @@ def test_constant_columns_are_constant_in_all_that_a_model_says(estimator, tmp_p
         assert fitted.score(X) == pytest.approx(without.score(X[:, [0, 2]]), rel=1e-12)
         on_constant = [total for total in fitted.effects() if total.effect == "x1"]
         assert on_constant
-        assert all(total[2:] == (0.0, 0.0, 1.0) for total in on_constant)
+        assert all(total[4:] == (0.0, 0.0, 0.0, 1.0) for total in on_constant)
     assert model.nll_ == pytest.approx(without.nll_, rel=1e-12)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import as_float, check_number, random_generator
 from icdh._ground.labels import variable_index
 from icdh._ground.shell import shell
 from icdh._model.conditionals import is_of_labels
+from icdh._model.contrasts import contrasts_of, outcomes_of
 from icdh._model.intervene import Rows, drawn, under
 from icdh._table.categories import holds_text
 from icdh._table.frames import records_as_frame
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
 
 CURVE = np.linspace(0.05, 0.95, 9)  # the quantiles of a cause at which the curve of a total effect is taken
-LOW_AND_HIGH = (0.1587, 0.8413)  # quantiles: one standard deviation below and above the mean of a Gaussian
 
 
 class AverageEffect(NamedTuple):
@@ -58,25 +58,27 @@ class TotalEffect(NamedTuple):
     ----------
     cause, effect : str
         The variables.
+    outcome : str
+        The label of the effect whose probability changes; empty if the effect is a number, whose mean does.
+    contrast : str
+        From and to what the cause is set, see `icdh._model.contrasts`.
     change : float
-        Half the change of the effect's mean when the cause is set from its 16 % to its 84 % quantile (of a Gaussian,
-        one standard deviation below its mean and one above), in units of the effect.
+        How far that moves the mean of the effect, in its units, or the probability of the outcome.
+    error : float
+        The standard error of the change that is left by the number of rows drawn.
     strength : float
-        The standard deviation of the effect's mean as the cause is set to its quantiles from 5 to 95 %, divided by
-        the standard deviation of the effect. It also detects effects that rise and fall.
+        The standard deviation of that mean as the cause takes its quantiles from 5 to 95 %, or its labels as frequent
+        as they are, divided by the standard deviation of the effect. It also detects effects that rise and fall.
     spread_ratio : float
-        The standard deviation of the effect with the cause at its 84 % quantile, over that with the cause at 16 %.
-
-    Notes
-    -----
-    A cause of labels is set to all of them: ``change`` is then half the range of the effect's mean, ``strength`` the
-    standard deviation of that mean over the labels as frequent as they are, and ``spread_ratio`` the largest standard
-    deviation over the smallest.
+        The standard deviation of the effect at the second value of the contrast over that at the first.
     """
 
     cause: str
     effect: str
+    outcome: str
+    contrast: str
     change: float
+    error: float
     strength: float
     spread_ratio: float
 
@@ -173,7 +175,8 @@ def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: An
     Returns
     -------
     list of icdh._model.effects.TotalEffect, or DataFrame
-        One entry for every ordered pair with a directed path; all others have no effect.
+        One entry, or one for each label, for every ordered pair with a directed path. Between others the graph has no
+        path, which is no evidence of no effect.
     """
     records = total_effects(model, n_samples, random_state)
     return records_as_frame(model.frame, records, TotalEffect._fields)
@@ -184,44 +187,50 @@ def total_effects(model: "StructuralModel", n_samples: int = 2000, random_state:
     check_number("n_samples", n_samples, low=2, integer=True)
     rows = drawn(model, n_samples, random_generator(random_state))
     reach = graphs.descendants(model.adjacency)
-    labels = np.array([is_of_labels(conditional) for conditional in model.conditionals])
     total = []
-    for cause in range(len(model.names)):
-        reached = np.flatnonzero(reach[cause] & ~labels)
-        if reached.size:
-            measure = _effects_of_labels if labels[cause] else _effects_of_number
-            numbers = np.array(measure(model, rows, cause, reached))
-            total += [
-                TotalEffect(model.names[cause], model.names[effect], float(change), float(strength), float(ratio))
-                for effect, (change, strength, ratio) in zip(reached, numbers.T, strict=True)
-            ]
+    for cause in np.flatnonzero(reach.any(axis=1)).tolist():
+        natural = rows.values[cause]
+        if np.ptp(natural) > 0.0:
+            total += _effects_of(model, rows, cause, np.flatnonzero(reach[cause]).tolist())
     return sorted(total, key=lambda effect: -effect.strength)
 
 
-def _effects_of_number(
-    model: "StructuralModel", rows: Rows, cause: int, reached: Integers
-) -> tuple[Floats, list[float], list[float]]:
-    """Return change, strength and ratio of spreads of every effect."""
-    natural = rows.values[cause]
-    low, high = (under(model, rows, {cause: float(point)})[reached] for point in np.quantile(natural, LOW_AND_HIGH))
-    curve = [under(model, rows, {cause: float(point)})[reached].mean(axis=1) for point in np.quantile(natural, CURVE)]
-    change = (high.mean(axis=1) - low.mean(axis=1)) / 2
-    strength = _ratios(np.std(curve, axis=0), rows.values[reached].std(axis=1), of_zeros=0.0)
-    return change, strength, _ratios(high.std(axis=1), low.std(axis=1))
+def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[int]) -> list[TotalEffect]:
+    """Return the effects of one cause under each of its contrasts."""
+    contrasts = contrasts_of(rows.values[cause], model.categories.get(cause))
+    settings, shares = _settings(model, cause, rows.values[cause])
+    results = {value: under(model, rows, {cause: value}) for value in settings}
+    for value in {value for own in contrasts for value in own[:2]} - results.keys():
+        results[value] = under(model, rows, {cause: value})
+    total = []
+    for effect in reached:
+        for outcome, code in outcomes_of(model.categories.get(effect)):
+            means = np.array([outcome_values(results[value][effect], code).mean() for value in settings])
+            deviation = math.sqrt(np.average(np.square(means - np.average(means, weights=shares)), weights=shares))
+            strength = _ratio(deviation, float(outcome_values(rows.values[effect], code).std()), of_zeros=0.0)
+            for own in contrasts:
+                low, high = (outcome_values(results[value][effect], code) for value in own[:2])
+                moved = high - low
+                error = float(moved.std()) / math.sqrt(moved.size)
+                names = model.names[cause], model.names[effect], outcome, str(own)
+                spread = _ratio(float(high.std()), float(low.std()))
+                total.append(TotalEffect(*names, float(moved.mean()), error, strength, spread))
+    return total
 
 
-def _effects_of_labels(
-    model: "StructuralModel", rows: Rows, cause: int, reached: Integers
-) -> tuple[Floats, list[float], list[float]]:
-    codes, counts = np.unique(rows.values[cause], return_counts=True)
-    results = [under(model, rows, {cause: float(code)})[reached] for code in codes]
-    means = np.array([result.mean(axis=1) for result in results])
-    spreads = np.array([result.std(axis=1) for result in results])
-    about = means - np.average(means, axis=0, weights=counts)
-    deviation = np.sqrt(np.average(np.square(about), axis=0, weights=counts))
-    strength = _ratios(deviation, rows.values[reached].std(axis=1), of_zeros=0.0)
-    return np.ptp(means, axis=0) / 2, strength, _ratios(spreads.max(axis=0), spreads.min(axis=0))
+def _settings(model: "StructuralModel", cause: int, natural: Floats) -> tuple[list[float], Floats]:
+    """Return the values that a cause takes in turn, and how much each counts."""
+    values, counts = np.unique(natural, return_counts=True)
+    if cause in model.categories or values.size == 2:
+        return values.tolist(), counts.astype(np.float64)
+    curve = np.quantile(natural, CURVE)
+    return curve.tolist(), np.ones(curve.size)
 
 
-def _ratios(above: Floats, below: Floats, of_zeros: float = 1.0) -> list[float]:
-    return [a / b if b > 0.0 else math.inf if a > 0.0 else of_zeros for a, b in zip(above, below, strict=True)]
+def outcome_values(values: Floats, code: int | None) -> Floats:
+    """Return an effect as it is, or where it has a label, as zeros and ones."""
+    return values if code is None else (values == code).astype(np.float64)
+
+
+def _ratio(above: float, below: float, of_zeros: float = 1.0) -> float:
+    return above / below if below > 0.0 else math.inf if above > 0.0 else of_zeros

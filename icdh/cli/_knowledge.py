@@ -1,9 +1,16 @@
 """Options for background knowledge about the graph."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from icdh._ground.labels import printable
 from icdh.knowledge import Knowledge
+
+GIVEN = ("age", "birth year", "date", "ethnicity", "gender", "race", "season", "sex", "year")  # nothing causes these
 
 
 def add_knowledge_options(parser) -> None:
@@ -28,12 +35,30 @@ def add_knowledge_options(parser) -> None:
         help="groups of variables in order of time; no variable causes one of an earlier group; if names contain "
         "spaces, separate them by commas in all groups",
     )
+    for flag, what in (("--roots", "causes, such as age or a randomised treatment"), ("--leaves", "effects")):
+        parser.add_argument(
+            flag, type=_group, default=[], metavar="A,B", help=f"variables without {what}, by names or patterns"
+        )
 
 
 def knowledge_of(args: argparse.Namespace) -> Knowledge:
     """Return the knowledge of the file and of the other options together."""
-    given = Knowledge(forbidden=args.forbid, required=args.require, tiers=args.tiers)
+    given = Knowledge(
+        forbidden=args.forbid, required=args.require, tiers=args.tiers, roots=args.roots, leaves=args.leaves
+    )
     return Knowledge.read(args.knowledge) | given if args.knowledge else given
+
+
+def question_about_roots(adjacency: np.ndarray, names: Sequence[Any]) -> str | None:
+    """Return the question whether anything causes variables that are given by nature; None if no arrow says so."""
+    given = [
+        n for n, name in enumerate(names) if str(name).casefold().replace("_", " ") in GIVEN and adjacency[:, n].any()
+    ]
+    if not given:
+        return None
+    arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n])]
+    roots = shlex.quote(printable(",".join(str(names[n]) for n in given)))
+    return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, say --roots {roots}"
 
 
 def _edge(text):
@@ -41,6 +66,10 @@ def _edge(text):
     if len(names) != 2 or not all(names):
         raise argparse.ArgumentTypeError(f"an edge is given as CAUSE,EFFECT; got {text!r}")
     return names
+
+
+def _group(text):
+    return names_in([text])[0]
 
 
 def _tiers(text):

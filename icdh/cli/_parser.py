@@ -43,7 +43,11 @@ class CommandParser(argparse.ArgumentParser):
     def _check_model_before_table(self, known, unknown):
         """Show how to name a model where other commands take it: before the table."""
         model = getattr(known, "data", None)
-        if "--model" in self._option_string_actions and is_model(model):
+        if (
+            "--model" in self._option_string_actions
+            and is_model(model)
+            and "--cause" not in self._option_string_actions
+        ):
             command = shlex.join([*self.prog.split(), unknown[0], "--model", model])
             self.error(f"{model} is a fitted model, which stands behind --model here: {command}")
 

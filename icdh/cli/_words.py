@@ -46,6 +46,13 @@ PARAMETERS = (
     "decimal",
     "encoding",
     "abstain_below",
+    "adjust",
+    "contrast",
+    "groups",
+    "level",
+    "target",
+    "trim",
+    "where",
 )
 _NAME = rf"\b({'|'.join(sorted(PARAMETERS, key=len, reverse=True))})"
 _VALUE = r"(?:'([^']*)'|([-\w.]+))"
@@ -61,6 +68,7 @@ _RULES = (
     (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
     (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),
     (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),
+    (re.compile(r"(?<=\bin )adjust\b"), lambda found: "--adjust"),
     (re.compile(rf"(?<=\bor ){_NAME}$"), lambda found: _option(found[1])),
     (re.compile(rf"{_NAME}(?= = )"), lambda found: _option(found[1])),
     (re.compile(r"^(do|kinds)(?= (has|names) )"), lambda found: f"--{found[1]}"),

@@ -1,4 +1,4 @@
-"""``icdh effects``: what interventions on one variable of a saved model do to others."""
+"""``icdh effects``: what happens to one variable if another is changed."""
 
 import argparse
 import json
@@ -6,101 +6,226 @@ from dataclasses import replace
 from typing import Any
 
 from icdh._ground.labels import printable
-from icdh.cli._files import check_files, check_model
+from icdh.cli._files import check_files, is_model
 from icdh.cli._help import HelpFormatter
-from icdh.cli._model import MODEL_HELP, number_of
+from icdh.cli._knowledge import add_knowledge_options, names_in
+from icdh.cli._model import number_of
+from icdh.cli._table import complete_rows
+from icdh.cli.fit import (
+    USUAL_KNOWLEDGE,
+    add_estimator_options,
+    add_input,
+    add_loudness_options,
+    estimator_of,
+    learned,
+    read_input,
+)
 
-USUAL_QUANTILES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
+QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level")
+NOTHING = "none"  # what --adjust holds in a randomised trial
+LEGEND = (
+    "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
+    "contrast: labels and two values go from the reference to the other, numbers by one standard deviation",
+    "strength: share of the effect's spread that its mean covers as the cause runs through its values",
+    "spread: ratio of the effect's standard deviations at the two values",
+    "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one of them",
+    "with --cause, --effect and --adjust",
+)
 
 
 def add_parser(subparsers: Any) -> None:
     """Describe the command's options."""
     parser = subparsers.add_parser(
         "effects",
-        help="effects of setting one variable on others, by a saved model",
-        description="Print the total effects between all pairs of variables of a saved model: half the change of the "
-        "mean from the 16 to the 84 % quantile of the cause, how much of the effect's spread its mean covers as the "
-        "cause runs through its values, and by what factor the spread grows from low to high causes. With a cause and "
-        "an effect: mean and standard deviation of the effect for values that the cause is set to.",
+        help="what happens to one variable if another is changed",
+        description="Answer what happens to --effect if --cause is changed, with an interval, from a table and either "
+        "covariates (--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all "
+        "variables by the graph.",
         formatter_class=HelpFormatter,
     )
-    parser.add_argument("model", help=MODEL_HELP)
-    parser.add_argument("cause", nargs="?", help="the variable that is set")
-    parser.add_argument("effect", nargs="?", help="the variable that is looked at")
-    parser.add_argument(
-        "--values", nargs="+", metavar="X", help="values of the cause; by default its quantiles, or all its labels"
+    add_input(parser)
+    group = parser.add_argument_group("question")
+    group.add_argument("--cause", metavar="NAME", help="the variable that is set")
+    group.add_argument("--effect", metavar="NAME", help="the variable that is looked at")
+    group.add_argument(
+        "--adjust",
+        default="graph",
+        metavar="A,B",
+        help="common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw the effect: .png, .svg, .pdf; needs icdh[plot]")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the noise")
+    group.add_argument(
+        "--contrast", metavar="A,B", help="from and to what the cause is set: 0,1 or no,yes; a number by its deviation"
+    )
+    group.add_argument(
+        "--target", choices=("all", "treated", "untreated"), default="all", help="the rows the answer is about"
+    )
+    group.add_argument("--where", action="append", default=[], metavar="NAME=X", help="only rows with this value")
+    group.add_argument("--level", type=float, default=0.95, metavar="P", help="probability of the interval")
+    group.add_argument(
+        "--groups", metavar="NAME", help="a column of persons, or of places: rows of one belong together"
+    )
+    group.add_argument(
+        "--trim", type=float, default=0.0, metavar="P", help="leave out rows less likely than this to have either value"
+    )
+    group.add_argument("--values", nargs="+", metavar="X", help="the curve of the effect at these values, by the graph")
+    group.add_argument("--model", metavar="FILE", help="a fitted model whose graph is asked; by default one is fitted")
+    add_knowledge_options(parser.add_argument_group("knowledge"))
+    add_estimator_options(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument("--plot", metavar="FILE", help="draw the effect: .png, .svg, .pdf; needs icdh[plot]")
+    output.add_argument("--json", action="store_true", help="print JSON")
+    add_loudness_options(output)
+    parser.show_first("data", *QUESTION, *USUAL_KNOWLEDGE, "missing", "kinds", "model", "plot", "json")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the model, compute, draw and print."""
-    from icdh._model.effects import total_effects
-    from icdh._model.structural import load
-
+    """Read the table or the model, answer, draw and print."""
     _check(args)
-    check_model(args.model)
-    model = load(args.model)
-    model = replace(model, names=[str(name) for name in model.names])
     if args.cause is None:
-        rows = [effect._asdict() for effect in total_effects(model, random_state=args.seed)]
+        from icdh._model.effects import total_effects
+
+        rows = [effect._asdict() for effect in total_effects(_model(args, None), random_state=args.seed)]
+        print(json.dumps(rows, indent=2) if args.json else _table(rows, LEGEND))
+    elif args.values:
+        rows = _curve(args, _model(args, None))
+        print(json.dumps(rows, indent=2) if args.json else _table(rows, ()))
     else:
-        rows = _curve(args, model)
-    print(json.dumps(rows, indent=2) if args.json else _table(rows))
+        answer = _answer(args)
+        _draw(args, answer)
+        print(json.dumps(answer.to_dict(), indent=2) if args.json else answer.summary())
     return 0
 
 
 def _check(args):
-    check_files({"the model": args.model}, {"--plot": args.plot})
-    if args.cause is not None and args.effect is None:
-        raise ValueError("name a cause and an effect, or neither for all pairs")
+    check_files({"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}, {"--plot": args.plot})
+    if (args.cause is None) != (args.effect is None):
+        raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if args.cause is None and (args.values or args.plot):
-        raise ValueError("--values and --plot are about one pair; name its cause and effect")
+        raise ValueError("--values and --plot are about one pair; name its --cause and --effect")
     if args.plot:
         from icdh.plotting import check_plot_path
 
         check_plot_path(args.plot)
 
 
-def _curve(args, model):
-    """Return the effect at every value, drawn if that was asked for."""
-    effect = model.average_effect(args.cause, args.effect, _values(args, model), random_state=args.seed)
+def _model(args, table):
+    """Return the saved model, or one that is fitted to the table."""
+    from icdh._model.structural import load
+
+    saved = args.data if is_model(args.data) else args.model
+    if saved is None:
+        interventions = None
+        if table is None:
+            table, _, interventions = read_input(args)
+        model = learned(args, estimator_of(args, table.columns), table, interventions).model_
+    else:
+        model = load(saved)
+    return replace(model, names=[str(name) for name in model.names])
+
+
+def _answer(args):
+    """Return the answer about one pair."""
+    from icdh._effect.answer import effect
+    from icdh._table.table import Table
+
+    adjust = args.adjust if args.adjust == "graph" else _names(args.adjust)
+    if is_model(args.data):
+        model = _model(args, None)
+        options = {"target": args.target, "trim": args.trim, "groups": args.groups, "where": args.where or None}
+        contrast = _contrast(args, model)
+        return effect(model, args.cause, args.effect, adjust, contrast=contrast, **options, random_state=args.seed)
+    if adjust != "graph" and args.columns is None:
+        where = [text.rpartition("=")[0] for text in args.where]
+        args.columns = list(dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *where, args.groups])))
+    table, _, _ = read_input(args)
+    if args.missing == "impute":
+        raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
+    table = complete_rows(table) if table.gaps.any() else table
+    kinds = dict(getattr(args, "kinds", ())) or None
+    declared = {name for name, kind in (kinds or {}).items() if kind == "categorical"}
+    coded = Table.of(table, categorical=declared).coded(kinds)
+    where = [text.rpartition("=")[::2] for text in args.where]
+    return effect(
+        table,
+        args.cause,
+        args.effect,
+        adjust,
+        contrast=_contrast(args, coded),
+        target=args.target,
+        where={name: _cell(coded, name, text, "--where") for name, text in where} or None,
+        level=args.level,
+        groups=args.groups,
+        trim=args.trim,
+        kinds=kinds,
+        model=_model(args, table) if adjust == "graph" or args.model else None,
+        random_state=args.seed,
+    )
+
+
+def _names(text):
+    """Return the covariates of --adjust; none in a randomised trial."""
+    return [] if text == NOTHING else names_in([text])[0]
+
+
+def _contrast(args, of):
+    """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
+    if args.contrast is None:
+        return None
+    texts = args.contrast.split(",")
+    return [_cell(of, args.cause, text.strip(), "--contrast") for text in texts]
+
+
+def _cell(of, name, text, option):
+    """Return a value of a variable that an option holds: one of its labels, or a number."""
+    from icdh._ground.labels import variable_index
+
+    known = of.categories.get(variable_index(name, of.names, option))
+    if known is None:
+        return number_of(option, text)
+    return {str(label): label for label in known.labels}.get(text, text)
+
+
+def _draw(args, answer):
     if args.plot:
         from icdh.plotting import save_figure
 
-        save_figure(args.plot, effect.plot())
+        save_figure(args.plot, answer.plot())
+
+
+def _curve(args, model):
+    """Return the effect at every value, drawn if that was asked for."""
+    values = [_cell(model, args.cause, text, "--values") for text in args.values]
+    answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
+    _draw(args, answer)
     return [
-        {effect.cause: value, f"mean of {effect.effect}": mean, "standard deviation": std}
-        for value, mean, std in zip(effect.values.tolist(), effect.mean.tolist(), effect.std.tolist(), strict=True)
+        {answer.cause: value, f"mean of {answer.effect}": mean, "standard deviation": std}
+        for value, mean, std in zip(answer.values.tolist(), answer.mean.tolist(), answer.std.tolist(), strict=True)
     ]
 
 
-def _values(args, model):
-    """Return the values of the cause: those given, by default its quantiles or all its labels."""
-    import numpy as np
-
-    from icdh._ground.labels import variable_index
-
-    at = variable_index(args.cause, model.names, "cause")
-    known = model.categories.get(at)
-    if known is not None:
-        by_text = {str(label): label for label in known.labels}
-        return [by_text.get(text, text) for text in args.values] if args.values else list(known.labels)
-    if args.values:
-        return [number_of("--values", text) for text in args.values]
-    return np.quantile(np.asarray(model.sample(10_000, args.seed))[:, at].astype(float), USUAL_QUANTILES)
-
-
-def _table(rows):
+def _table(rows, legend):
+    """Return rows as text, without columns that hold nothing; a change has the digits that its error leaves."""
     if not rows:
-        return "no variable has an effect on another"
-    cells = [[printable(key) for key in rows[0]], *([_text(value) for value in row.values()] for row in rows)]
+        return "the graph has no edges, so it gives no estimate: that is not evidence of no effect"
+    shown = [{**row, "change": _supported(row)} if "change" in row else row for row in rows]
+    keys = [key for key in shown[0] if key != "error" and any(row[key] != "" for row in shown)]
+    cells = [
+        [printable(key.replace("spread_ratio", "spread")) for key in keys],
+        *([_text(row[key]) for key in keys] for row in shown),
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join("  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in cells)
+    lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in cells]
+    return "\n".join([*lines, *legend])
+
+
+def _supported(row):
+    """Return a change as text, rounded to where its Monte Carlo error begins."""
+    from icdh._effect.result import Interval
+
+    reach = 2.0 * row["error"]
+    return str(Interval(row["change"], row["change"] - reach, row["change"] + reach)).partition(" ")[0]
 
 
 def _text(value):
-    return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
+    return f"{value:.3g}" if isinstance(value, float) else printable(str(value))

@@ -27,8 +27,8 @@ from icdh.cli._experiments import (
 )
 from icdh.cli._files import STANDARD_INPUT, check_files, source, succeeds
 from icdh.cli._help import HelpFormatter
-from icdh.cli._knowledge import add_knowledge_options, knowledge_of
-from icdh.cli._messages import BAD_INPUT, SUCCESS
+from icdh.cli._knowledge import add_knowledge_options, knowledge_of, question_about_roots
+from icdh.cli._messages import BAD_INPUT, SUCCESS, report
 from icdh.cli._progress import watched
 from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read_with_conditions
 from icdh.cli._uncertainty import (
@@ -46,6 +46,7 @@ from icdh.two_phase.schedule import SCHEDULES
 
 DATASETS = ("sachs", "sachs-experiments")
 USUAL_INPUT = ("dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
+USUAL_KNOWLEDGE = ("roots", "leaves", "tiers", "require")
 FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 METHODS = {"search": HNMSearch, "icdh": ICDH}
 
@@ -63,7 +64,7 @@ def add_parser(subparsers: Any) -> None:
     add_knowledge_options(parser.add_argument_group("knowledge"))
     add_uncertainty_options(parser)
     _add_output(parser)
-    parser.show_first("data", *USUAL_INPUT, "output", "save", "plot")
+    parser.show_first("data", *USUAL_INPUT, *USUAL_KNOWLEDGE, "output", "save", "plot")
     parser.set_defaults(run=run)
 
 
@@ -204,6 +205,8 @@ def run(args: argparse.Namespace) -> int:
         complete &= succeeds(partial(told.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
+        if question := question_about_roots(model.adjacency_matrix_, names):
+            report("note", question)
         print(*edge_lines(model, directions), *target_lines(model), sep="\n")
         if ensemble is not None:
             print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")

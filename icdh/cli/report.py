@@ -19,6 +19,7 @@ from icdh.cli._model import MODEL_HELP, columns_of_labels
 from icdh.cli._uncertainty import add_uncertainty_options, check, ensemble_of, exit_code
 from icdh.cli.fit import (
     USUAL_INPUT,
+    USUAL_KNOWLEDGE,
     add_estimator_options,
     add_input,
     add_loudness_options,
@@ -47,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("-o", "--output", metavar="FILE", help="the page; by default named like the table")
     group.add_argument("--title", default="", metavar="TEXT", help="its title")
     add_loudness_options(group)
-    parser.show_first("data", *USUAL_INPUT, "model", "output", "title")
+    parser.show_first("data", *USUAL_INPUT, *USUAL_KNOWLEDGE, "model", "output", "title")
     parser.set_defaults(run=run)
 
 

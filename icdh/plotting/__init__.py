@@ -1,7 +1,7 @@
 """Pictures of graphs and effects. Needs the extra ``[plot]``."""
 
 from icdh.plotting.comparison import edge_kinds, plot_comparison
-from icdh.plotting.effect import plot_effect
+from icdh.plotting.effect import plot_comparisons, plot_effect
 from icdh.plotting.graph import EdgeStyle, plot_graph
 from icdh.plotting.layout import Layout, layered_layout
 from icdh.plotting.saving import check_plot_path, save_figure, save_plot
@@ -13,6 +13,7 @@ __all__ = [
     "edge_kinds",
     "layered_layout",
     "plot_comparison",
+    "plot_comparisons",
     "plot_effect",
     "plot_graph",
     "save_figure",

@@ -31,9 +31,7 @@ for edge in sure.edges(level=0.5):
 # 4. What would happen if one set a variable from outside? Total effects, strongest first:
 effects = model.effects()
 for effect in effects[:5]:
-    print(
-        f"raising {effect.cause} by its standard deviation changes the mean of {effect.effect} by {effect.change:.3g}"
-    )
+    print(f"{effect.cause} from {effect.contrast} changes the mean of {effect.effect} by {effect.change:.3g}")
 
 #    One of them in detail, and the first rows of the table as they would have been:
 if effects:

@@ -1,0 +1,114 @@
+"""What a graph says of a question: whether it has an answer, and which covariates it needs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from icdh import graphs
+from icdh._ground.arrays import Floats
+from icdh._ground.labels import listed, printable
+
+
+def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int) -> None:
+    """Raise ValueError if a graph has no path from a cause to an effect: it then gives no estimate, and no zero.
+
+    Parameters
+    ----------
+    adjacency : ndarray, shape (N, N)
+        The graph.
+    names : sequence
+        Its variables.
+    cause, effect : int
+        Their positions.
+    """
+    if graphs.descendants(adjacency)[cause, effect]:
+        return
+    pair = f"{names[cause]!r} to {names[effect]!r}"
+    backwards = graphs.descendants(adjacency)[effect, cause]
+    way = _path(adjacency, effect, cause) if backwards else []
+    opposite = f" (it has the opposite direction: {' -> '.join(printable(names[k]) for k in way)})" if way else ""
+    raise ValueError(
+        f"the graph has no path from {pair}{opposite}, so it gives no estimate; that is not evidence of no effect: an "
+        "edge may be too weak for so few rows. Name the common causes of the two in adjust, "
+        "or none of a randomised trial"
+    )
+
+
+def _path(adjacency, start, end):
+    """Return the variables on a shortest directed path."""
+    before, reached = {start: start}, [start]
+    for node in reached:
+        for child in np.flatnonzero(adjacency[node]).tolist():
+            if child not in before:
+                before[child] = node
+                reached.append(child)
+    path = [end]
+    while path[-1] != start:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
+    """Return the covariates that a graph asks for: the other parents of the variables on paths from cause to effect.
+
+    Of all valid sets this one gives the most precise answer.
+
+    Parameters
+    ----------
+    adjacency : ndarray, shape (N, N)
+        The graph.
+    cause, effect : int
+        Their positions.
+
+    References
+    ----------
+    Henckel, Perkovic, Maathuis: "Graphical criteria for efficient total effect estimation via adjustment in causal
+    linear models", Journal of the Royal Statistical Society B 84, 2022.
+    """
+    reach = graphs.descendants(adjacency)
+    between = reach[cause] & (reach[:, effect] | (np.arange(len(adjacency)) == effect))
+    parents = (adjacency[:, between] != 0).any(axis=1)
+    chosen = parents & ~between
+    chosen[cause] = False
+    return np.flatnonzero(chosen).tolist()
+
+
+def notes_on_covariates(
+    adjacency: Floats, names: Sequence[Any], cause: int, effect: int, covariates: Sequence[int]
+) -> list[str]:
+    """Return what a graph has against covariates that a user chose.
+
+    Parameters
+    ----------
+    adjacency : ndarray, shape (N, N)
+        The graph.
+    names : sequence
+        Its variables.
+    cause, effect : int
+        Their positions.
+    covariates : sequence of int
+        The positions of the covariates.
+    """
+    reach = graphs.descendants(adjacency)
+    mediators = [names[k] for k in covariates if reach[cause, k] and reach[k, effect]]
+    common = [names[k] for k in covariates if reach[cause, k] and not reach[k, effect]]
+    notes = []
+    if mediators:
+        notes.append(
+            f"by the graph {listed(mediators)} {_stands(mediators)} on a path from {printable(names[cause])} to "
+            f"{printable(names[effect])}: adjusting takes that part of the effect away"
+        )
+    if common:
+        notes.append(
+            f"by the graph {listed(common)} {'is an effect' if len(common) == 1 else 'are effects'} of "
+            f"{printable(names[cause])}: adjusting for what comes after the cause may bias the answer"
+        )
+    if reach[effect, cause]:
+        way = " -> ".join(printable(names[k]) for k in _path(adjacency, effect, cause))
+        notes.append(f"the graph has the opposite direction: {way}")
+    return notes
+
+
+def _stands(names):
+    return "stands" if len(names) == 1 else "stand"

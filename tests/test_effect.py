@@ -1,0 +1,295 @@
+"""The effect of one variable on another: estimates against truths and oracles, what is said, and what is refused."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_ind
+
+import icdh
+from icdh import DataWarning, HNMSearch, Knowledge
+from icdh._effect.adjustment import adjustment_set
+from icdh._effect.estimation import augmented, by_probability, by_regression, natural_spline
+from icdh._effect.result import Interval
+from icdh._model.contrasts import contrasts_of, reference_of
+from icdh._table.categories import Categories
+
+COLUMNS = ["age", "dose", "answer"]
+
+
+def confounded(seed=0, n=500, share=1.0):
+    """A covariate raises both the chance of treatment and the answer; the effect is one."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(size=n)
+    dose = (rng.random(n) < 1.0 / (1.0 + np.exp(-share * age))).astype(float)
+    return np.column_stack([age, dose, dose + 2.0 * age + rng.normal(size=n)])
+
+
+@pytest.fixture(scope="module")
+def table():
+    return pd.DataFrame(confounded(), columns=COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def answer(table):
+    return icdh.effect(table, "dose", "answer", ["age"])
+
+
+def test_without_covariates_it_is_the_difference_of_means_and_welchs_interval(table):
+    answer = icdh.effect(table, "dose", "answer", [])
+    treated, others = (table.answer[table.dose == value] for value in (1, 0))
+    welch = ttest_ind(treated, others, equal_var=False).confidence_interval(0.95)
+    assert answer.difference == pytest.approx(treated.mean() - others.mean())
+    assert answer.comparisons[0].crude == pytest.approx(answer.difference)
+    np.testing.assert_allclose([answer.lower, answer.upper], welch, rtol=0.02)
+    assert list(answer.effective_rows.values()) == pytest.approx([len(others), len(treated)])
+
+
+def test_intervals_cover_the_truth_that_the_crude_difference_misses():
+    answers = [icdh.effect(confounded(seed, 200), 1, 2, [0]) for seed in range(20)]
+    assert sum(answer.lower < 1.0 < answer.upper for answer in answers) >= 17
+    assert not any(answer.lower < answer.comparisons[0].crude < answer.upper for answer in answers)
+    assert np.mean([answer.difference for answer in answers]) == pytest.approx(1.0, abs=0.15)
+
+
+def test_units_names_and_the_order_of_columns_change_nothing_else(table, answer):
+    other = table[["answer", "age", "dose"]].assign(answer=1000.0 * table.answer + 5.0, age=table.age / 7.0)
+    again = icdh.effect(other, "dose", "answer", ["age"])
+    assert again.difference == pytest.approx(1000.0 * answer.difference)
+    assert again.lower == pytest.approx(1000.0 * answer.lower)
+    assert again.comparisons[0].spread_ratio.estimate == pytest.approx(answer.comparisons[0].spread_ratio.estimate)
+
+
+def test_rows_given_twice_with_their_groups_say_no_more_than_once(table, answer):
+    twice = pd.concat([table, table], ignore_index=True)
+    alone = icdh.effect(twice, "dose", "answer", ["age"])
+    grouped = icdh.effect(twice, "dose", "answer", ["age"], groups=np.tile(np.arange(len(table)), 2))
+    assert grouped.upper - grouped.lower == pytest.approx(answer.upper - answer.lower, rel=0.1)
+    assert alone.upper - alone.lower < 0.8 * (grouped.upper - grouped.lower)
+
+
+def test_spread_and_quantiles_of_a_heteroscedastic_effect():
+    """The treated have the same mean and three times the spread: their quantiles move apart."""
+    rng = np.random.default_rng(1)
+    treated = rng.integers(0, 2, size=2000).astype(float)
+    X = np.column_stack([rng.normal(size=2000), treated, (1.0 + 2.0 * treated) * rng.normal(size=2000)])
+    (comparison,) = icdh.effect(X, 1, 2, [0]).comparisons
+    assert comparison.spread_ratio.lower < 3.0 < comparison.spread_ratio.upper
+    low, median, high = comparison.quantiles.values()
+    assert low.lower < -2.56 < low.upper < 0.0 < high.lower < 2.56 < high.upper
+    assert median.lower < 0.0 < median.upper
+
+
+def labelled(n=800):
+    rng = np.random.default_rng(2)
+    sex = rng.choice(["man", "woman"], n, p=[0.6, 0.4])
+    colour = rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2])
+    risk = 0.2 + 0.5 * (sex == "woman")
+    survived = np.where(rng.random(n) < risk, "yes", "no")
+    return pd.DataFrame({"sex": sex, "colour": colour, "survived": survived, "age": rng.normal(size=n)})
+
+
+def test_risks_of_labels():
+    table = labelled()
+    (comparison,) = icdh.effect(table, "sex", "survived", []).comparisons
+    shares = table.assign(yes=table.survived == "yes").groupby("sex").yes.mean()
+    assert (comparison.reference, comparison.value, comparison.outcome) == ("man", "woman", "yes")
+    assert comparison.difference.estimate == pytest.approx(shares["woman"] - shares["man"])
+    assert comparison.ratio.estimate == pytest.approx(shares["woman"] / shares["man"])
+    assert comparison.ratio.lower > 1.0
+    assert comparison.spread_ratio is None
+
+
+def test_each_label_is_compared_with_the_reference_and_each_outcome_has_its_risk():
+    table = labelled()
+    by_colour = icdh.effect(table, "colour", "survived", ["sex"])
+    assert [(own.reference, own.value) for own in by_colour.comparisons] == [("red", "green"), ("red", "blue")]
+    of_colour = icdh.effect(table, "sex", "colour", [])
+    assert [own.outcome for own in of_colour.comparisons] == ["red", "green", "blue"]
+    assert sum(own.difference.estimate for own in of_colour.comparisons) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_target_and_where_choose_the_rows(table):
+    """The effect is one plus age: larger among the treated, who are older."""
+    rng = np.random.default_rng(3)
+    X = confounded(4, 3000)
+    X[:, 2] += X[:, 1] * X[:, 0]
+    X = np.column_stack([X, rng.integers(0, 2, size=3000)])
+    treated, untreated = (icdh.effect(X, 1, 2, [0], target=target) for target in ("treated", "untreated"))
+    truth = [1.0 + X[X[:, 1] == value, 0].mean() for value in (1, 0)]
+    assert treated.lower < truth[0] < treated.upper
+    assert untreated.lower < truth[1] < untreated.upper
+    assert (treated.n_target, untreated.n_target) == (X[:, 1].sum(), 3000 - X[:, 1].sum())
+    assert icdh.effect(X, 1, 2, [0], where={3: 1}).n_target == X[:, 3].sum()
+
+
+def test_a_numeric_cause_goes_up_by_its_standard_deviation():
+    rng = np.random.default_rng(5)
+    age = rng.normal(size=800)
+    dose = 3.0 * age + 4.0 * rng.normal(size=800)
+    X = np.column_stack([age, dose, 0.2 * dose + age + rng.normal(size=800)])
+    answer = icdh.effect(X, 1, 2, [0])
+    (comparison,) = answer.comparisons
+    assert comparison.value - comparison.reference == pytest.approx(dose.std())
+    assert answer.lower < 0.2 * dose.std() < answer.upper
+    assert icdh.effect(X, 1, 2, [0], contrast=[0.0, 1.0]).difference == pytest.approx(0.2, abs=0.1)
+    with pytest.warns(DataWarning, match="the rows go from"):
+        icdh.effect(X, 1, 2, [0], contrast=[0.0, 100.0])
+
+
+def test_what_is_correct_on_average_needs_one_right_family():
+    """By hand: with right probabilities any mean will do, and with right means any probabilities."""
+    rng = np.random.default_rng(6)
+    n = 200_000
+    w = rng.integers(0, 2, size=n)
+    p = np.where(w, 0.8, 0.3)
+    a = rng.random(n) < p
+    y = 1.0 * a + 2.0 * w + rng.normal(size=n)
+    ones = np.ones(n)
+    wrong_mean = augmented(y, 0.3 * ones, 0.3 * ones, by_probability(a, p, ones, ones))
+    wrong_share = augmented(y, a + 2.0 * w, 1.0 + 2.0 * w, by_probability(a, 0.5 * ones, ones, ones))
+    for estimate in (wrong_mean, wrong_share):
+        assert estimate.value == pytest.approx(2.0, abs=0.03)
+        assert estimate.influence.mean() == pytest.approx(0.0, abs=1e-2)
+
+
+def test_the_weights_of_a_number_correct_a_mean_that_is_wrong():
+    """The fitted mean ignores the cause; the residuals on splines of the cause bring its curve back."""
+    rng = np.random.default_rng(7)
+    w = rng.normal(size=50_000)
+    a = w + rng.normal(size=w.size)
+    y = np.tanh(a) + 3.0 * w + 0.1 * rng.normal(size=w.size)
+    mean, target = 3.0 * w, np.ones(w.size)
+    low, high = (augmented(y, mean, mean, by_regression(v, a, w, target, target, 5)).value for v in (-0.5, 0.5))
+    assert high - low == pytest.approx(2.0 * np.tanh(0.5), abs=0.03)
+
+
+def test_natural_splines_are_linear_beyond_their_knots():
+    knots = np.array([-1.0, 0.0, 0.5, 2.0])
+    for outside in (np.linspace(-9.0, -1.0, 5), np.linspace(2.0, 9.0, 5)):
+        np.testing.assert_allclose(np.diff(natural_spline(outside, knots), n=2, axis=1), 0.0, atol=1e-9)
+
+
+def test_no_path_is_no_estimate(table):
+    rng = np.random.default_rng(8)
+    X = table.assign(noise=rng.normal(size=len(table)))
+    model = HNMSearch(
+        knowledge=Knowledge(tiers=[["age"], ["dose", "noise"], ["answer"]]), kinds={"dose": "binary"}
+    ).fit(X)
+    with pytest.raises(ValueError, match="not evidence of no effect"):
+        icdh.effect(X, "noise", "answer", model=model)
+    with pytest.raises(ValueError, match="opposite direction: dose -> answer"):
+        icdh.effect(model, "answer", "dose")
+    by_graph = icdh.effect(X, "dose", "answer", model=model)
+    assert by_graph.adjusted == ("age",)
+    assert by_graph.difference == pytest.approx(1.0, abs=0.4)
+    alone = icdh.effect(model, "dose", "answer")
+    assert alone.difference == pytest.approx(by_graph.difference, abs=0.3)
+    assert np.isnan(alone.lower)
+    assert "no interval" in alone.summary()
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ([(0, 1), (0, 2), (1, 2)], [0]),  # a common cause
+        ([(1, 3), (3, 2), (0, 3)], [0]),  # a cause of a mediator, which is no covariate itself
+        ([(0, 1), (1, 2)], []),  # a cause of the cause alone
+        ([(1, 2), (1, 3), (2, 3)], []),  # a common effect
+    ],
+)
+def test_the_covariates_that_a_graph_asks_for(edges, expected):
+    graph = np.zeros((4, 4))
+    graph[tuple(np.transpose(edges))] = 1.0
+    assert adjustment_set(graph, 1, 2) == expected
+
+
+def test_covariates_that_come_after_the_cause_are_said():
+    rng = np.random.default_rng(9)
+    dose = rng.integers(0, 2, size=600).astype(float)
+    level = 2.0 * dose + rng.normal(size=600)
+    answer = level + rng.normal(size=600)
+    X = pd.DataFrame({"dose": dose, "level": level, "answer": answer, "mood": answer + dose + rng.normal(size=600)})
+    model = HNMSearch(
+        knowledge=Knowledge(tiers=[["dose"], ["level"], ["answer"], ["mood"]]), kinds={"dose": "binary"}
+    ).fit(X)
+    with pytest.warns(DataWarning) as caught:
+        answer = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model)
+    assert "level stands on a path from dose to answer" in answer.notes[0]
+    assert "mood is an effect of dose" in answer.notes[1]
+    assert len(caught) == 2
+
+
+def test_an_extrapolation_is_said_with_its_remedy():
+    X = confounded(10, 300, share=6.0)
+    with pytest.warns(DataWarning, match="trim=0.05"):
+        whole = icdh.effect(X, 1, 2, [0])
+    assert whole.beyond_support > 0.2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        trimmed = icdh.effect(X, 1, 2, [0], trim=0.05)
+    assert trimmed.n_target < 250
+    assert trimmed.beyond_support < whole.beyond_support
+    assert trimmed.lower < 1.0 < trimmed.upper
+
+
+def test_it_is_shown_and_written(answer):
+    text = answer.summary()
+    assert text.startswith("dose -> answer, 500 rows, adjusted for age")
+    assert "crude difference" in text
+    assert text in answer._repr_html_().replace("&gt;", ">")
+    record = json.loads(json.dumps(answer.to_dict()))
+    assert record["comparisons"][0]["difference"][0] == answer.difference
+    assert answer.plot().axes[0].get_yticklabels()[0].get_text() == "0 -> 1"
+
+
+def test_numbers_have_the_digits_that_their_interval_supports():
+    assert str(Interval(1794.3424, 470.7, 3118.0)) == "1,794 [471, 3,118]"
+    assert str(Interval(0.51993, 0.47531, 0.56454)) == "0.5199 [0.4753, 0.5645]"
+    assert str(Interval(2.0)) == "2"
+
+
+def test_contrasts_by_nature():
+    skewed = np.append(np.zeros(900), np.full(100, 50.0))
+    rng = np.random.default_rng(0)
+    (pair,) = contrasts_of(np.append(skewed, rng.uniform(0.0, 1.0, size=10)))
+    assert pair.low == 0.0
+    assert 0.0 < pair.high < 50.0
+    assert str(contrasts_of(np.array([2.0, 5.0, 5.0]))[0]) == "2 -> 5"
+    assert reference_of(Categories(("yes", "no"))) == 1
+    assert str(contrasts_of(np.array([0.0, 1.0]), Categories(("Yes", "No")))[0]) == "No -> Yes"
+    labels = Categories(("a", "b", "c"))
+    assert [str(own) for own in contrasts_of(np.arange(3.0), labels)] == ["a -> b", "a -> c"]
+    assert str(contrasts_of(np.arange(3.0), labels, ["c", "b"])[0]) == "c -> b"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"effect": "dose"}, "both 'dose'"),
+        ({"cause": "does"}, "did you mean 'dose'"),
+        ({"adjust": ["dose"]}, "adjust has the cause"),
+        ({"adjust": "all"}, "adjust, if not a list"),
+        ({"contrast": [1.0]}, "contrast must be a pair"),
+        ({"contrast": [1.0, 1.0]}, "two different"),
+        ({"contrast": [0.0, 7.0]}, "fewer than two rows"),
+        ({"target": "some"}, "target must be one of"),
+        ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
+        ({"where": {"dose": 3}}, "where leaves no row"),
+        ({"level": 1.5}, "level must be between"),
+        ({"trim": 0.7}, "trim must be between"),
+        ({"groups": [1, 2]}, "one label a row"),
+    ],
+)
+def test_what_is_refused(table, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        icdh.effect(table, **({"cause": "dose", "effect": "answer", "adjust": ["age"]} | arguments))
+
+
+def test_gaps_matter_in_the_columns_of_the_question_alone(table, answer):
+    gaps = table.assign(other=np.where(np.arange(len(table)) < 9, np.nan, table.age))
+    assert icdh.effect(gaps, "dose", "answer", ["age"]).difference == answer.difference
+    with pytest.raises(ValueError, match="9 in 'other'"):
+        icdh.effect(gaps, "dose", "answer", ["age", "other"])
