@@ -318,7 +318,7 @@ def test_files_with_columns_of_text(tmp_path):
     ):
         read_table(path, categorical=())
     path.write_text("a,b\n1,2024-03-31\n2,2024-04-01\n")
-    with pytest.raises(ValueError, match=r"it is a date, .*; say dates=\['b'\]"):
+    with pytest.raises(ValueError, match=r"is a date, .*; say dates=\['b'\]"):
         read_table(path, categorical=())
     path.write_text("a,b\n1,7\n2,8\n")
     assert read_table(path, categorical=["b"]).values.tolist() == [[1.0, "7"], [2.0, "8"]]

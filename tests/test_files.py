@@ -177,10 +177,10 @@ def test_a_table_stands_where_a_data_frame_does(tmp_path):
         ("1,5;2.5\n3,5;4,5\n", "column 1: '1,5' is not a number; its decimal mark is a comma.*; say decimal=','"),
         ('a,b\n1,"1,234.5"\n', "'1,234.5' is not a number; thousands"),
         ("a;b\n1;1 234\n", "'1 234' is not a number; thousands"),
-        ("a b\n1 2\n3 4\n", "'1 2' is not a number; another character separates the cells; say delimiter=' '"),
+        ("a b\n1 2\n3 4\n", "'1 2' may be several cells; say delimiter=' '"),
         ('a;b\n"1,234,567 kg";2\n', "'1,234,567 kg' is not a number; write the number"),
-        ("a,b\n1,2020-01-31\n", r"'2020-01-31' is not a number; it is a date, .*; say dates=\['b'\]"),
-        ("a,b\n1,31.12.2020 10:00\n", r"it is a date, to be counted in days or left out; say dates=\['b'\]"),
+        ("a,b\n1,2020-01-31\n", r"'2020-01-31' is a date, .*; say dates=\['b'\]"),
+        ("a,b\n1,31.12.2020 10:00\n", r"is a date, to be counted in days or left out; say dates=\['b'\]"),
         ("a,b\n1,Berlin\n", r"'Berlin' is not a number; write the numbers, or leave the column out; say drop=\['b'\]"),
         ("a,b\n1,12%\n", "'12%' is not a number; write the number without its unit, or leave the column out"),
         ("a,b\n1,2,3\n", "3 cells where the first line has 2; name the column of row labels"),
@@ -435,6 +435,24 @@ def test_files_as_published_are_read_after_one_refusal(text, option):
 def test_lines_that_programs_add_are_no_columns(text):
     table = read_table(io.BytesIO(text.encode()))
     assert (table.columns, table.values.tolist()) == (["a", "b"], [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_names_that_r_wrote_without_one_for_the_row_labels(quote):
+    text = f"a b\n{quote}1{quote} 2 3\n{quote}2{quote} 4 5\n"
+    table = read_table(io.BytesIO(text.encode()), delimiter=" ")
+    assert (table.columns, table.values.tolist()) == (["a", "b"], [[2, 3], [4, 5]])
+
+
+def test_dates_whose_month_is_unclear_are_left_out():
+    text = "when,x\n" + "".join(f"{month}/1/85,{month}\n" for month in range(1, 10))
+    needed, table = refused(text)
+    assert (needed, table.columns) == ({"drop": ["when"]}, ["x"])
+
+
+def test_gaps_of_refused_columns_are_counted():
+    text = "when,x\n,1\n" + "".join(f"2024-01-0{k},{k}\n" for k in range(1, 9))
+    assert refused(text)[0] == {"dates": ["when"], "gaps": True}
 
 
 def test_all_refusals_of_a_file_come_at_once():

@@ -14,7 +14,7 @@ import numpy as np
 from icdh._ground.labels import counted
 
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
-MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL = 50, 20, 5
+MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL, FEWEST_LABELS = 50, 20, 5, 2
 ENCODE = "encode it as numbers or drop it"
 
 
@@ -164,9 +164,14 @@ def _is_numeral(text):
     return True
 
 
+def most_guessed(n_rows: int) -> int:
+    """Return how many labels a column of text may hold to be taken for categorical."""
+    return max(min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL), FEWEST_LABELS)
+
+
 def _check_few(found, n_rows, column):
     """Raise TypeError if a column has more labels than the model allows, or too many to be guessed categorical."""
-    most = MOST_LABELS if found.declared else min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL)
+    most = MOST_LABELS if found.declared else most_guessed(n_rows)
     if len(found.labels) <= most:
         return
     examples = f"{column} holds text, {counted(len(found.labels), 'different label')} such as {found.labels[0]!r}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icdh._ground.labels import counted
-from icdh._table.categories import MOST_GUESSED_LABELS, MOST_LABELS, ROWS_A_LABEL
+from icdh._table.categories import MOST_LABELS, most_guessed
 from icdh._table.missing_codes import Codes
 from icdh.files.cells import (
     MISSING,
@@ -122,6 +122,8 @@ def read_column(name: str, parts: Sequence[Part], how: Reading) -> NDArray[Any]:
         if not isinstance(part, np.ndarray):
             counts.update(part)
     present = [cell for cell in counts if not how.is_gap(cell)]
+    if how.alone and not (how.declared or how.dates or how.thousands):
+        _check_separated(present)
     beside_numbers = any(isinstance(part, np.ndarray) and not np.isnan(part).all() for part in parts)
     of_labels = not how.dates and (
         how.declared or (how.labels and present != [] and not beside_numbers and all(map(is_label, present)))
@@ -152,7 +154,7 @@ def _check_few_labels(name, counts, present, declared):
     text = f"holds text, {counted(len(present), 'different label')} such as {next(iter(present), '')!r}"
     if len(present) > most:
         raise RefusedColumn(f"{text}, more than {most}", present[0], "drop", [name])
-    if not declared and len(present) > max(min(MOST_GUESSED_LABELS, rows // ROWS_A_LABEL), 2):
+    if not declared and len(present) > most_guessed(rows):
         raise RefusedColumn(f"{text} in {rows} rows", present[0], "categorical", [name])
 
 
@@ -181,6 +183,22 @@ def _numbers(name, present, counts, n_rows, how):
     return numbers
 
 
+def _check_separated(present):
+    """Raise RefusedColumn if every cell of the only column holds a mark that may separate cells."""
+    mark = next((mark for mark in (*DELIMITERS, " ") if present and all(mark in cell for cell in present)), None)
+    if mark and not all(is_number(cell, mark) for cell in present):
+        raise RefusedColumn(f"{present[0]!r} may be several cells", present[0], "delimiter", mark)
+
+
+def _refused_dates(name, odd):
+    """Return the error about dates that were not declared."""
+    try:
+        days_of(odd)
+    except ValueError as error:
+        return RefusedColumn(str(error), odd[0], "drop", [name])
+    return RefusedColumn(f"{odd[0]!r} is a date, to be counted in days or left out", odd[0], "dates", [name])
+
+
 def _refusal(name, odd, counts, n_rows, how):
     """Return the error about cells that are no numbers: what they are, the most specific first."""
     cell, rows = odd[0], sum(counts[cell] for cell in odd)
@@ -192,11 +210,9 @@ def _refusal(name, odd, counts, n_rows, how):
     other = "," if how.decimal == "." else "."
     mark = thousands_mark(odd, how.decimal)
     if all(map(is_date, odd)):
-        return refused("it is a date, to be counted in days or left out", "dates", [name])
+        return _refused_dates(name, odd)
     if mark == other and not any(is_number(cell, other) for cell in odd):
         return refused("thousands are separated in it", "thousands", mark)
-    if how.alone and (found := [own for own in (*DELIMITERS, " ") if own in cell and not is_number(cell, own)]):
-        return refused("another character separates the cells", "delimiter", found[0])
     if mark:
         more = f", unless {mark!r} is its decimal mark" if mark == other else ""
         return refused(f"thousands are separated in it{more}", "thousands", mark)

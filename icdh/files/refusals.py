@@ -30,10 +30,16 @@ class Refusals:
     ----------
     name : str
         The name of the file in messages.
+
+    Attributes
+    ----------
+    gaps : bool
+        Whether there are gaps in columns that were refused.
     """
 
     def __init__(self, name: str):
-        self.name, self.problems, self.unsolved = name, [], False
+        self.name, self.unsolved, self.gaps = name, False, False
+        self.problems: list[str] = []
         self.options: dict[str, Any] = {}
 
     def add(self, problem: str, option: str, value: Any) -> None:

@@ -107,9 +107,18 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:
         top = top[:-1]  # a comma at its end
     named = _is_header(top, following) if form.header is None else form.header
+    one_short = named and _names_are_one_short(head)
+    top = ["", *top] if one_short else top
     body = chain(head[named + (named and form.units_row) :], rows)
-    index = _shown_row_labels(top, following) if named and following is not None and len(top) > 1 else ""
+    index = "has no name" if one_short else _shown_row_labels(top, following) if named and following else ""
     return Sheet(top, [name_of(cell) for cell in top] if named else None, body, index, decimal, thousands)
+
+
+def _names_are_one_short(head):
+    """Return whether R wrote the table: the names are one fewer than the cells below, and the first of these differ."""
+    below = [cells for _, cells in head[1:]]
+    longer = len(below) > 1 and all(len(cells) == len(head[0][1]) + 1 for cells in below)
+    return longer and any(cells[-1] for cells in below) and len({cells[0] for cells in below}) == len(below)
 
 
 def _holds_comments(head):
@@ -170,9 +179,10 @@ def _shown_row_labels(top: Sequence[str], following: Sequence[str]) -> str:
 
     R quotes the empty name and the labels below it. An empty quoted name above an unquoted cell is an ordinary name.
     """
-    below = following[0] if following else ""
-    if not top[0] and isinstance(top[0], Quoted) == isinstance(below, Quoted):
+    if len(top) == 1:
+        return ""
+    if not top[0] and isinstance(top[0], Quoted) == isinstance(following[0], Quoted):
         return "has no name"
-    if _INDEX_OF_PANDAS.fullmatch(top[0]) and _INTEGER.fullmatch(below):
+    if _INDEX_OF_PANDAS.fullmatch(top[0]) and _INTEGER.fullmatch(following[0]):
         return f"is called {top[0]!r}, pandas' word for no name"
     return ""

@@ -239,6 +239,11 @@ class _TextColumn:
             row += len(part)
         return None
 
+    def holds_gaps(self) -> bool:
+        """Return whether cells mean a gap."""
+        texts = (part for part in self.parts if not isinstance(part, np.ndarray))
+        return any(self.how.is_gap(cell) for cell in set().union(*texts))
+
     def without_first_row(self) -> "_TextColumn":
         """Return the column without its first cell."""
         first: Part = self.parts[0][1:]
@@ -333,6 +338,7 @@ def _values(
     for column in columns:
         if column.at in refused:
             error, row = refused[column.at]
+            refusals.gaps |= error.option == "missing_values" or (error.option != "drop" and column.holds_gaps())
             line = "" if row is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else ", or say header=True (--header) if the line holds names"
             called = repr(column.name) if named else column.at + 1
@@ -369,7 +375,7 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
         else:
             partly.append(key)
             masks.append(gaps)
-    if not allowed and "missing_values" in refusals.options:
+    if refusals.gaps and not allowed:
         refusals.options["gaps"] = True
     if not allowed and any(gaps.any() for gaps in masks):
         first = unnamed and any(gaps[0] for gaps in masks)
