@@ -13,7 +13,7 @@ from icdh.knowledge.rules import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import forward, initial_weights
 from icdh.two_phase import as_printed, fit_two_phase
-from icdh.two_phase.as_printed import Objective, algorithm_2, algorithm_3
+from icdh.two_phase.as_printed import Unknowns, algorithm_2, algorithm_3, phase_two_objective
 from icdh.two_phase.lagrangian import fit_means
 
 FREE = EdgeRules.of(np.eye(3, dtype=bool))
@@ -35,7 +35,8 @@ def phase_two(X, weights, rules=FREE, l1=0.01, l2=0.01, h_tol=1e-8, rho_max=1e16
 
 def objective(X, weights, rules=FREE, rows=None, scale=None):
     scale = np.ones(X.shape) if scale is None else scale
-    return Objective(X, scale, weights, rules, 0.03, 0.05, rows, as_printed.Clock())
+    unknowns = Unknowns(weights, rules)
+    return phase_two_objective(X, scale, unknowns, 0.03, 0.05, rows), unknowns.of(weights)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -44,26 +45,30 @@ def test_objective_and_gradient_equal_the_naive_loops(bias):
     X, weights = rng.normal(size=(7, 4)), random_weights(rng, 4, 3, bias)
     weights = dataclasses.replace(weights, w1=0.3 * weights.w1)  # h and its square would drown all else
     scale = rng.uniform(0.5, 2.0, size=X.shape)
-    own = objective(X, weights, EdgeRules.of(np.eye(4, dtype=bool)), scale=scale)
-    own.rho, own.alpha = 3.0, 0.7
-    value, gradient = own.value_and_gradient(own.theta)
+    function, theta = objective(X, weights, EdgeRules.of(np.eye(4, dtype=bool)), scale=scale)
+    value, gradient = function(theta, 3.0, 0.7)
     assert value == pytest.approx(
         naive.phase_two_objective(X, scale, naive.as_dict(weights), 0.03, 0.05, 3.0, 0.7), rel=1e-10
     )
-    for k in rng.choice(own.theta.size, 25, replace=False):
-        step = np.zeros(own.theta.size)
+    for k in rng.choice(theta.size, 25, replace=False):
+        step = np.zeros(theta.size)
         step[k] = 1e-4
         near, far = (
-            own.value_and_gradient(own.theta + size * step)[0] - own.value_and_gradient(own.theta - size * step)[0]
+            function(theta + size * step, 3.0, 0.7)[0] - function(theta - size * step, 3.0, 0.7)[0]
             for size in (1.0, 2.0)
         )
         assert gradient[k] == pytest.approx((8.0 * near - far) / 12e-4, rel=1e-6, abs=1e-7)
 
 
-def test_theta_and_weights_are_one(X, weights):
-    own = objective(X, weights)
-    np.testing.assert_array_equal(own.weights.w1, weights.w1)
-    np.testing.assert_array_equal(own._theta_of(own.weights), own.theta)
+@pytest.mark.parametrize("bias", [False, True])
+def test_theta_and_weights_are_one(bias):
+    weights = random_weights(np.random.default_rng(4), 3, 4, bias)
+    unknowns = Unknowns(weights, FREE)
+    theta = unknowns.of(weights)
+    again = unknowns.weights(theta)
+    for field in dataclasses.fields(weights):
+        np.testing.assert_array_equal(getattr(again, field.name), getattr(weights, field.name))
+    np.testing.assert_array_equal(unknowns.of(again), theta)
 
 
 def test_the_derivatives_given_a_scale_and_rows_are_those_of_the_rows():
@@ -97,15 +102,22 @@ def test_phase_two_ends_just_below_h_tol(X, weights):
 
 def test_the_multiplier_adds_up_rho_times_h(X, weights, monkeypatch):
     """alpha grows by rho h after each inner loop, which ends once h fell below a quarter; else rho grows tenfold."""
-    seen, honest = [], Objective.minimise
+    seen, honest = [], phase_two_objective
 
-    def watched(self, rho, alpha):
-        result = honest(self, rho, alpha)
-        seen.append((rho, alpha, acyclicity(self.weights.adjacency())[0]))
-        return result
+    def watched(X, scale, unknowns, *others):
+        function = honest(X, scale, unknowns, *others)
 
-    monkeypatch.setattr(Objective, "minimise", watched)
+        def spy(theta, rho, alpha):
+            if not seen or seen[-1][:2] != (rho, alpha):
+                seen.append(None)
+            seen[-1] = rho, alpha, acyclicity(unknowns.weights(theta).adjacency())[0]
+            return function(theta, rho, alpha)
+
+        return spy
+
+    monkeypatch.setattr(as_printed, "phase_two_objective", watched)
     end = phase_two(X, weights)
+    assert seen.pop()[:2] == (0.0, 0.0)  # the value at the end
     assert seen[0][:2] == (1.0, 0.0)
     reference = np.inf
     for (rho, alpha, h), (next_rho, next_alpha, _) in zip(seen, [*seen[1:], (end.rho, end.alpha, None)], strict=True):
@@ -171,9 +183,10 @@ def test_rows_that_do_not_count_say_nothing_of_the_variable(X):
     other = X.copy()
     other[:50, 1] += 7.0
     weights = random_weights(np.random.default_rng(2), 3, 4, bias=False)
-    own, everything = np.array([False, True, False]), objective(X, weights)
+    own = np.array([False, True, False])
     of_itself = [nll_and_gradient(table, weights, rows=rows & own)[0] for table in (X, other)]
-    of_all = [objective(table, weights, rows=rows).value_and_gradient(everything.theta)[0] for table in (X, other)]
+    functions, theta = [objective(table, weights, rows=rows)[0] for table in (X, other)], objective(X, weights)[1]
+    of_all = [function(theta, 0.0, 0.0)[0] for function in functions]
     assert of_itself[0] == of_itself[1]
     assert of_all[0] != of_all[1]
 

@@ -24,8 +24,9 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import Bounds, OptimizeResult
+from scipy.optimize import Bounds
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.acyclicity import acyclicity
 from icdh.knowledge.rules import EdgeRules
@@ -33,6 +34,7 @@ from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import Weights, forward
 from icdh.two_phase.lbfgs import run_lbfgs
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep, Round, Rounds, TwoPhaseResult
+from icdh.two_phase.watch import Watch
 
 C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
 TOLERANCE = 1e-6  # relative decrease that ends a minimisation; the article prints none
@@ -40,7 +42,7 @@ SMALLEST_FLOOR = 1e-3  # of exp(W3_0), in root mean squared residuals: L has no 
 
 
 def algorithm_1(
-    X: np.ndarray,
+    X: Floats,
     weights: Weights,
     rules: EdgeRules,
     *,
@@ -51,7 +53,7 @@ def algorithm_1(
     tol: float = 1e-2,
     h_tol: float = 1e-8,
     rho_max: float = 1e16,
-    rows: np.ndarray | None = None,
+    rows: Mask | None = None,
     callback: Callable[[Round], None] | None = None,
     clock: Clock | None = None,
 ) -> TwoPhaseResult:
@@ -87,7 +89,7 @@ def algorithm_1(
     return rounds.result(h_tol)
 
 
-def algorithm_2(X: np.ndarray, weights: Weights, noise: str, rows: np.ndarray | None = None) -> Weights:
+def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = None) -> Weights:
     """Phase I: maximise the likelihood over W3 and W3_0, given W1 and W2 (Algorithm 2).
 
     A constant scale ("unequal", Eq. 16-18) has its maximum in closed form; "equal" leaves the scale at one (Eq. 15).
@@ -114,10 +116,10 @@ def algorithm_2(X: np.ndarray, weights: Weights, noise: str, rows: np.ndarray | 
             weights, w3=np.repeat(rms[:, np.newaxis], m1, axis=1) / m1, w3_bias=np.log(0.5 * rms)
         )
 
-    def with_scales(theta):
+    def with_scales(theta: Floats) -> Weights:
         return dataclasses.replace(weights, w3=theta[: N * m1].reshape(N, m1), w3_bias=theta[N * m1 :])
 
-    def value_and_gradient(theta):
+    def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
         value, gradient = nll_and_gradient(X, with_scales(theta), rows=rows)
         return value, np.append(gradient.w3, gradient.w3_bias)
 
@@ -127,15 +129,15 @@ def algorithm_2(X: np.ndarray, weights: Weights, noise: str, rows: np.ndarray | 
 
 
 def algorithm_3(
-    X: np.ndarray,
-    scale: np.ndarray,
+    X: Floats,
+    scale: Floats,
     weights: Weights,
     rules: EdgeRules,
     l1: float,
     l2: float,
     h_tol: float,
     rho_max: float,
-    rows: np.ndarray | None = None,
+    rows: Mask | None = None,
     clock: Clock | None = None,
 ) -> MeanStep:
     """Phase II: minimise the regularised objective over W1 and W2 under h = 0, given sigma (Algorithm 3).
@@ -147,14 +149,25 @@ def algorithm_3(
     X, weights, rules, l1, l2, h_tol, rho_max, rows, clock
         As of `algorithm_1`.
     """
-    objective = Objective(X, scale, weights, rules, l1, l2, rows, clock or Clock())
+    watch, unknowns = Watch(clock), Unknowns(weights, rules)
+    objective, theta = phase_two_objective(X, scale, unknowns, l1, l2, rows), unknowns.of(weights)
+
+    def lagrangian(theta: Floats) -> tuple[float, Floats]:
+        watch.all_children()
+        return objective(theta, rho, alpha)
+
+    def keep(reached: Floats) -> None:
+        nonlocal theta
+        theta = reached.copy()
+
     rho, alpha, h_previous = 1.0, 0.0, np.inf
     try:
         while True:
             while True:
-                objective.clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
-                result = objective.minimise(rho, alpha)
-                h = acyclicity(objective.weights.adjacency())[0]
+                watch.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
+                result = run_lbfgs(lagrangian, theta, unknowns.bounds, TOLERANCE, keep)
+                theta = result.x
+                h = acyclicity(unknowns.weights(theta).adjacency())[0]
                 if h <= C * h_previous or rho >= rho_max:  # As printed the inner loop has no end.
                     break
                 rho *= S
@@ -162,105 +175,88 @@ def algorithm_3(
             h_previous = h
             if h <= h_tol or rho >= rho_max:
                 break
-    except OutOfTime:
-        return objective.as_a_dag()
-    objective.clock = Clock()  # one more evaluation
-    value = objective.value_and_gradient(objective.theta)[0]
-    status, message = int(result.status), str(result.message)
-    return MeanStep(objective.weights, value, h, rho, alpha, objective.evaluations, status, message)
+        status, message = int(result.status), str(result.message)
+    except OutOfTime:  # What was reached is made a DAG.
+        reached = unknowns.weights(theta)
+        kept = rules.dag(reached.adjacency()).adjacency > 0.0
+        theta = unknowns.of(dataclasses.replace(reached, w1=reached.w1 * kept.T[:, np.newaxis]))
+        rho, alpha, h, status, message = 0.0, 0.0, 0.0, 1, OUT_OF_TIME
+    value = objective(theta, 0.0, 0.0)[0]
+    return MeanStep(unknowns.weights(theta), value, h, rho, alpha, watch.whole, status, message)
 
 
-class Objective:
-    """The objective of Phase II, a function of theta = (W1+, W1-, W2, intercepts).
+class Unknowns:
+    """The unknowns of Phase II as one vector, theta = (W1+, W1-, W2, intercepts).
 
-    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
-
-    W1 = W1+ - W1- with both parts non-negative makes the l1 term linear. By W1 the penalty terms have the derivatives
-    l2 W1 + (alpha + rho h) dh/dW1, where A[i, n] = |W1_n,i| gives dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n]. Required
-    edges are not under the lasso, forbidden ones are no unknowns.
+    W1 = W1+ - W1- with both parts non-negative makes the l1 term linear. Forbidden edges are no unknowns.
 
     Parameters
     ----------
-    X, scale, weights, rules, l1, l2, rows, clock
-        As of `algorithm_3`.
+    template : Weights
+        A network of the same shape, whose scale weights are carried along.
+    rules : EdgeRules
+        Edges that must not, and that must, appear; these are not under the lasso.
     """
 
-    def __init__(
-        self,
-        X: np.ndarray,
-        scale: np.ndarray,
-        weights: Weights,
-        rules: EdgeRules,
-        l1: float,
-        l2: float,
-        rows: np.ndarray | None,
-        clock: Clock,
-    ):
-        self.X, self.scale, self.rows, self.clock = X, scale, rows, clock
-        self.template, self.rules, self.l2 = weights, rules, l2
-        self.allowed = np.repeat(~rules.forbidden.T[:, np.newaxis], weights.hidden_units, axis=1)
-        self.cost = l1 * ~np.repeat(rules.required.T[:, np.newaxis], weights.hidden_units, axis=1)[self.allowed]
-        self.constant = np.sum(np.log(scale)[True if rows is None else rows]) / len(X)
-        self.constant += 0.5 * np.log(2.0 * np.pi) * (X.shape[1] if rows is None else rows.sum() / len(X))
-        self.evaluations, self.rho, self.alpha = 0, 0.0, 0.0
-        self.theta = self._theta_of(weights)
+    def __init__(self, template: Weights, rules: EdgeRules):
+        self.template = template
+        self.allowed = np.repeat(~rules.forbidden.T[:, np.newaxis], template.hidden_units, axis=1)
+        self.is_free = ~np.repeat(rules.required.T[:, np.newaxis], template.hidden_units, axis=1)[self.allowed]
+        lower = np.full(self.of(template).size, -np.inf)
+        lower[: 2 * self.is_free.size] = 0.0
+        self.bounds = Bounds(lower, np.inf)
 
-    def _theta_of(self, weights):
+    def of(self, weights: Weights) -> Floats:
+        """Return theta of a network."""
         w1 = weights.w1[self.allowed]
         rest = [part for part in (weights.w2, weights.hidden_bias, weights.output_bias) if part is not None]
         return np.concatenate([np.maximum(w1, 0.0), np.maximum(-w1, 0.0), *(part.ravel() for part in rest)])
 
-    def _weights_of(self, theta):
-        size, w1, changed = self.cost.size, np.zeros(self.allowed.shape), {}
-        w1[self.allowed] = theta[:size] - theta[size : 2 * size]
-        at = 2 * size
-        for name in ("w2", "hidden_bias", "output_bias"):
-            part = getattr(self.template, name)
-            if part is not None:
-                changed[name] = theta[at : at + part.size].reshape(part.shape)
-                at += part.size
-        return dataclasses.replace(self.template, w1=w1, **changed)
+    def weights(self, theta: Floats) -> Weights:
+        """Return the network of theta."""
+        at, w1 = self.is_free.size, np.zeros(self.allowed.shape)
+        w1[self.allowed] = theta[:at] - theta[at : 2 * at]
+        names = [name for name in ("w2", "hidden_bias", "output_bias") if getattr(self.template, name) is not None]
+        shapes = [getattr(self.template, name).shape for name in names]
+        rest = np.split(theta[2 * at :], np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
+        parts = {name: part.reshape(shape) for name, part, shape in zip(names, rest, shapes, strict=True)}
+        return dataclasses.replace(self.template, w1=w1, **parts)
 
-    @property
-    def weights(self) -> Weights:
-        """The network reached so far."""
-        return self._weights_of(self.theta)
 
-    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective with its terms in h, and its gradient."""
-        self.clock.check()
-        self.evaluations += 1
-        weights, size = self._weights_of(theta), self.cost.size
-        value, gradient = nll_and_gradient(self.X, weights, scale=self.scale, rows=self.rows)
+def phase_two_objective(
+    X: Floats, scale: Floats, unknowns: Unknowns, l1: float, l2: float, rows: Mask | None = None
+) -> Callable[[Floats, float, float], tuple[float, Floats]]:
+    """Return the objective of Phase II and its gradient, a function of theta, rho and alpha.
+
+    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
+
+    By W1 the penalty terms have the derivatives l2 W1 + (alpha + rho h) dh/dW1, where A[i, n] = |W1_n,i| gives
+    dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n].
+
+    Parameters
+    ----------
+    X, scale, l1, l2, rows
+        As of `algorithm_3`.
+    unknowns : Unknowns
+        What theta stands for.
+    """
+    size, lasso = unknowns.is_free.size, l1 * unknowns.is_free
+    constant = np.sum(np.log(scale)[True if rows is None else rows]) / len(X)
+    constant += 0.5 * np.log(2.0 * np.pi) * (X.shape[1] if rows is None else rows.sum() / len(X))
+
+    def value_and_gradient(theta: Floats, rho: float, alpha: float) -> tuple[float, Floats]:
+        weights = unknowns.weights(theta)
+        value, gradient = nll_and_gradient(X, weights, scale=scale, rows=rows)
         A = weights.adjacency()
         h, dh_dA = acyclicity(A)
         ratio = np.divide(dh_dA, A, out=np.zeros(A.shape), where=A > 0.0).T[:, np.newaxis]
-        by_w1 = gradient.w1 + (self.l2 + (self.alpha + self.rho * h) * ratio) * weights.w1
-        value += self.cost @ (theta[:size] + theta[size : 2 * size]) - self.constant
-        value += 0.5 * self.l2 * (np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))
-        value += self.alpha * h + 0.5 * self.rho * h * h
-        by_theta = self._theta_of(dataclasses.replace(gradient, w2=gradient.w2 + self.l2 * weights.w2))
-        by_theta[:size] = by_w1[self.allowed] + self.cost
-        by_theta[size : 2 * size] = self.cost - by_w1[self.allowed]
+        by_w1 = (gradient.w1 + (l2 + (alpha + rho * h) * ratio) * weights.w1)[unknowns.allowed]
+        value += lasso @ (theta[:size] + theta[size : 2 * size]) - constant
+        value += 0.5 * l2 * (np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))
+        value += alpha * h + 0.5 * rho * h * h
+        by_theta = unknowns.of(dataclasses.replace(gradient, w2=gradient.w2 + l2 * weights.w2))
+        by_theta[:size] = by_w1 + lasso
+        by_theta[size : 2 * size] = lasso - by_w1
         return value, by_theta
 
-    def minimise(self, rho: float, alpha: float) -> OptimizeResult:
-        """Minimise the augmented Lagrangian from where the last minimisation ended; return SciPy's result."""
-
-        def keep(theta):
-            self.theta = theta.copy()
-
-        self.rho, self.alpha = rho, alpha
-        lower = np.full(self.theta.size, -np.inf)
-        lower[: 2 * self.cost.size] = 0.0
-        result = run_lbfgs(self.value_and_gradient, self.theta, Bounds(lower, np.inf), TOLERANCE, keep)
-        self.theta, self.rho, self.alpha = result.x, 0.0, 0.0
-        return result
-
-    def as_a_dag(self) -> MeanStep:
-        """Return what was reached when the time was over, without the weakest edges of its cycles."""
-        self.clock, self.rho, self.alpha = Clock(), 0.0, 0.0
-        kept = self.rules.dag(self.weights.adjacency()).adjacency > 0.0
-        weights = dataclasses.replace(self.weights, w1=self.weights.w1 * kept.T[:, np.newaxis])
-        value = self.value_and_gradient(self._theta_of(weights))[0]
-        return MeanStep(weights, value, 0.0, 0.0, 0.0, self.evaluations, 1, OUT_OF_TIME)
+    return value_and_gradient
