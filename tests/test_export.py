@@ -5,9 +5,11 @@ import xml.etree.ElementTree as ET
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
+from helpers import hetero_chain
 
-from icdh import graphs
+from icdh import HNMSearch, graphs
 from icdh.exceptions import MissingExtraError
 from icdh.files import read_graph, write_graph
 
@@ -81,3 +83,13 @@ def test_pgmpy_gets_the_graph(fitted):
     assert {(i, j): d["weight"] for i, j, d in dag.edges(data=True)} == {
         (edge.cause, edge.effect): pytest.approx(edge.weight) for edge in fitted.edge_list()
     }
+
+
+def test_names_of_one_text_do_not_merge():
+    """1 and "1" are two columns; what knows text alone must not make one of them."""
+    X = hetero_chain(np.random.default_rng(0), 60)[:, :2]
+    model = HNMSearch(n_restarts=1).fit(pd.DataFrame(X, columns=pd.Index([1, "1"], dtype=object)))
+    for export in (model.to_dot, model.to_graphml, model.to_json):
+        with pytest.raises(ValueError, match="the names 1 and '1' are the same as text; rename one column"):
+            export()
+    assert list(model.to_networkx()) == [1, "1"]

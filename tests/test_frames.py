@@ -129,9 +129,24 @@ def _plain(label):
     return label.to_pydatetime() if isinstance(label, pd.Timestamp) else label
 
 
-def test_labels_that_a_file_cannot_tell_apart_are_not_written(tmp_path):
-    model = HNMSearch(**QUICK).fit(pd.DataFrame(X, columns=[pd.Timedelta(1), str(pd.Timedelta(1)), "c"]))
-    with pytest.raises(ValueError, match="another one have the same name in a file; rename one"):
+@pytest.mark.parametrize(
+    "strange",
+    [
+        pd.Timedelta(1),
+        pd.Period("2020-01", "M"),
+        pd.Interval(0, 1),
+        b"bytes",
+        np.nan,
+        pd.Timestamp("2020-01-01 00:00:00.000000001"),
+        ("a", ("b", "c")),
+        ("a", pd.Period("2020-01", "M")),
+    ],
+    ids=repr,
+)
+def test_names_that_would_not_come_back_are_refused_on_saving(strange, tmp_path):
+    names = pd.Index([strange, "b", "c"], dtype=object, tupleize_cols=False)
+    model = HNMSearch(**QUICK).fit(pd.DataFrame(X, columns=names))
+    with pytest.raises(ValueError, match="which a file cannot hold; rename it"):
         model.save(tmp_path / "m.icdh")
     assert not list(tmp_path.iterdir())
 

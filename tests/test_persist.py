@@ -144,7 +144,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
         (lambda c: c | {"noise": []}, "there are not 2 noise"),
         (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters are not text"),
         (lambda c: c | {"scale": c["offset"]}, "a scale is not positive"),
-        (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "of no known kind"),
+        (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "is of no known kind"),
         (lambda c: c | {"offset": c["offset"] | {"shape": [10**15]}}, r"offset has shape"),
         (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
         (lambda c: {key: value for key, value in c.items() if key != "frame"}, "the file is damaged"),
@@ -166,10 +166,11 @@ def test_weights_of_another_shape_never_reach_compiled_code(small, tmp_path):
 
     def far(content):
         content["conditionals"][1]["inputs"] = content["conditionals"][0]["inputs"]
-        content["conditionals"][0]["inputs"] = {"array": "arrays/far", "dtype": "<i8", "shape": [1]}
+        for name in ("inputs", "widths"):
+            content["conditionals"][0][name] = {"array": f"arrays/{name}", "dtype": "<i8", "shape": [1]}
         return content
 
-    more = [("arrays/far", np.array([10**9]).astype("<i8").tobytes())]
+    more = [(f"arrays/{name}", np.array([n]).astype("<i8").tobytes()) for name, n in (("inputs", 10**9), ("widths", 1))]
     with pytest.raises(ValueError, match="inputs are not variables"):
         icdh.load(rewritten(tmp_path / "m.icdh", small[1], far, more=more))
 

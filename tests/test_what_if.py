@@ -403,3 +403,29 @@ def test_constant_columns_are_constant_in_all_that_a_model_says(estimator, tmp_p
         assert on_constant
         assert all(total[4:] == (0.0, 0.0, 0.0, 1.0) for total in on_constant)
     assert model.nll_ == pytest.approx(without.nll_, rel=1e-12)
+
+
+@pytest.fixture(scope="module")
+def graded():
+    rng = np.random.default_rng(0)
+    sex, grade = rng.integers(0, 2, 300).astype(float), rng.integers(1, 5, 300).astype(float)
+    X = np.column_stack([sex, grade, sex + 0.3 * grade + 0.5 * rng.normal(size=300)])
+    return HNMSearch(n_restarts=1, kinds={0: "binary", 1: "ordinal"}).fit(X)
+
+
+@pytest.mark.parametrize("do", [{"x0": 0.5}, {"x1": [1.0, 7.0]}, {"x1": Shift(0.5)}])
+def test_a_column_of_few_values_is_set_to_one_of_them(graded, do):
+    with pytest.raises(ValueError, match=r"do\['x\d'\] is .*, but column 'x\d' holds .* alone"):
+        graded.sample(2, random_state=0, do=do)
+    with pytest.raises(ValueError, match=r"values is 0\.5, but column 'x0' holds 0, 1 alone"):
+        graded.average_effect("x0", "x2", [0.0, 0.5])
+    assert graded.sample(2, random_state=0, do={"x0": 1, "x1": np.array([1, 4])})[:, :2].tolist() == [[1, 1], [1, 4]]
+
+
+def test_numbers_far_from_all_rows_are_said_to_be(graded, tmp_path):
+    graded.save(tmp_path / "m.icdh")
+    for model in (graded, load(tmp_path / "m.icdh")):
+        for do in ({"x2": 50.0}, {"x2": Shift(-50.0)}):
+            with pytest.warns(DataWarning, match=r"do\['x2'\] is .*, far from the rows of column 'x2'"):
+                model.sample(5, random_state=0, do=do)
+        model.sample(5, random_state=0, do={"x2": Shift(1.0)})

@@ -23,6 +23,22 @@ def printable(label: Any) -> str:
     )
 
 
+def texts(names: Iterable[Hashable]) -> list[str]:
+    """Return names as text, for what knows text alone.
+
+    Raises
+    ------
+    ValueError
+        If two of them, such as 1 and "1", have the same text.
+    """
+    by_text: dict[str, Hashable] = {}
+    for name in names:
+        if str(name) in by_text:
+            raise ValueError(f"the names {by_text[str(name)]!r} and {name!r} are the same as text; rename one column")
+        by_text[str(name)] = name
+    return list(by_text)
+
+
 def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> int:
     """Return the index of a variable given by name, or else by index, or raise an error that names the argument."""
     names = list(names)

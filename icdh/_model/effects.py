@@ -130,6 +130,7 @@ def average_effect(
     shown, points = _points(model, source, values)
     if points.ndim != 1 or not points.size or not np.isfinite(points).all():
         raise ValueError(f"values must be one finite number or several, shape (K,); got {values!r}")
+    model.check_possible(source, points, "values")
     for other in models:
         if other.names != model.names or other.categories != model.categories:
             raise ValueError("models must hold fits of the same variables, in the same order, as this model")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from icdh._ground.labels import texts
 from icdh._model.conditionals import is_of_labels, response
 from icdh.exceptions import import_extra
 
@@ -36,7 +37,7 @@ def to_dowhy(model: "StructuralModel") -> Any:
     parents_key = import_extra("dowhy.gcm.causal_models", "dowhy").PARENTS_DURING_FIT
     ordered_parents = import_extra("dowhy.graph", "dowhy").get_ordered_predecessors
     root, effect = _mechanisms(gcm)
-    names = [str(name) for name in model.names]
+    names = texts(model.names)
     graph = import_extra("networkx", "graph").DiGraph()
     graph.add_nodes_from(names)
     graph.add_edges_from((names[i], names[j]) for i, j in np.argwhere(model.adjacency).tolist())
@@ -134,7 +135,7 @@ def to_pgmpy(model: "StructuralModel") -> Any:
     MissingExtraError
         If pgmpy is not installed.
     """
-    names = [str(name) for name in model.names]
+    names = texts(model.names)
     dag = import_extra("pgmpy.base", "pgmpy").DAG()
     dag.add_nodes_from(names)
     for i, j in np.argwhere(model.adjacency).tolist():

@@ -20,7 +20,7 @@ from icdh import graphs
 from icdh._ground.aligned import aligned, check_same_rows
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import as_float, check_number, random_generator
-from icdh._ground.labels import variable_index
+from icdh._ground.labels import listed, variable_index
 from icdh._ground.shell import shell
 from icdh._model import effects as interventional
 from icdh._model import export, intervene, overview
@@ -29,6 +29,7 @@ from icdh._model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh._table.categories import Categories, holds_text
 from icdh._table.frames import frame_of, index_of, records_as_frame
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
+from icdh.exceptions import DataWarning, warn
 
 ROUNDING = 1e-9  # by which a sum of weights may exceed one
 
@@ -74,6 +75,8 @@ class StructuralModel:
         The kinds of columns that a search saw; None where nothing looked at kinds.
     column_transform : str
         The transform under which it looked for the graph.
+    observed_range : ndarray, shape (2, N), or None
+        The smallest and the largest value of every variable in the table that the model was learned from.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class StructuralModel:
     levels: dict[int, Floats] = field(default_factory=dict)
     kinds: list[str] | None = None
     column_transform: str = "none"
+    observed_range: Floats | None = None
 
     def __post_init__(self) -> None:
         if not self.noise:
@@ -133,6 +137,7 @@ class StructuralModel:
             about={"n_observations": table.n_observations},
             categories=table.categories,
             levels=dict(levels or {}),
+            observed_range=np.array([table.values.min(axis=1), table.values.max(axis=1)]),
         )
 
     def with_noise_of(self, values: Floats, rows: Mask | None = None) -> "StructuralModel":
@@ -424,25 +429,65 @@ class StructuralModel:
         return self._given_back(intervene.under(self, rows, do))
 
     def with_codes(self, do: Mapping[Hashable, Any] | None) -> Mapping[Hashable, Any] | None:
-        """Return an intervention with the numbers that stand for labels in place of these.
+        """Return an intervention with the numbers that stand for labels in place of these, as far as it is possible.
 
         Raises
         ------
         ValueError, TypeError
-            If a categorical variable is set to an unknown label, or changed by a function.
+            If a categorical variable is set to an unknown label, or changed by a function; if one of few values is set
+            to another value.
+
+        Warns
+        -----
+        DataWarning
+            If a number is far from all that the model was learned from.
         """
         if not isinstance(do, Mapping):
             return do
         return {key: self._coded_action(key, action) for key, action in do.items()}
 
     def _coded_action(self, key: Hashable, action: Any) -> Any:
-        known = self.categories.get(variable_index(key, self.names, "do"))
+        node = variable_index(key, self.names, "do")
+        known = self.categories.get(node)
         if known is None or (known.ordered and not holds_text(action)):
-            return action
+            return self._possible(node, action, f"do[{key!r}]")
         if callable(action):
             raise TypeError(f"do[{key!r}] changes labels by a function; set the variable to {known.labels[0]!r}, ...")
         codes = known.encoded(list(np.atleast_1d(np.asarray(action, dtype=object))), f"do[{key!r}]")
         return codes if np.ndim(action) else float(codes[0])
+
+    def _possible(self, node: int, action: Any, said: str) -> Any:
+        """Return an action on a variable of numbers, checked now or, if it is a function, when it is carried out."""
+        if callable(action):
+            return lambda natural: self._possible(node, action(natural), f"the result of {said}")
+        try:
+            values = np.asarray(action, dtype=np.float64)
+        except (TypeError, ValueError):
+            return action  # what follows explains that these are no numbers
+        if values.size and np.isfinite(values).all():
+            self.check_possible(node, values, said)
+        return action
+
+    def check_possible(self, node: int, values: Floats, said: str) -> None:
+        """Raise ValueError if a variable of few values is set to another; warn if a number is far from all observed.
+
+        Far is beyond the observed range by more than its width. ``said`` is what the message says of the values.
+        """
+        levels, column = self.levels.get(node), repr(self.names[node])
+        if levels is not None:
+            strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
+            if strange.any():
+                value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
+                raise ValueError(f"{said} is {value:g}, but column {column} holds {known} alone")
+        elif self.observed_range is not None:
+            low, high = self.observed_range[:, node]
+            if np.min(values) < 2.0 * low - high or np.max(values) > 2.0 * high - low:
+                farthest = np.min(values) if np.min(values) < 2.0 * low - high else np.max(values)
+                warn(
+                    f"{said} is {farthest:g}, far from the rows of column {column}, {low:g} to {high:g}: what follows "
+                    "is extrapolation",
+                    DataWarning,
+                )
 
     def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
         """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.

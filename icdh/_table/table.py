@@ -274,12 +274,10 @@ class Table:
     def _about_duplicates(self):
         seen = {}
         for i in np.flatnonzero(self.varying):
-            first = seen.setdefault(self.values[i].tobytes(), self.names[i])
-            if first != self.names[i]:
-                return (
-                    f"column {self.names[i]!r} repeats column {first!r}: which of them is a cause cannot be told; "
-                    "drop one"
-                )
+            first = seen.setdefault(self.values[i].tobytes(), i)
+            if first != i:
+                pair = f"column {self.names[i]!r} repeats column {self.names[first]!r}"
+                return f"{pair}: which of them is a cause cannot be told; drop one"
         return None
 
     def _about_point_masses(self):

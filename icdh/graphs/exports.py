@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icdh._ground.labels import printable
+from icdh._ground.labels import printable, texts
 from icdh.exceptions import import_extra
 from icdh.graphs.edges import edge_list, strongest_first
 
@@ -60,6 +60,7 @@ def to_dot(A: np.ndarray, names: Sequence[str]) -> str:
     >>> '"dose" -> "answer"' in to_dot(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"])
     True
     """
+    names = texts(names)
     lines = [f"  {_quoted(name)};" for name in names]
     lines += [
         f'  {_quoted(edge.cause)} -> {_quoted(edge.effect)} [label="{edge.weight:.3g}"];'
@@ -94,7 +95,7 @@ def to_graphml(A: np.ndarray, names: Sequence[str]) -> str:
     >>> to_graphml(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]).count("<edge ")
     1
     """
-    ids = [_xml_attribute(name) for name in names]
+    ids = [_xml_attribute(name) for name in texts(names)]
     edges = [
         f'    <edge source={ids[i]} target={ids[j]}><data key="weight">{float(A[i, j])!r}</data></edge>'
         for i, j in strongest_first(A)
@@ -131,7 +132,7 @@ def to_json(A: np.ndarray, names: Sequence[str]) -> str:
     >>> json.loads(to_json(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]))["edges"]
     [{'cause': 'dose', 'effect': 'answer', 'weight': 0.2}]
     """
-    names = list(map(str, names))
+    names = texts(names)
     edges = [edge._asdict() for edge in edge_list(A, names)]
     return json.dumps({"names": names, "edges": edges}, indent=2) + "\n"
 
