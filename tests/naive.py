@@ -389,3 +389,14 @@ def distance_correlation(x, y, of_labels=False):
     a = centred(lambda i, j: float(x[i] != x[j]) if of_labels else abs(x[i] - x[j]))
     b = centred(lambda i, j: abs(y[i] - y[j]))
     return covariance(a, b) / (covariance(a, a) * covariance(b, b)) ** 0.5
+
+
+def autocorrelation(x):
+    """Autocorrelations of a series of mean zero at all lags, sums over the sum of squares."""
+    return [sum(x[t] * x[t + k] for t in range(len(x) - k)) / sum(v * v for v in x) for k in range(len(x))]
+
+
+def bartlett_effect(x, y):
+    """Variance of the correlation of two independent series over that of independent rows."""
+    M, rho_x, rho_y = len(x), autocorrelation(x), autocorrelation(y)
+    return 1.0 + 2.0 * sum(rho_x[k] * rho_y[k] * M / (M - k) for k in range(1, M))

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "icdh"
 CORE = (
     ("_version", "exceptions"),
     ("_ground",),
-    ("_network_kernels", "graphs"),
+    ("_network_kernels", "graphs", "_rows"),
     ("knowledge",),
     ("_table",),
     ("network", "acyclicity"),
@@ -52,12 +52,14 @@ ROOMS = {
         "compilation parallel",
         "jit",
     ),
+    "_rows": ("related repeats serial",),
     "_table": (
         "actions categories missing_codes transforms row_order",
         "frames",
         "intake",
         "table",
         "experiments missing",
+        "relations",
     ),
     "_node_model": (
         "_kernels _gain_kernels _noise_kernels",
@@ -67,6 +69,7 @@ ROOMS = {
         "point_masses",
         "responses linear",
         "evidence columns",
+        "worth",
         "families",
         "warm_starts linear_gains table_gains lingam_order",
         "cache",

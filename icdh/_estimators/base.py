@@ -22,6 +22,7 @@ from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.missing import complete_rows, neighbours_values, warn_about_mostly_imputed_columns
+from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, warn
@@ -140,6 +141,7 @@ class CausalGraphEstimator(Parameters):
     timed_out_: bool
     edge_probability_: np.ndarray
     imputations_: list[Any]
+    _counts_dependent_rows = False
 
     def _learn(self, model: StructuralModel, **learned):
         """Set everything that ``fit`` learned in one step: an interrupted refit leaves no mixture of two models."""
@@ -172,7 +174,15 @@ class CausalGraphEstimator(Parameters):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
         return self.model_
 
-    def fit(self: Own, X: Any, y: None = None, *, interventions: ArrayLike | Interventions | None = None) -> Own:
+    def fit(
+        self: Own,
+        X: Any,
+        y: None = None,
+        *,
+        interventions: ArrayLike | Interventions | None = None,
+        groups: Groups = None,
+        sequence: bool = False,
+    ) -> Own:
         """Learn the DAG and the distribution of every variable given its causes.
 
         Parameters
@@ -184,6 +194,13 @@ class CausalGraphEstimator(Parameters):
         interventions : array_like of bool, shape (M, N), or Interventions, optional
             True where an intervention set the value of a variable; the row then does not count for the distribution
             of that variable given its causes. Or the condition of every row and the targets of each condition.
+        groups : column label or array_like of shape (M,), optional
+            Rows with the same label depend on one another: visits of a person, pupils of a class, copies of a row. A
+            column of X, which then is no variable, or one label a row. `HNMSearch` counts the evidence of an edge by
+            what its rows are worth; where all rows of each group are equal it takes one. `ICDH` has no evidence to
+            count so, and refuses.
+        sequence : bool
+            Whether every row depends on those before it, as in a series; with ``groups``, on those of its group.
 
         Returns
         -------
@@ -198,25 +215,36 @@ class CausalGraphEstimator(Parameters):
         Warns
         -----
         DataWarning
-            For constant and duplicated columns, fewer rows than columns, units or kinds of columns that the method is
-            not made for, and what else about table or graph deserves a second look.
+            For constant and duplicated columns, fewer rows than columns, rows that seem to depend on one another,
+            units or kinds of columns that the method is not made for, and what else about table or graph deserves a
+            second look.
         ConvergenceWarning
             If the fit stopped before it converged, or was interrupted.
         """
         self._check_parameters()
+        if (groups is not None or sequence) and not self._counts_dependent_rows:
+            raise ValueError(
+                f"{type(self).__name__} thresholds weights and counts no evidence, so it cannot count what dependent "
+                "rows are worth; use HNMSearch, or bootstrap(..., groups=), which draws whole groups"
+            )
         clock = Clock(self.max_seconds)
         if hasattr(self.callback, "follow"):
             self.callback.follow(clock)
-        return self._fit(X, interventions, clock)
+        check_same_rows(X, interventions, "interventions")
+        return self._fit(self.related_table(X, groups, sequence), interventions, clock)
+
+    def related_table(self, X: Any, groups: Groups, sequence: bool) -> Table:
+        """Return the table that ``fit`` reads in ``X``; it knows which rows depend on one another, as of ``fit``."""
+        X, labels = without_groups(X, groups)
+        return with_relations(self.as_table(X), labels, sequence)
 
     def as_table(self, X: Any) -> Table:
         """Return the table that ``fit`` reads in ``X``, checked."""
         return Table.of(X, gaps=self.missing != "error", missing_values=self.missing_values)
 
-    def _fit(self, X, interventions, clock):
+    def _fit(self, table, interventions, clock):
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
-        check_same_rows(X, interventions, "interventions")
-        table = self.as_table(X)
+        table, interventions = without_copies(table, interventions)
         if table.gaps.any() and self.missing == "impute":
             warn_about_mostly_imputed_columns(table)
             return self._fit_imputed(table, Design.of(interventions, table), clock)

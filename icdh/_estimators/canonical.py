@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._estimators.users_columns import edges_among_all, move_among_all
+from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
 from icdh._table.row_order import rows_by_content
 from icdh._table.table import Scaling, Table, point_masses
@@ -41,6 +42,8 @@ class CanonicalTable(NamedTuple):
         The names of all of the user's columns, followed by the contexts.
     baseline : ndarray of bool, shape (N, M), or None
         The observations of the user's columns where nothing was set; None if all.
+    related : RelatedRows or None
+        Which observations depend on one another; None if none do.
     """
 
     values: np.ndarray
@@ -52,6 +55,7 @@ class CanonicalTable(NamedTuple):
     signs: np.ndarray
     names: list
     baseline: np.ndarray | None
+    related: RelatedRows | None
 
     @classmethod
     def of(
@@ -87,6 +91,7 @@ class CanonicalTable(NamedTuple):
             signs=signs,
             names=names,
             baseline=design.baseline,
+            related=table.related,
         )
 
     def columns(self, transform: str, random_state: int, masses: bool = True) -> Any:
@@ -136,6 +141,7 @@ class CanonicalTable(NamedTuple):
             values=np.ascontiguousarray(self.values[:, observations]),
             rows=None if self.rows is None else np.ascontiguousarray(self.rows[:, observations]),
             baseline=None if self.baseline is None else self.baseline[:, observations],
+            related=None if self.related is None else self.related.of_rows(observations),
         )
 
     def part(self, columns: np.ndarray, observations: np.ndarray) -> "CanonicalTable":
@@ -148,6 +154,7 @@ class CanonicalTable(NamedTuple):
             rules=self.rules.among(columns),
             order=self.order[columns],
             signs=self.signs[columns],
+            related=None if self.related is None else self.related.of_rows(observations),
         )
 
 

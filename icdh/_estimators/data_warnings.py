@@ -1,11 +1,16 @@
-"""Warnings of the estimators about columns: guessed kinds, unusual units, columns computed from others."""
+"""Warnings of the estimators about tables: guessed kinds, unusual units, computed columns, dependent rows."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from icdh._ground.labels import listed
 from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
+from icdh._rows.repeats import Repeats, repeated_combinations
+from icdh._rows.serial import Sequence as SerialRows
+from icdh._rows.serial import serial_dependence
+from icdh._table.experiments import Design
 from icdh._table.table import FEW_VALUES, Table
 from icdh.exceptions import DataWarning, warn
 
@@ -77,6 +82,53 @@ def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) ->
                 "model of noise cannot tell the direction of these edges; drop columns computed from others",
                 DataWarning,
             )
+
+
+def warn_about_dependent_rows(table: Table, design: Design, residuals: np.ndarray) -> None:
+    """Say if rows depend on one another: what tells it, how many rows the table is worth, and the remedy.
+
+    Parameters
+    ----------
+    table : Table
+        The columns.
+    design : Design
+        The interventions.
+    residuals : ndarray, shape (N, M)
+        Those of the fitted graph.
+    """
+    repeats = repeated_combinations(table.values)
+    if repeats is not None:
+        warn(_of_repeats(table, repeats), DataWarning)
+        return
+    serial = serial_dependence(table.values, residuals, design.classes)
+    if serial is not None:
+        warn(_of_sequence(table, serial), DataWarning)
+
+
+def _of_repeats(table: Table, repeats: Repeats) -> str:
+    worth = f"the table is worth about {repeats.n_distinct} independent rows"
+    if repeats.whole_rows:
+        return (
+            f"{table.n_observations} rows hold {repeats.n_distinct} different ones: {worth}, and the graph has edges "
+            "that copies alone suggest; drop the copies, or pass groups= with one label for all copies of a row to "
+            "HNMSearch.fit"
+        )
+    names = listed(map(repr, (table.names[k] for k in repeats.columns)))
+    return (
+        f"columns {names} hold {repeats.n_distinct} different combinations in {table.n_observations} rows, as if "
+        f"several rows came from each person or place: for edges among these columns {worth}; pass groups= with one "
+        "label a person to HNMSearch.fit, or keep one row a person"
+    )
+
+
+def _of_sequence(table: Table, serial: SerialRows) -> str:
+    names = listed(map(repr, (table.names[k] for k in serial.columns)))
+    return (
+        f"rows depend on those before them in the columns {names}: for edges among these columns "
+        f"{table.n_observations} rows are worth about {max(round(table.n_observations / serial.effect), 1)} "
+        "independent rows; pass sequence=True to HNMSearch.fit, groups= if rows of the same unit follow each other, or "
+        "take differences"
+    )
 
 
 def warn_about_units(table: Table, values: np.ndarray) -> None:

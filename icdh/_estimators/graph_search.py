@@ -91,7 +91,7 @@ def price_of_edge(parameters: Any, n_variables: int) -> float:
 
 
 def family_evidence(
-    parameters: Any, columns: Any, rows: np.ndarray | None, n_restarts: int, seed: int, clock: Clock
+    parameters: Any, columns: Any, table: CanonicalTable, n_restarts: int, seed: int, clock: Clock
 ) -> Any:
     """Return the evidence of families of columns, on a subsample of a long table.
 
@@ -101,8 +101,8 @@ def family_evidence(
         The estimator, for its parameters.
     columns : icdh._node_model.columns.Columns
         The columns as causes and responses.
-    rows : ndarray of bool, shape (n, M), or None
-        The observations that count for each; None if all do.
+    table : CanonicalTable
+        The table that they are of, for which of its observations count and which depend on one another.
     n_restarts : int
         Number of initial weights of a family.
     seed : int
@@ -118,10 +118,11 @@ def family_evidence(
         columns.causes,
         columns.responses,
         widths=columns.widths,
-        rows=rows,
+        rows=table.rows,
         prior_precision=parameters.prior_precision,
         edge_penalty=price + parameters.binary_effect_penalty * columns.from_number_to_binary,
         random_state=seed,
+        related=table.related,
     )
     grows, most_units = parameters.hidden_units == "auto", SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
     return FamilyEvidence(
@@ -190,15 +191,15 @@ class GraphSearch:
         graph, moves, interrupted, timed_out = found
         return FoundGraph(graph, moves, scores, self.table, transform, columns, self.seed, interrupted, timed_out)
 
-    def _evidence(self, columns, rows, n_restarts):
-        return family_evidence(self.parameters, columns, rows, n_restarts, self.seed, self.clock)
+    def _evidence(self, columns, table, n_restarts):
+        return family_evidence(self.parameters, columns, table, n_restarts, self.seed, self.clock)
 
     def transform(self) -> str:
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
         from icdh._estimators.transform_choice import choose_transform
 
         def pilot(columns, part):
-            return self._climber(self._evidence(columns, part.rows, 1), part.rules)
+            return self._climber(self._evidence(columns, part, 1), part.rules)
 
         if self.parameters.column_transform != "auto":
             return self.parameters.column_transform
@@ -218,7 +219,7 @@ class GraphSearch:
             "required": self.table.rules.required,
             "callback": self._tell,
         }
-        first = self._evidence(columns, self.table.rows, self.parameters.n_restarts)
+        first = self._evidence(columns, self.table, self.parameters.n_restarts)
         found = greedy_search(
             first,
             self.table.rules.forbidden,
@@ -248,7 +249,7 @@ class GraphSearch:
         from icdh.search.order_search import search_orders
 
         cheap = cheap_gains(scores, list(enumerate(graph)))
-        if cheap is None:
+        if cheap is None or self.table.related is not None:  # it would count every row
             return None
 
         def gains(node, parents):

@@ -10,7 +10,11 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.canonical import CanonicalTable
-from icdh._estimators.data_warnings import warn_about_determined_columns, warn_about_guessed_kinds
+from icdh._estimators.data_warnings import (
+    warn_about_dependent_rows,
+    warn_about_determined_columns,
+    warn_about_guessed_kinds,
+)
 from icdh._estimators.graph_search import FoundGraph, GraphSearch, price_of_edge
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.checks import check_callback, check_choice, check_number, n_workers, random_generator
@@ -192,6 +196,7 @@ class HNMSearch(CausalGraphEstimator):
     noise_distribution_: str
     column_transform_: str
     kinds_: list[str]
+    _counts_dependent_rows = True
 
     def __init__(
         self,
@@ -282,6 +287,8 @@ class HNMSearch(CausalGraphEstimator):
             reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
             warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
         warn_about_determined_columns(model, values)
+        if table.related is None:
+            warn_about_dependent_rows(table, design, model.standardised_residuals(values))
         return self
 
     def _with_conditionals(self, model, found, clock):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.arranged import ArrangedTable
 from icdh._estimators.base import CausalGraphEstimator
-from icdh._estimators.data_warnings import warn_about_sums, warn_about_units
+from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
 from icdh._estimators.two_phase_fit import FoundNetwork, best_fit, family_fitter, price_of_edges
 from icdh._ground.checks import check_callback, check_choice, check_flag, check_number, n_workers
 from icdh._ground.clock import Clock
@@ -350,6 +350,7 @@ class ICDH(CausalGraphEstimator):
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
+        warn_about_dependent_rows(table, design, self.model_.standardised_residuals(values[: table.n_variables]))
         return self
 
     def rethreshold(

@@ -50,6 +50,8 @@ def strengths(found: FoundGraph) -> np.ndarray:
     for node, parents in enumerate(found.graph):
         fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
+        if scores.families.worth is not None and parents:
+            rise /= scores.families.worth.design_effects((node, parents), scores.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.in_users_order(strength)
 
@@ -142,8 +144,8 @@ def _scores_on_exact_columns(parameters, found, families, clock):
     """
     from icdh._node_model.subsample import on_all_observations, quick_evidence
 
-    columns, rows = found.table.without_grids().columns("none", found.seed, masses=False), found.table.rows
-    first = family_evidence(parameters, columns, rows, parameters.n_restarts, found.seed, clock)
+    columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
+    first = family_evidence(parameters, columns, table, parameters.n_restarts, found.seed, clock)
     scores = on_all_observations(first)
     try:
         scores.grow(families)

@@ -90,6 +90,7 @@ def fit_node(
     max_steps: int = 300,
     tol: float = 1e-2,
     precision_updates: int = 2,
+    weight: float = 1.0,
 ) -> NodeFit:
     """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
 
@@ -119,6 +120,8 @@ def fit_node(
     precision_updates : int
         The most updates of the prior's precisions. Updates end, too, when one changes the evidence by less than
         ``tol``.
+    weight : float
+        What the log-likelihood of an observation counts; one over the design effect where they depend on one another.
 
     Returns
     -------
@@ -135,14 +138,16 @@ def fit_node(
     def enough(fits):
         return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
 
-    settings = hidden_units, prior_precision, max_steps, tol
+    settings = hidden_units, prior_precision, max_steps, tol, weight
     fits = _fits_of_updated_precisions(x, response, theta, precision, settings, enough, cold=start is None)
     if not fits:
-        return _constant_in_place_of_fit(response, n_parents, hidden_units)
+        return _constant_in_place_of_fit(response, n_parents, hidden_units, weight)
     return min(fits, key=lambda fit: fit.evidence)
 
 
-def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_precision: float) -> NodeFit:
+def at_fixed_point(
+    x: np.ndarray, response: Response, fit: NodeFit, *, prior_precision: float, weight: float = 1.0
+) -> NodeFit:
     """Update the precisions of a fit up to their fixed point.
 
     A search compares families after two updates, as further ones hardly change the evidence. The weights still move
@@ -158,6 +163,8 @@ def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_pre
         Its fit; returned as it is if it did not succeed or there are no parents.
     prior_precision : float
         The precision that the hyperprior favours.
+    weight : float
+        What the log-likelihood of an observation counts.
 
     Returns
     -------
@@ -171,7 +178,7 @@ def at_fixed_point(x: np.ndarray, response: Response, fit: NodeFit, *, prior_pre
     def enough(fits):
         return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
-    settings = fit.hidden_units, prior_precision, 300, 0.01 * still
+    settings = fit.hidden_units, prior_precision, 300, 0.01 * still, weight
     fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, settings, enough)
     return fits[-1] if fits else fit
 
@@ -181,15 +188,17 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
 
     A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
     """
-    hidden_units, prior_precision, max_steps, tol = settings
+    hidden_units, prior_precision, max_steps, tol, weight = settings
     x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
     precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
     layer = _layer_of_weights(parts, theta.size)
     factor, fits, minimised = np.zeros((theta.size, theta.size)), [], response.minimiser(x, hidden_units)
 
     def minimise(free, patience=2):
-        penalty = _penalties(layer, precision)
-        return minimised(theta, penalty, free, max_steps, tol, patience, factor)
+        penalty = _penalties(layer, precision) / weight
+        objective, log_determinant, *ended = minimised(theta, penalty, free, max_steps, tol / weight, patience, factor)
+        factor[:] *= math.sqrt(weight)
+        return weight * objective, log_determinant + parts[-1].stop * math.log(weight), *ended
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
@@ -206,6 +215,25 @@ def _fits_of_updated_precisions(x, response, theta, precision, settings, enough,
             NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision, hidden_units)
         )
     return fits
+
+
+def likelihood_and_cost(response: Response, n_inputs: int, fit: NodeFit) -> tuple[float, float]:
+    """Return the two parts of a fit's negative log evidence: of the likelihood, weighted, and of the weights' prior.
+
+    Parameters
+    ----------
+    response : Response
+        The node.
+    n_inputs : int
+        p.
+    fit : NodeFit
+        Its fit given p inputs.
+    """
+    if not (fit.succeeded and n_inputs):
+        return fit.objective, fit.evidence - fit.objective
+    penalty = _penalties(_layer_of_weights(response.layers(n_inputs, fit.hidden_units), fit.theta.size), fit.precision)
+    likelihood = fit.objective - 0.5 * float(penalty @ np.square(fit.theta))
+    return likelihood, fit.evidence - likelihood
 
 
 def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tuple[np.ndarray, np.ndarray]:
@@ -252,12 +280,14 @@ def _inverse_root(factor):
     return dtrtri(factor.T, lower=1)[0]
 
 
-def _constant_in_place_of_fit(response, n_parents, hidden_units):
+def _constant_in_place_of_fit(response, n_parents, hidden_units, weight):
     """Return the constant model, for parents whose Fisher matrix is indefinite by rounding: they gain nothing."""
     constant = _fit_without_parents(response, hidden_units)
     theta = np.zeros(response.n_weights(n_parents, hidden_units))
     theta[response.intercepts(n_parents, hidden_units)] = constant.theta[response.intercepts(0, hidden_units)]
-    return constant._replace(theta=theta, steps=-1, converged=False)
+    objective = weight * constant.objective
+    evidence = objective + 0.5 * constant.log_determinant
+    return constant._replace(theta=theta, objective=objective, evidence=evidence, steps=-1, converged=False)
 
 
 def _layer_of_weights(parts, size):

@@ -18,6 +18,8 @@ from icdh._node_model.noise import noise_gain
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.responses import Response
+from icdh._node_model.worth import Worth
+from icdh._rows.related import RelatedRows
 
 Family = tuple[int, tuple[int, ...]]
 TOLERANCE = 0.3  # nats, of fits while a search compares families
@@ -25,6 +27,7 @@ TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in p
 OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
 LEAST_COST = 0.25  # the cost of a parent's loss is hardly less than this share of its second-order estimate
 LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
+FEWEST_APART = 10  # observations, of those that are about independent, that tell a noise distribution
 RESOLVED = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
 LEAST_UNRESOLVED = 0.01  # share of the observations whose variance is not resolved, from which noise has no verdict
 
@@ -48,6 +51,8 @@ class Families:
         Nats to pay for each parent; [i, j] for the parent i of j.
     random_state : int
         Seed of cold starts.
+    related : RelatedRows, optional
+        Which of the n rows depend on one another; by default none.
 
     Attributes
     ----------
@@ -65,12 +70,14 @@ class Families:
         prior_precision: float,
         edge_penalty: float | np.ndarray,
         random_state: int,
+        related: RelatedRows | None = None,
     ):
         self.causes, self.rows, self.whole = causes, rows, self
         self.responses = [GaussianResponse.exact(own) for own in causes] if responses is None else list(responses)
         self.widths = np.ones(len(causes), dtype=np.int64) if widths is None else widths
         self.prior_precision, self.random_state = prior_precision, random_state
         self.edge_penalty = np.broadcast_to(edge_penalty, (len(self), len(self)))
+        self.worth = None if related is None else Worth(related, self)
         self._are_single = len(causes) == len(self.widths)
         self._inputs = np.split(np.arange(len(causes)), np.cumsum(self.widths)[:-1])
 
@@ -89,11 +96,16 @@ class Families:
         for node in range(len(self)):
             own = np.arange(self.n_observations) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
+        part.worth = None if self.worth is None else Worth(self.worth.related, part)
         return part
 
     def counts(self) -> np.ndarray:
         """Return how many observations count for each variable, shape (N,)."""
         return np.full(len(self), self.n_observations) if self.rows is None else self.rows.sum(axis=1)
+
+    def largest_effect(self) -> float:
+        """Return the largest design effect of two variables, one where rows are independent."""
+        return 1.0 if self.worth is None else self.worth.largest_effect()
 
     def data(self, family: Family) -> tuple[np.ndarray, Response]:
         """Return the parents, one network input a row, and the response, at the observations that count for it."""
@@ -153,6 +165,7 @@ class Families:
             random_state=self.random_state if seed is None else seed,
             prior_precision=self.prior_precision,
             tol=tol * max(1.0, x.shape[1] / TOLERANCE_OBSERVATIONS),
+            weight=self._weight(family),
             **options,
         )
 
@@ -164,11 +177,15 @@ class Families:
 
     def fit_at_fixed_point(self, family: Family, fit: NodeFit) -> NodeFit:
         """Return the fit where updates of the prior's precisions end."""
-        return at_fixed_point(*self.data(family), fit, prior_precision=self.prior_precision)
+        prior, weight = self.prior_precision, self._weight(family)
+        return at_fixed_point(*self.data(family), fit, prior_precision=prior, weight=weight)
+
+    def _weight(self, family):
+        return 1.0 if self.worth is None else self.worth.weight(family)
 
     def score(self, family: Family, fit: NodeFit, noise: str) -> float:
         """Return the network's negative log evidence plus the penalty of edges, minus the gain of the noise."""
-        score = fit.evidence + self._penalty(family)
+        score = fit.evidence + self._penalty(family) if self.worth is None else self.worth.score(family, fit)
         if noise != "gaussian" and self.has_density(family[0]):
             score -= self._noise_gain(family, self.residuals(family, fit)[0], noise)
         return score
@@ -181,7 +198,10 @@ class Families:
         x, response = self.data(family)
         fit = fit_linear(x, response)
         residuals = [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
-        return fit.evidence + self._penalty(family) - self._noise_gain(family, residuals, noise)
+        gain = self._noise_gain(family, residuals, noise)
+        if self.worth is not None:
+            return self.worth.linear_score(family, fit, residuals[0]) - gain
+        return fit.evidence + self._penalty(family) - gain
 
     def _penalty(self, family):
         return self.edge_penalty[list(family[1]), family[0]].sum()
@@ -211,13 +231,24 @@ class Families:
         """Return the noise distribution of a family: "gaussian", "student", "free", or "none" if it has no density."""
         if not self.has_density(family[0]):
             return "none"
-        return noise_gain(self.residuals(family, fit)[0], noise)[1]
+        return self._noise(family[0], self.residuals(family, fit)[0], noise)[1]
 
     def denies_gaussian_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether the residuals of a family favour another noise distribution than the Gaussian."""
         residuals, deviation = self.residuals(family, fit)
         unresolved = np.mean(deviation**2 < RESOLVED) > LEAST_UNRESOLVED
-        return not unresolved and noise_gain(residuals, "auto")[1] != "gaussian"
+        return not unresolved and self._noise(family[0], residuals, "auto")[1] != "gaussian"
+
+    def _noise(self, node, residuals, noise):
+        """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
+        if self.worth is None or noise == "gaussian":
+            return noise_gain(residuals, noise)
+        part = self.worth.apart(node)
+        if isinstance(self.responses[node], PointMassResponse):
+            part = part[self.data((node, ()))[1].has_density]
+        part = part if np.count_nonzero(part) >= FEWEST_APART else np.ones(part.size, dtype=bool)
+        gain, name = noise_gain([own[part] for own in residuals], noise)
+        return gain / part.mean(), name
 
     def _noise_gain(self, family, residuals, noise):
         """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
@@ -225,8 +256,8 @@ class Families:
         What a rounded cause leaves out is a different mixture at each of its levels. With a single density the effect
         would appear to lack noise that its own density, as a cause, may have.
         """
-        whole, _ = noise_gain(residuals, noise)
-        if noise != "auto" or not self._causes_are_ordinal(family):
+        whole, _ = self._noise(family[0], residuals, noise)
+        if noise != "auto" or self.worth is not None or not self._causes_are_ordinal(family):
             return whole
         causes, _ = self._density(family)
         _, group, sizes = np.unique(causes, axis=1, return_inverse=True, return_counts=True)
@@ -269,7 +300,7 @@ class Families:
         penalties = self.edge_penalty[:, node]
         estimates[single] = OPTIMISM * gain_estimates(candidates, x, hidden, scores) - penalties[single]
         estimates[[node, *parents]] = np.inf
-        if parents and len(x) == len(parents):
+        if parents and len(x) == len(parents) and self.worth is None:
             saving, cost = odds_without_parents(x, response, fit)
             estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
         return estimates

@@ -1,10 +1,11 @@
 """Tables of pandas, polars and pyarrow: how to recognise them, read them, and return results in the same library."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from icdh._ground.labels import variable_index
 from icdh._table.categories import Categories
 from icdh.exceptions import MissingExtraError, import_extra
 
@@ -52,6 +53,35 @@ def as_array(X: Any) -> np.ndarray:
     if isinstance(X, np.ma.MaskedArray):
         return _without_mask(X)
     return np.asarray(X)
+
+
+def without_column(X: Any, label: Hashable) -> tuple[Any, list[Any]]:
+    """Return a table without one of its columns, and the cells of that column.
+
+    Parameters
+    ----------
+    X : DataFrame or array_like, shape (M, N)
+        A table with labels, or an array, whose columns are numbered.
+    label : hashable
+        The label, or else the number, of the column.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    labels = column_labels(X)
+    if labels is None:
+        cells = np.asarray(X)
+        labels = list(range(cells.shape[1] if cells.ndim == 2 else 0))
+    at = variable_index(label, labels, "groups")
+    if not library_of(X):
+        return np.delete(np.asarray(X), at, axis=1), np.asarray(X)[:, at].tolist()
+    if library_of(X) == "pandas":
+        return X.drop(columns=[labels[at]]), X.iloc[:, at].tolist()
+    kept = [own for own in labels if own != labels[at]]
+    cells = X[labels[at]]
+    return X.select(kept), cells.to_list() if library_of(X) == "polars" else cells.to_pylist()
 
 
 def _without_dictionary(column):

@@ -14,6 +14,7 @@ import numpy as np
 
 from icdh._ground.checks import check_choice
 from icdh._ground.labels import counted, default_names, plural, variable_index
+from icdh._rows.related import RelatedRows
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import library_of
 from icdh._table.intake import values_and_labels
@@ -54,6 +55,8 @@ class Table:
         The labels that the numbers of a column stand for, by position of the column.
     imputed : ndarray of bool, shape (N, M), or None
         Which values were drawn for gaps. They do not say what kind a column is of.
+    related : RelatedRows or None
+        Which observations depend on one another, by the user's word; None if none do.
     """
 
     values: np.ndarray
@@ -62,6 +65,7 @@ class Table:
     frame: str = ""
     categories: dict[int, Categories] = field(default_factory=dict)
     imputed: np.ndarray | None = None
+    related: RelatedRows | None = None
 
     @classmethod
     def of(
@@ -137,7 +141,9 @@ class Table:
     def of_rows(self, rows: np.ndarray) -> "Table":
         """Return the table of selected observations: a mask of shape (M,), or positions."""
         imputed = None if self.imputed is None else self.imputed[:, rows]
-        return replace(self, values=np.ascontiguousarray(self.values[:, rows]), imputed=imputed)
+        related = None if self.related is None else self.related.of_rows(rows)
+        values = np.ascontiguousarray(self.values[:, rows])
+        return replace(self, values=values, imputed=imputed, related=related)
 
     @cached_property
     def varying(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from icdh._ground.checks import random_generator
 from icdh._ground.labels import printable
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
+from icdh._table.relations import Groups, with_relations, without_groups
 from icdh.diagnostics.nodes import node_tests
 from icdh.diagnostics.records import EdgeCheck, NodeCheck
 from icdh.diagnostics.residuals import fit_residuals
@@ -35,6 +36,8 @@ def check(
     *,
     interventions: ArrayLike | Interventions | None = None,
     knowledge: Knowledge | Mapping | None = None,
+    groups: Groups = None,
+    sequence: bool = False,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
 ) -> ModelCheck:
     """Test whether the residuals of a model are as they would be if it were right, and say what is known of its arrows.
@@ -55,6 +58,9 @@ def check(
         As of ``fit``: values that were set do not count, nor rows of conditions whose targets were not known.
     knowledge : Knowledge or mapping, optional
         Arrows that it settles are not asked about; by default what the estimator knows.
+    groups, sequence
+        As of ``fit``: one drawn row of every group is looked at, of a single sequence one of every block of
+        consecutive rows, as many as a block has rows.
     random_state : int, SeedSequence, Generator or None
         Seeds the draw of rows, initial weights, and the residuals of few values.
 
@@ -85,13 +91,17 @@ def check(
     [('x0', 'x1')]
     """
     fitted = _fitted(model)
-    table = fitted.as_table(X)
+    X, labels = without_groups(X, groups)
+    table = with_relations(fitted.as_table(X), labels, sequence)
     known = getattr(model, "knowledge", None) if knowledge is None else knowledge
     rules = Knowledge.of(known).rules(fitted.names, getattr(model, "forbidden_edges", None))
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)
     rng = random_generator(random_state)
     part, seed = np.arange(table.n_observations), int(rng.integers(2**31))
+    if table.related is not None:
+        drawn = rng.permutation(part.size)
+        part = np.sort(drawn[np.unique(table.related.units[drawn], return_index=True)[1]])
     if part.size > MOST_ROWS:
         part = np.sort(rng.choice(part, MOST_ROWS, replace=False))
     counts = None if design.baseline is None else design.baseline[:, part]

@@ -117,7 +117,7 @@ def fit_residuals(
     seen[labels] = own.values[labels]
     search = HNMSearch()
     with single_blas_thread():
-        scores = family_evidence(search, columns, own.rows, search.n_restarts, random_state, Clock())
+        scores = family_evidence(search, columns, own, search.n_restarts, random_state, Clock())
         scores(graph)
         scores = scores.with_more_units(graph, MOST_UNITS)
         scores.polish(graph)

@@ -72,7 +72,9 @@ def posterior(
     max_parents : int
         The most causes of a family, by default 3. The learned families and their neighbours are weighed in any case.
     temperature : float
-        The divisor of the evidence, by default 1. Values above one temper the overconfidence of a wrong model.
+        The divisor of the evidence, by default 1. Values above one temper the overconfidence of a wrong model. If rows
+        depend on one another, by ``groups`` or ``sequence`` of ``fit``, it is multiplied by the largest design effect
+        of two columns.
     n_samples : int
         Number of graphs to draw, by default 5000.
     random_state : int
@@ -138,7 +140,7 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
                 required=found.rules.required,
                 n_candidates=n_candidates,
                 max_parents=max_parents,
-                temperature=temperature,
+                temperature=temperature * found.scores.families.largest_effect(),
             )
     except OutOfTime:
         raise TimeoutError(

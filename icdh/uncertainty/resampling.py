@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
+from icdh._table.relations import Groups
 from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.uncertainty.checkpoint import Checkpoint
@@ -50,6 +52,8 @@ def bootstrap(
     n_resamples: int = 100,
     *,
     interventions: ArrayLike | Interventions | None = None,
+    groups: Groups = None,
+    sequence: bool = False,
     sampling: str = "subsample",
     n_jobs: int = 1,
     random_state: int = 0,
@@ -71,6 +75,9 @@ def bootstrap(
         How many, by default 100.
     interventions : array_like of bool, shape (M, N), or Interventions, optional
         As the estimator's ``fit`` takes them; every row is drawn together with its own.
+    groups, sequence
+        As of ``fit``. Groups are drawn whole; of a single sequence blocks of consecutive rows, as many as a block has
+        rows. `ICDH`, which counts every row, may be resampled so, too.
     sampling : {"subsample", "bootstrap"}
         Half of the rows without replacement (the default), or M rows with replacement. Means vary equally under both.
         But evidence counts repeated rows as new ones and takes their ties for a grid: "bootstrap" adds false edges.
@@ -126,7 +133,7 @@ def bootstrap(
     if max_seconds is not None:
         check_number("max_seconds", max_seconds, low=0, low_open=True)
     n_jobs, clock = n_workers(n_jobs), Clock(max_seconds)
-    draw = _Draw(estimator, X, interventions, sampling, random_state)
+    draw = _Draw(estimator, X, interventions, groups, sequence, sampling, random_state)
     store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
     resamples = {}
     for resample in _resamples(store, estimator, draw, n_resamples, n_jobs, clock):
@@ -166,6 +173,8 @@ def refits(
     n_resamples: int = 20,
     *,
     interventions: ArrayLike | Interventions | None = None,
+    groups: Groups = None,
+    sequence: bool = False,
     sampling: str = "subsample",
     n_jobs: int = 1,
     random_state: int = 0,
@@ -174,7 +183,7 @@ def refits(
 
     Parameters
     ----------
-    estimator, X, n_resamples, interventions, sampling, n_jobs, random_state
+    estimator, X, n_resamples, interventions, groups, sequence, sampling, n_jobs, random_state
         As in `bootstrap`.
 
     Returns
@@ -201,7 +210,7 @@ def refits(
     check_number("n_resamples", n_resamples, low=1, integer=True)
     check_choice("sampling", sampling, SAMPLINGS)
     check_number("random_state", random_state, low=0, integer=True)
-    draw = _Draw(estimator, X, interventions, sampling, random_state)
+    draw = _Draw(estimator, X, interventions, groups, sequence, sampling, random_state)
     clock = Clock()
     fit = partial(_model_of_resample, _ready(estimator, draw, clock), draw, clock)
     return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
@@ -210,19 +219,33 @@ def refits(
 class _Draw:
     """The rows of every resample, with what was done to them, and the seed of its fit: they follow from its number."""
 
-    def __init__(self, estimator, X, interventions, sampling, random_state):
+    def __init__(self, estimator, X, interventions, groups, sequence, sampling, random_state):
         check_same_rows(X, interventions, "interventions")
-        table = estimator.as_table(X)
+        table = estimator.related_table(X, groups, sequence)
         self.table, self.sampling, self.random_state = table, sampling, random_state
         with _without_warnings():
             self.design = Design.of(interventions, table)
 
     def __call__(self, index):
         rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
-        M = self.table.n_observations
-        rows = rng.integers(M, size=M) if self.sampling == "bootstrap" else rng.permutation(M)[: (M + 1) // 2]
-        rows = np.sort(rows)
-        return self.table.of_rows(rows), self.design.of_rows(rows), int(rng.integers(2**31))
+        units = self._units()
+        n = len(units)
+        drawn = rng.integers(n, size=n) if self.sampling == "bootstrap" else rng.permutation(n)[: (n + 1) // 2]
+        parts = [units[unit] for unit in np.sort(drawn)]
+        rows = np.concatenate(parts)
+        table = self.table.of_rows(rows)
+        if table.related is not None and self.sampling == "bootstrap":
+            draws = np.repeat(np.arange(n), [len(part) for part in parts])
+            table = replace(table, related=table.related.drawn(draws))
+        return table, self.design.of_rows(rows), int(rng.integers(2**31))
+
+    def _units(self):
+        """Return the rows of every unit that is drawn as a whole."""
+        related, M = self.table.related, self.table.n_observations
+        if related is None:
+            return np.arange(M).reshape(M, 1)
+        _, units, sizes = np.unique(related.units, return_inverse=True, return_counts=True)
+        return np.split(np.argsort(units.ravel(), kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def _ready(estimator, draw, clock):
@@ -280,6 +303,8 @@ def _fingerprint(estimator, draw):
     data = hashlib.sha256(draw.table.values.tobytes()).hexdigest()
     parameters = {name: _described(value) for name, value in _quiet(estimator).items() if name != "random_state"}
     design = [part.tobytes().hex() for part in (draw.design.left_alone, draw.design.contexts)]
-    drawing = [draw.table.names, draw.sampling, draw.random_state, *design]
+    related = draw.table.related
+    units = None if related is None else [related.groups.tolist(), related.places is not None]
+    drawing = [draw.table.names, draw.sampling, draw.random_state, *design, units]
     what = [__version__, type(estimator).__name__, parameters, data, *drawing]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()

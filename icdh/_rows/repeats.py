@@ -1,0 +1,203 @@
+"""Combinations of values that repeat: copied rows, visits of the same persons.
+
+Floats of one column repeat by rounding. Then the rows that share a value agree in another column as often as rows with
+neighbouring values do: the distribution of the other column changes smoothly along the first. Copies agree, and
+neighbours do not. So every pair of columns is compared with its own neighbours, whatever dependence joins the two.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._ground.arrays import Floats, Integers
+
+FEWEST_COLUMNS = 3  # of which two tell a row
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Limits of the comparison.
+
+    Attributes
+    ----------
+    most_ties : float
+        Probability that two rows share a value, up to which a column counts as continuous.
+    most_common : float
+        Share of the rows from which a value is a point mass, whose rows are not compared.
+    fewest_shared : float
+        Share of the rows that must share their value with others.
+    excess : float
+        By how much the share of agreeing rows must exceed that of neighbours.
+    deviations : float
+        The same in standard deviations.
+    least_step : float
+        Change of ranks between neighbours, over the number of rows, below which the first column determines the second.
+    most_rows : int
+        Rows that are compared.
+    most_sorted : int
+        Rows, about, that are sorted by all columns but one.
+    determined : float
+        Share of a column's spread that sums of others must leave.
+    """
+
+    most_ties: float = 0.1
+    most_common: float = 0.1
+    fewest_shared: float = 0.05
+    excess: float = 0.25
+    deviations: float = 4.0
+    least_step: float = 0.05
+    most_rows: int = 2000
+    most_sorted: int = 50_000
+    determined: float = 0.1
+
+
+class Repeats(NamedTuple):
+    """Columns whose values repeat together.
+
+    Attributes
+    ----------
+    columns : list of int
+        Their positions.
+    n_distinct : int
+        How many different combinations of their values there are.
+    whole_rows : bool
+        Whether the rows repeat in all other columns as well.
+    """
+
+    columns: list[int]
+    n_distinct: int
+    whole_rows: bool
+
+
+class _Pairs(NamedTuple):
+    """Some rows, for each one that shares its value of a column, and one with a neighbouring value."""
+
+    rows: Integers
+    equal: Integers
+    neighbours: Integers
+    n_values: int
+
+
+def repeated_combinations(values: Floats, tuning: Tuning | None = None) -> Repeats | None:
+    """Return the largest set of continuous columns whose values repeat together; None if there is none.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, M)
+        The table, one variable a row.
+    tuning : Tuning, optional
+        Limits.
+    """
+    tuning = tuning or Tuning()
+    ties = np.array([_tie_probability(own) for own in values])
+    tied = np.flatnonzero((ties > 0.0) & (ties <= tuning.most_ties))
+    if tied.size < 2:
+        return None
+    compared = _Columns(values[tied], values[tied].argsort(axis=1).argsort(axis=1), ties[tied])
+    together = tied if _rows_repeat(compared, tuning) else tied[_linked_columns(compared, tuning)]
+    if together.size < 2:
+        return None
+    n_distinct = _n_distinct(values[together])
+    return Repeats(together.tolist(), n_distinct, _n_distinct(values) == n_distinct)
+
+
+class _Columns(NamedTuple):
+    """Columns that are compared: values and ranks, both (k, M), and their probabilities of ties, (k,)."""
+
+    values: Floats
+    ranks: Integers
+    ties: Floats
+
+
+def _linked_columns(columns, tuning):
+    """Return the largest set of columns in which rows of equal values in one agree in another."""
+    linked = np.zeros((len(columns.values), len(columns.values)), dtype=bool)
+    for k, own in enumerate(columns.values):
+        pairs = _pairs(own, tuning)
+        if pairs is not None:
+            linked[k] = _agreeing(columns, pairs, tuning, columns.values.shape[1])
+    return _largest_component(linked & linked.T)  # what is computed from others tells them, but not they it
+
+
+def _rows_repeat(columns, tuning):
+    """Return whether rows that agree in all columns but any one agree in that one, too.
+
+    Coarse columns have many ties. Those of all but one column together are few.
+    """
+    kept = _independent(columns, tuning)
+    if len(kept.values) < FEWEST_COLUMNS:
+        return False
+    return all(_others_tell(kept, k, tuning) for k in range(len(kept.values)))
+
+
+def _others_tell(columns, k, tuning):
+    """Return whether rows that agree in all columns but one agree in that one, too."""
+    others = np.delete(columns.values, k, axis=0)
+    _, rows = np.unique(others[0], return_inverse=True)
+    stride = max(others.shape[1] // tuning.most_sorted, 1)  # of long tables, all rows of some values of one column
+    part = np.flatnonzero(rows.ravel() % stride == 0)
+    _, codes = np.unique(others[:, part], axis=1, return_inverse=True)
+    pairs = _pairs(codes.ravel(), tuning)
+    if pairs is None:
+        return False
+    of_part = _Columns(columns.values[:, part], columns.ranks[:, part], columns.ties)
+    return bool(_agreeing(of_part, pairs, tuning, columns.values.shape[1])[k])
+
+
+def _independent(columns, tuning):
+    """Return the columns without those that are sums of others before them."""
+    centred = columns.values - columns.values.mean(axis=1, keepdims=True)
+    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
+    left = np.abs(np.diag(np.linalg.qr(centred.T, mode="r")))
+    return _Columns(*(part[left > tuning.determined] for part in columns))
+
+
+def _tie_probability(values):
+    """Return the probability that two different rows share a value."""
+    counts = np.unique(values, return_counts=True)[1].astype(float)
+    return float(counts @ (counts - 1.0)) / (values.size * (values.size - 1.0))
+
+
+def _pairs(values, tuning):
+    """Return rows that share a value, each with another such row and a row of the next value; None if they are few."""
+    order = np.argsort(values, kind="stable")
+    _, starts, sizes = np.unique(values[order], return_index=True, return_counts=True)
+    usable = (sizes > 1) & (sizes <= max(tuning.most_common * values.size, 2))
+    if sizes[usable].sum() < tuning.fewest_shared * values.size or sizes.size < 2:
+        return None
+    kept = np.flatnonzero(np.repeat(usable, sizes))
+    kept = kept[:: -(-kept.size // tuning.most_rows)]
+    group = np.repeat(np.arange(sizes.size), sizes)[kept]
+    within = kept - starts[group]
+    beside = np.where(group + 1 < sizes.size, group + 1, group - 1)
+    equal = starts[group] + (within + 1) % sizes[group]
+    neighbours = starts[beside] + within % sizes[beside]
+    return _Pairs(order[kept], order[equal], order[neighbours], np.unique(group).size)
+
+
+def _agreeing(columns, pairs, tuning, n_rows):
+    """Return in which columns the rows of equal values agree far more often than neighbours do, shape (k,)."""
+    values, ranks, ties = columns
+    equal = (values[:, pairs.rows] == values[:, pairs.equal]).mean(axis=1)
+    beside = (values[:, pairs.rows] == values[:, pairs.neighbours]).mean(axis=1)
+    step = np.abs(ranks[:, pairs.rows] - ranks[:, pairs.neighbours]).mean(axis=1) / n_rows
+    apart = step >= tuning.least_step + 2.0 * ties
+    share = 0.5 * (equal + beside)
+    deviation = np.sqrt(np.maximum(2.0 * share * (1.0 - share), 1e-12) / pairs.n_values)
+    excess = equal - beside
+    return apart & (excess >= tuning.excess) & (excess >= tuning.deviations * deviation)
+
+
+def _largest_component(linked):
+    """Return the nodes of the largest connected part of a graph."""
+    reached = linked | np.eye(len(linked), dtype=bool)
+    while True:
+        further = (reached.astype(float) @ reached) > 0
+        if (further == reached).all():
+            return np.flatnonzero(reached[np.argmax(reached.sum(axis=1))])
+        reached = further
+
+
+def _n_distinct(values):
+    return np.unique(values, axis=1).shape[1]

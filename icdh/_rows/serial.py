@@ -1,0 +1,176 @@
+"""Serial dependence: rows in sequence, each of which resembles those before it.
+
+Two independent series seem to be correlated if both resemble their own past. With rho the autocorrelations of both,
+the variance of their correlation is that of independent rows times the design effect
+
+    1 + 2 sum over lags k of (1 - k / M) rho_e(k) rho_x(k).
+
+Of an edge e is the residual of the effect, x the cause.
+
+Rows that somebody sorted, by a number or by a class, are independent all the same. What a smooth function of their
+position or the class explains is taken out of all columns first.
+
+References
+----------
+Bartlett, "Some aspects of the time-correlation problem in regard to tests of significance", Journal of the Royal
+Statistical Society 98 (1935).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+
+from icdh._ground.arrays import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Limits of the test.
+
+    Attributes
+    ----------
+    deviations : float
+        Standard deviations by which the autocorrelation at lag one must differ from zero.
+    least_effect : float
+        Design effect from which rows count as dependent.
+    most_blocks : int
+        Blocks of equal or of rising values up to which a column says that the rows are sorted.
+    waves : int
+        Cosines of the position of sorted rows.
+    rows_a_function : int
+        Rows that the test needs for every function taken out.
+    most_rows : int
+        Rows that are looked at, the first ones.
+    """
+
+    deviations: float = 3.5
+    least_effect: float = 1.3
+    most_blocks: int = 10
+    waves: int = 8
+    rows_a_function: int = 4
+    most_rows: int = 100_000
+
+
+class Sequence(NamedTuple):
+    """Columns that depend on their own past.
+
+    Attributes
+    ----------
+    columns : list of int
+        Their positions.
+    effect : float
+        The largest design effect of an edge: by this factor the rows are worth fewer independent ones.
+    """
+
+    columns: list[int]
+    effect: float
+
+
+def serial_dependence(
+    values: Floats, residuals: Floats, classes: Integers, tuning: Tuning | None = None
+) -> Sequence | None:
+    """Return the columns of rows in sequence; None if at most one of them depends on its past.
+
+    Parameters
+    ----------
+    values, residuals : ndarray, shape (N, M)
+        The table, one variable a row, and the residuals of a graph that was fitted to it.
+    classes : ndarray of int, shape (M,)
+        The condition of every row, whose effects are taken out, too.
+    tuning : Tuning, optional
+        Limits.
+    """
+    tuning = tuning or Tuning()
+    values, residuals, classes = (part[..., : tuning.most_rows] for part in (values, residuals, classes))
+    explained, is_sorted = _explained_by_position(values, classes, tuning)
+    M = values.shape[1]
+    if tuning.rows_a_function * len(explained) > M:
+        return None
+    scores = [_left_over(_ranks(part), explained) for part in (values, residuals)]
+    of_columns, of_residuals = (autocorrelations(part) for part in scores)
+    limit = tuning.deviations / np.sqrt(M)
+    serial_columns, serial_residuals = (~is_sorted & (np.abs(own[:, 1]) > limit) for own in (of_columns, of_residuals))
+    if not (serial_columns.any() and serial_residuals.any()):
+        return None
+    effects = bartlett(of_residuals, of_columns) * np.outer(serial_residuals, serial_columns)
+    np.fill_diagonal(effects, 0.0)
+    if effects.max() < tuning.least_effect:
+        return None
+    concerned = (effects >= tuning.least_effect).any(axis=0) | (effects >= tuning.least_effect).any(axis=1)
+    return Sequence(np.flatnonzero(concerned).tolist(), float(effects.max()))
+
+
+def autocorrelations(series: Floats) -> Floats:
+    """Return the autocorrelations at lags 0 ... M - 1 of series of mean zero, both of shape (N, M); zero if constant.
+
+    The sum of the M - k products at lag k is divided by that at lag 0.
+    """
+    M = series.shape[1]
+    size = next_fast_len(2 * M, real=True)
+    sums = irfft(np.square(np.abs(rfft(series, size, axis=1))), size, axis=1)[:, :M]
+    return sums / np.where(sums[:, :1] > 0.0, sums[:, :1], np.inf)
+
+
+def bartlett(first: Floats, second: Floats) -> Floats:
+    """Return the design effects of all pairs of series, given the autocorrelations of both, (N, M) and (K, M)."""
+    M = first.shape[1]
+    lags = np.arange(1, M)
+    return 1.0 + 2.0 * (first[:, 1:] * (M / (M - lags))) @ second[:, 1:].T
+
+
+def _ranks(values):
+    """Return ranks with ties at their mean, of mean zero, shape (N, M): tails that are heavy have no weight."""
+    ranks = np.empty(values.shape)
+    for own, ranked in zip(values, ranks, strict=True):
+        _, index, counts = np.unique(own, return_inverse=True, return_counts=True)
+        ranked[:] = (np.cumsum(counts) - 0.5 * counts)[index.ravel()]
+    return ranks - ranks.mean(axis=1, keepdims=True)
+
+
+def _explained_by_position(columns, classes, tuning):
+    """Return functions of classes, and of the position of sorted rows, and by which columns the rows are sorted.
+
+    Functions are orthonormal, shape (k, M).
+    """
+    M = columns.shape[1]
+    is_sorted, functions = np.zeros(len(columns), dtype=bool), [classes == own for own in np.unique(classes)]
+    for k, own in enumerate(columns):
+        starts = _block_starts(own, tuning)
+        if starts is not None:
+            is_sorted[k] = True
+            functions += _functions_of_blocks(starts, M, np.unique(own).size > len(starts), tuning)
+    return np.linalg.qr(np.array(functions, dtype=float).T)[0].T, is_sorted
+
+
+def _block_starts(values, tuning):
+    """Return where the few blocks of equal, rising or falling values begin; None if the values are not sorted."""
+    steps = np.sign(np.diff(values))
+    if not steps.any():
+        return None
+    changes = np.flatnonzero(steps) + 1
+    if changes.size < tuning.most_blocks and changes.size + 1 == np.unique(values).size:
+        return np.append(0, changes)
+    for direction in (1.0, -1.0):
+        breaks = np.flatnonzero(steps == -direction) + 1
+        if breaks.size < min(tuning.most_blocks, 0.1 * changes.size):
+            return np.append(0, breaks)
+    return None
+
+
+def _functions_of_blocks(starts, M, rises, tuning):
+    """Return for every block its indicator and, if its values rise or fall, waves of the position in it."""
+    functions = []
+    for start, end in zip(starts, np.append(starts[1:], M), strict=True):
+        position = (np.arange(end - start) + 0.5) / (end - start)
+        n_waves = min(max(tuning.waves // len(starts), 2), end - start) if rises else 0
+        for k in range(n_waves + 1):
+            wave = np.zeros(M)
+            wave[start:end] = np.cos(np.pi * k * position)
+            functions.append(wave)
+    return functions
+
+
+def _left_over(values, explained):
+    return values - (values @ explained.T) @ explained

@@ -1,0 +1,136 @@
+"""Rows that depend on one another: the warnings of a fit."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from icdh import ICDH, HNMSearch
+from icdh._rows.repeats import repeated_combinations
+from icdh._rows.serial import autocorrelations, bartlett, serial_dependence
+from icdh.exceptions import DataWarning
+from tests.naive import autocorrelation, bartlett_effect
+
+INDEPENDENT = {
+    "continuous": lambda X, rng: X,
+    "20 rows": lambda X, rng: X[:20],
+    "heavy tails": lambda X, rng: np.sinh(2.0 * X),
+    "rounded": lambda X, rng: np.round(10.0 * X),
+    "coarse": lambda X, rng: np.round(2.0 * X),
+    "levels": lambda X, rng: np.clip(np.round(X), -2, 2),
+    "binary": lambda X, rng: X > 1.0,
+    "60 rows of few levels": lambda X, rng: np.clip(np.round(X[:60]), -1, 1),
+    "mixed": lambda X, rng: np.column_stack([X[:, 0], np.round(4.0 * X[:, 1]), X[:, 2] > 0, np.exp(X[:, 3])]),
+    "sums and units": lambda X, rng: (lambda Y: np.column_stack([Y, Y[:, 0] + Y[:, 1], 2.54 * Y[:, 2]]))(
+        np.round(9 * X)
+    ),
+    "many zeros": lambda X, rng: np.where(rng.random((len(X), 1)) < 0.4, 0.0, np.exp(np.round(X, 1))),
+    "sorted": lambda X, rng: X[np.argsort(X[:, 3])],
+    "sorted by class and number": lambda X, rng: np.column_stack([X[:, 0] > 0, X])[np.lexsort((X[:, 3], X[:, 0] > 0))],
+}
+
+
+def autoregressive(rng, rows, columns, rho):
+    X = rng.normal(size=(rows, columns))
+    for t in range(1, rows):
+        X[t] += rho * X[t - 1]
+    return X
+
+
+def of_columns(X):
+    values = np.ascontiguousarray(np.asarray(X, dtype=float).T)
+    return repeated_combinations(values), serial_dependence(values, values, np.zeros(len(X), dtype=int))
+
+
+@pytest.mark.parametrize("kind", INDEPENDENT)
+def test_independent_rows_are_not_warned_of(kind):
+    for seed in range(20):
+        rng = np.random.default_rng([91, seed])
+        X = rng.normal(size=(500, 4))
+        X[:, 1] += np.tanh(2.0 * X[:, 0])
+        X[:, 3] += X[:, 1] * np.exp(0.3 * X[:, 2])
+        assert of_columns(INDEPENDENT[kind](X, rng)) == (None, None)
+
+
+def test_copies_are_counted():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(150, 3)), rng.random(150) < 0.3])
+    copies = rng.permutation(np.tile(X, (4, 1)))
+    for table in (copies, np.round(copies, 1)):
+        repeats, _ = of_columns(table)
+        assert repeats.columns == [0, 1, 2]
+        assert repeats.whole_rows
+        assert repeats.n_distinct == len(np.unique(table, axis=0))
+
+
+def test_an_oversampled_class_is_noticed():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=(150, 4)), np.arange(150) < 15])
+    repeats, _ = of_columns(np.vstack([X] + 8 * [X[:15]]))
+    assert repeats.whole_rows
+    assert repeats.n_distinct == 150
+
+
+def test_columns_of_persons_are_told_from_those_of_visits():
+    rng = np.random.default_rng(2)
+    persons = np.repeat(rng.normal(size=(40, 3)), 15, axis=0)
+    table = rng.permutation(np.column_stack([persons[:, :2], rng.normal(size=600), persons[:, 2]]))
+    repeats, _ = of_columns(np.round(table, 2))
+    assert repeats == ([0, 1, 3], 40, False)
+
+
+def test_series_are_noticed_and_a_single_one_is_not():
+    rng = np.random.default_rng(3)
+    X = autoregressive(rng, 400, 3, 0.8)
+    X[:, 1] = rng.normal(size=400)
+    _, serial = of_columns(X)
+    assert serial.columns == [0, 2]
+    assert 2.0 < serial.effect < 9.0  # (1 + 0.8^2) / (1 - 0.8^2) = 4.6
+    assert of_columns(X[:, :2]) == (None, None)
+    assert of_columns(rng.permutation(X)) == (None, None)
+
+
+def test_residuals_that_are_independent_settle_it():
+    rng = np.random.default_rng(4)
+    x = autoregressive(rng, 400, 1, 0.9).T
+    y = x + rng.normal(size=x.shape)
+    classes = np.zeros(400, dtype=int)
+    assert serial_dependence(np.vstack([x, y]), np.vstack([x, y]), classes) is not None
+    assert serial_dependence(np.vstack([y, x]), np.vstack([y - x, x]), classes).columns == [0, 1]  # x given y
+    assert serial_dependence(np.vstack([x, y]), np.vstack([y - x, y - x]), classes) is None
+
+
+def test_conditions_are_no_sequence():
+    rng = np.random.default_rng(5)
+    classes = np.repeat(np.arange(14), 50)
+    values = rng.normal(size=(3, 700)) + rng.normal(size=(3, 14))[:, classes]
+    assert serial_dependence(values, values, np.zeros(700, dtype=int)) is not None
+    assert serial_dependence(values, values, classes) is None
+
+
+def test_design_effects_are_those_of_slow_sums():
+    rng = np.random.default_rng(6)
+    x, y = (autoregressive(rng, 50, 2, 0.6).T for _ in range(2))
+    x, y = (own - own.mean(axis=1, keepdims=True) for own in (x, y))
+    np.testing.assert_allclose(autocorrelations(x), [autocorrelation(own) for own in x], atol=1e-12)
+    slow = [[bartlett_effect(a, b) for b in y] for a in x]
+    np.testing.assert_allclose(bartlett(autocorrelations(x), autocorrelations(y)), slow, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH(scaling="standardize", max_rounds=2)])
+def test_a_fit_warns_once_and_names_the_remedy(estimator):
+    rng = np.random.default_rng(7)
+    copies = np.tile(rng.normal(size=(60, 3)), (3, 1))
+    series = autoregressive(rng, 200, 2, 0.9)
+    for X, words in (
+        (copies, ("180 rows hold 60 different ones", "groups=")),
+        (series, ("'x0', 'x1'", "sequence=True")),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator.fit(X)
+        told = [own for own in caught if "independent rows" in str(own.message)]
+        assert len(told) == 1
+        assert told[0].category is DataWarning
+        assert told[0].filename == __file__
+        assert all(word in str(told[0].message) for word in words)
