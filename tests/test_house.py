@@ -52,7 +52,7 @@ ROOMS = {
         "compilation parallel",
         "jit",
     ),
-    "_rows": ("related repeats serial",),
+    "_rows": ("repeats serial", "related"),
     "_table": (
         "actions categories missing_codes transforms row_order",
         "frames",

@@ -234,7 +234,13 @@ class CausalGraphEstimator(Parameters):
         return self._fit(self.related_table(X, groups, sequence), interventions, clock)
 
     def related_table(self, X: Any, groups: Groups, sequence: bool) -> Table:
-        """Return the table that ``fit`` reads in ``X``; it knows which rows depend on one another, as of ``fit``."""
+        """Return the table that ``fit`` reads in ``X``; it knows which rows depend on one another.
+
+        Parameters
+        ----------
+        X, groups, sequence
+            As ``fit`` takes them.
+        """
         X, labels = without_groups(X, groups)
         return with_relations(self.as_table(X), labels, sequence)
 

@@ -148,6 +148,8 @@ def cheap_gains(scores: Any, families: list) -> Callable | None:
     """
     from icdh._node_model.table_gains import TableGains
 
+    if scores.families.worth is not None:  # they would count every row
+        return None
     gaussian = [scores.families.is_gaussian(node) for node, _ in families]
     if not any(gaussian):
         return TableGains(scores.families)
@@ -249,7 +251,7 @@ class GraphSearch:
         from icdh.search.order_search import search_orders
 
         cheap = cheap_gains(scores, list(enumerate(graph)))
-        if cheap is None or self.table.related is not None:  # it would count every row
+        if cheap is None:
             return None
 
         def gains(node, parents):

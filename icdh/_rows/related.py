@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
 from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._rows.serial import lagged_sums
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,9 @@ class RelatedRows:
     def _lagged_sums(self, series):
         """Return the sums of products of rows at lags 0 ... K in the same sequence, shape (s, K + 1)."""
         axis, n_lags = self._axis
-        size = next_fast_len(int(axis.max()) + 1 + n_lags, real=True)
-        placed = np.zeros((len(series), size))
+        placed = np.zeros((len(series), int(axis.max()) + 1))
         placed[:, axis] = series
-        return irfft(np.square(np.abs(rfft(placed, axis=1))), size, axis=1)[:, :n_lags]
+        return lagged_sums(placed, placed.shape[1] + n_lags)[:, :n_lags]
 
 
 def _numbered(labels):

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
 from icdh._ground.arrays import Floats, Integers
 
@@ -108,9 +107,17 @@ def autocorrelations(series: Floats) -> Floats:
     The sum of the M - k products at lag k is divided by that at lag 0.
     """
     M = series.shape[1]
-    size = next_fast_len(2 * M, real=True)
-    sums = irfft(np.square(np.abs(rfft(series, size, axis=1))), size, axis=1)[:, :M]
+    sums = lagged_sums(series, 2 * M)[:, :M]
     return sums / np.where(sums[:, :1] > 0.0, sums[:, :1], np.inf)
+
+
+def lagged_sums(series: Floats, least: int) -> Floats:
+    """Return the sums of products of values at all lags, shape (N, at least ``least``).
+
+    Sums wrap around: they are right up to lag ``least`` - M for series of length M.
+    """
+    size = 1 << (least - 1).bit_length()
+    return np.fft.irfft(np.square(np.abs(np.fft.rfft(series, size, axis=1))), size, axis=1)
 
 
 def bartlett(first: Floats, second: Floats) -> Floats:
