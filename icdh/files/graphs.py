@@ -95,7 +95,8 @@ def graph_from_text(
         return _from_edges(name, _edges(name, rows[1:]), names)
     if all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows), names)
-    return _reordered(name, *_from_matrix(name, rows), names)
+    matrix, found = _from_matrix(name, rows)
+    return _reordered(name, matrix, found, names)
 
 
 def _with_point(cell):

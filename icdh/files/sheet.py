@@ -60,7 +60,7 @@ class Sheet(NamedTuple):
         The names in them, if they are names.
     rows : iterator of pairs
         Line number and cells of every row of values.
-    index : str
+    row_labels : str
         How the first column shows that it holds row labels; empty if it does not.
     decimal, thousands : str, str or None
         The marks in its numbers.
@@ -69,7 +69,7 @@ class Sheet(NamedTuple):
     top: list[str]
     labels: list[str] | None
     rows: Iterator[Row]
-    index: str
+    row_labels: str
     decimal: str
     thousands: str | None
 
@@ -110,8 +110,8 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
     one_short = named and _names_are_one_short(head)
     top = ["", *top] if one_short else top
     body = chain(head[named + (named and form.units_row) :], rows)
-    index = "has no name" if one_short else _shown_row_labels(top, following) if named and following else ""
-    return Sheet(top, [name_of(cell) for cell in top] if named else None, body, index, decimal, thousands)
+    row_labels = "has no name" if one_short else _shown_row_labels(top, following) if named and following else ""
+    return Sheet(top, [name_of(cell) for cell in top] if named else None, body, row_labels, decimal, thousands)
 
 
 def _names_are_one_short(head):

@@ -150,11 +150,9 @@ def read_table(
     """
     wanted = _Wanted(columns, drop, dates, categorical, missing_values)
     refusals = Refusals(label_of(path))
-    if str(path).lower().endswith(".parquet"):
-        names, values = _read_parquet(path, wanted, refusals)
-    else:
-        form = Format(header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row)
-        names, values = _read_text(path, form, wanted, refusals)
+    form = Format(header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row)
+    parquet = str(path).lower().endswith(".parquet")
+    names, values = _read_parquet(path, wanted, refusals) if parquet else _read_text(path, form, wanted, refusals)
     _check_gaps(values, gaps, names is None, refusals)
     refusals.check()
     return LabelledTable(_together([column for _, column in values]), names)
@@ -191,7 +189,7 @@ def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: An
     >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
     ['none', 'drug']
     """
-    only = {"columns": [column], "categorical": [column], "missing_values": {column: ()}}
+    only: dict[str, Any] = {"columns": [column], "categorical": [column], "missing_values": {column: ()}}
     table = read_table(path, **only, gaps=True, **form)
     if table.gaps.any():
         row = int(np.argmax(table.gaps)) + 1
@@ -234,8 +232,8 @@ class _TextColumn:
         """Return the first row that holds a cell."""
         row = 0
         for part in self.parts:
-            if not isinstance(part, np.ndarray) and cell in part:
-                return row + list(part).index(cell)
+            if cell is not None and not isinstance(part, np.ndarray) and cell in part:
+                return row + part.index(cell)
             row += len(part)
         return None
 
@@ -271,9 +269,11 @@ def _read_text(
 def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[_TextColumn]:
     """Return the columns that are wanted, still without cells."""
     known = sheet.labels or default_names(len(sheet.top))
-    chosen, of_dates = wanted.among(refusals.name, known, bool(sheet.index))
-    if sheet.index and wanted.columns is None and not any(column_at("", own, known) == 0 for own in wanted.drop):
-        logger.info("the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.index)
+    chosen, of_dates = wanted.among(refusals.name, known, bool(sheet.row_labels))
+    if sheet.row_labels and wanted.columns is None and not any(column_at("", own, known) == 0 for own in wanted.drop):
+        logger.info(
+            "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
+        )
     columns = []
     for k in chosen:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
@@ -337,12 +337,12 @@ def _values(
         return _values([column.without_first_row() for column in columns], lines[1:], named, refusals, units=False)
     for column in columns:
         if column.at in refused:
-            error, row = refused[column.at]
-            refusals.gaps |= error.option == "missing_values" or (error.option != "drop" and column.holds_gaps())
+            refusal, row = refused[column.at]
+            refusals.gaps |= refusal.option == "missing_values" or (refusal.option != "drop" and column.holds_gaps())
             line = "" if row is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else ", or say header=True (--header) if the line holds names"
             called = repr(column.name) if named else column.at + 1
-            refusals.add(f"{line}column {called}: {error}{header}", error.option, error.value)
+            refusals.add(f"{line}column {called}: {refusal}{header}", refusal.option, refusal.value)
     return [(column.key, values[column.at]) for column in columns if column.at in values]
 
 
@@ -384,7 +384,8 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
 
 
 def _gaps(values: NDArray[Any]) -> Mask:
-    mask: Mask = (values != values) | np.equal(values, None)
+    nothing: Any = None
+    mask: Mask = (values != values) | np.equal(values, nothing)
     return mask
 
 
@@ -435,10 +436,10 @@ def check_names(names: Sequence[str], place: str) -> None:
         seen.add(name)
 
 
-def _read_parquet(path: Any, wanted: _Wanted, refusals: Refusals) -> tuple[list[str], _Values]:
+def _read_parquet(path: Any, wanted: _Wanted, refusals: Refusals) -> tuple[list[str] | None, _Values]:
     """Return names and values of the columns of a Parquet file."""
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
-    known, cells = table.column_names, columns_of(table)
+    known, cells = table.column_names, columns_of(table) or []
     chosen, of_dates = wanted.among(refusals.name, known)
     values = []
     for k in chosen:
