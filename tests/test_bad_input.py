@@ -156,8 +156,8 @@ def test_labels_of_any_type_are_names(labels, tmp_path):
     frame = pd.DataFrame(X, columns=labels)
     model = quick().fit(frame)
     assert list(model.feature_names_in_) == list(frame.columns)
-    assert {*model.edge_list()["cause"], *model.edge_list()["effect"]} <= set(frame.columns)
-    assert frame[model.edge_list()["cause"][0]].shape == (100,)
+    assert {end for edge in model.edge_list() for end in edge[:2]} <= set(frame.columns)
+    assert frame[model.edge_list()[0].cause].shape == (100,)
     assert str(frame.columns.to_list()[0]) in model.to_dot()
     model.predict(frame)
     with pytest.raises(ValueError, match="pass the same columns in the same order"):

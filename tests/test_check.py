@@ -107,7 +107,7 @@ def test_a_right_model_passes_and_every_variable_and_edge_has_a_record(found, fi
     assert not found.rejected
     assert [node.name for node in found.nodes] == ["x0", "x1", "x2"]
     assert {(edge.cause, edge.effect) for edge in found.edges} == {("x0", "x1"), ("x1", "x2")}
-    weights = {(edge.cause, edge.effect): edge.weight for edge in fit.edge_list()}
+    weights = {(edge.cause, edge.effect): edge.strength for edge in fit.edge_list()}
     for edge in found.edges:
         assert edge.strength == weights[edge.cause, edge.effect]
         assert edge.direction_loss > 0.0

@@ -54,7 +54,7 @@ def test_fit_as_a_process_prints_the_graph_that_the_estimator_learns(table, fitt
     assert result.stderr in ("", "icdh: note: compiling, once for this installation\n")
     head, _, *edges, _ = result.stdout.splitlines()
     assert head.startswith(f"400 observations of 3 variables: {len(edges)} edges")
-    expected = [(edge.cause, "->", edge.effect, f"{edge.weight:.3f}") for edge in fitted.edge_list()]
+    expected = [(edge.cause, "->", edge.effect, f"{edge.strength:.3f}") for edge in fitted.edge_list()]
     assert [tuple(line.split()) for line in edges] == expected
 
 

@@ -81,7 +81,7 @@ def test_pgmpy_gets_the_graph(fitted):
     dag = fitted.to_pgmpy()
     assert list(dag.nodes) == ["a", "b", "c"]
     assert {(i, j): d["weight"] for i, j, d in dag.edges(data=True)} == {
-        (edge.cause, edge.effect): pytest.approx(edge.weight) for edge in fitted.edge_list()
+        (edge.cause, edge.effect): pytest.approx(edge.strength) for edge in fitted.edge_list()
     }
 
 

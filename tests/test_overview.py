@@ -10,7 +10,7 @@ def test_the_summary_says_who_learned_what(fitted):
     head, columns, *edges = fitted.summary().splitlines()
     assert head == f"ICDH: 400 observations of 3 variables, {len(edges)} edges"
     assert columns.split() == ["cause", "effect", "weight"]
-    expected = [(edge.cause, "->", edge.effect, f"{edge.weight:.3g}") for edge in fitted.edge_list()]
+    expected = [(edge.cause, "->", edge.effect, f"{edge.strength:.3g}") for edge in fitted.edge_list()]
     assert [tuple(line.split()) for line in edges] == expected
     assert fitted.model_.summary() == fitted.summary()
 

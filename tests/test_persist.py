@@ -57,7 +57,7 @@ def test_what_was_saved_is_read_to_the_last_bit(fit, tmp_path):
     do = {"a": 1.0, "Größe": icdh.Shift(0.5)}
     pd.testing.assert_frame_equal(again.sample(50, 0, do=do), fit.sample(50, 0, do=do), check_exact=True)
     pd.testing.assert_frame_equal(again.counterfactual(TABLE, do), fit.counterfactual(TABLE, do), check_exact=True)
-    pd.testing.assert_frame_equal(again.edge_list(), fit.edge_list(), check_exact=True)
+    assert again.edge_list() == fit.edge_list()
 
 
 def test_reading_and_writing_again_gives_the_same_file(fit, tmp_path):

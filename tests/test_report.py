@@ -103,8 +103,8 @@ def test_the_page_says_what_was_learned(page, model, table):
     edges = model.model_.edge_list()
     assert len(page.all("g", "edge")) == len(edges) > 0
     assert len(page.all("g", "node")) == 3
-    for _, edge in edges.iterrows():
-        says = f"{edge.cause} → {edge.effect}: {edge.weight:.4g} nats, probability 0.75"
+    for edge in edges:
+        says = f"{edge.cause} → {edge.effect}: {edge.strength:.4g} nats, probability 0.75"
         assert says in [found["data-says"] for found in page.all("g", "edge")]
     assert len(page.all("polygon", "band")) == len(edges)
     assert len(page.all("figure")) == len(edges) + 3

@@ -27,7 +27,7 @@ from icdh._model import export, intervene, overview
 from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, standardised
 from icdh._model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh._table.categories import Categories, holds_text
-from icdh._table.frames import frame_of, index_of, records_as_frame
+from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh.exceptions import DataWarning, warn
 
@@ -534,9 +534,13 @@ class StructuralModel:
     average_effect = interventional.average_effect
     effects = interventional.effects
 
-    def edge_list(self) -> Any:
-        """Return the edges as tuples (cause, effect, weight), strongest first; a DataFrame if ``fit`` saw one."""
-        return records_as_frame(self.frame, graphs.edge_list(self.adjacency, self.names), graphs.Edge._fields)
+    def edge_list(self) -> list[graphs.Edge]:
+        """Return the edges as tuples (cause, effect, strength), strongest first.
+
+        The strength of an edge is in nats if `icdh.HNMSearch` learned it, and a weight of the network of `icdh.ICDH`.
+        ``pandas.DataFrame(model.edge_list())`` makes a table of them.
+        """
+        return graphs.edge_list(self.adjacency, self.names)
 
     def to_networkx(self) -> Any:
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""

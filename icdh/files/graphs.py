@@ -270,7 +270,7 @@ def _matrix_text(A, names):
 
 def _edge_list_text(A, names):
     rows = [["cause", "effect", "weight"]]
-    rows += [[edge.cause, edge.effect, edge.weight] for edge in graphs.edge_list(A, names)]
+    rows += map(list, graphs.edge_list(A, names))
     return delimited(rows, "\t")
 
 

@@ -1,7 +1,7 @@
 """The edges of a graph, by strength."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,11 +9,19 @@ from icdh.graphs.checks import check_adjacency
 
 
 class Edge(NamedTuple):
-    """One edge, cause -> effect."""
+    """One edge, cause -> effect.
 
-    cause: str
-    effect: str
-    weight: float
+    Attributes
+    ----------
+    cause, effect : Hashable
+        The names of the variables.
+    strength : float
+        Its entry in the weighted adjacency matrix.
+    """
+
+    cause: Any
+    effect: Any
+    strength: float
 
 
 def threshold(A: np.ndarray, value: float) -> np.ndarray:
@@ -75,13 +83,13 @@ def edge_list(A: np.ndarray, names: Sequence[str]) -> list[Edge]:
     Returns
     -------
     list of Edge
-        Tuples (cause, effect, weight).
+        Tuples (cause, effect, strength).
 
     Examples
     --------
     >>> import numpy as np
     >>> from icdh.graphs import edge_list
     >>> edge_list(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"])
-    [Edge(cause='dose', effect='answer', weight=0.2)]
+    [Edge(cause='dose', effect='answer', strength=0.2)]
     """
     return [Edge(names[i], names[j], float(A[i, j])) for i, j in strongest_first(A)]

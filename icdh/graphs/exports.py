@@ -63,7 +63,7 @@ def to_dot(A: np.ndarray, names: Sequence[str]) -> str:
     names = texts(names)
     lines = [f"  {_quoted(name)};" for name in names]
     lines += [
-        f'  {_quoted(edge.cause)} -> {_quoted(edge.effect)} [label="{edge.weight:.3g}"];'
+        f'  {_quoted(edge.cause)} -> {_quoted(edge.effect)} [label="{edge.strength:.3g}"];'
         for edge in edge_list(A, names)
     ]
     return "\n".join(["digraph {", *lines, "}"]) + "\n"
@@ -133,7 +133,7 @@ def to_json(A: np.ndarray, names: Sequence[str]) -> str:
     [{'cause': 'dose', 'effect': 'answer', 'weight': 0.2}]
     """
     names = texts(names)
-    edges = [edge._asdict() for edge in edge_list(A, names)]
+    edges = [dict(zip(("cause", "effect", "weight"), edge, strict=True)) for edge in edge_list(A, names)]
     return json.dumps({"names": names, "edges": edges}, indent=2) + "\n"
 
 
