@@ -280,7 +280,7 @@ def test_contrasts_by_nature():
         ({"where": {"dose": 3}}, "where leaves no row"),
         ({"level": 1.5}, "level must be between"),
         ({"trim": 0.7}, "trim must be between"),
-        ({"groups": [1, 2]}, "one label a row"),
+        ({"groups": [1, 2]}, "groups"),
     ],
 )
 def test_what_is_refused(table, arguments, message):
@@ -293,3 +293,13 @@ def test_gaps_matter_in_the_columns_of_the_question_alone(table, answer):
     assert icdh.effect(gaps, "dose", "answer", ["age"]).difference == answer.difference
     with pytest.raises(ValueError, match="9 in 'other'"):
         icdh.effect(gaps, "dose", "answer", ["age", "other"])
+
+
+def test_text_of_two_labels_may_be_declared_binary():
+    table = labelled(200)
+    binary = icdh.effect(table, "sex", "survived", [], kinds={"survived": "binary", "sex": "binary"})
+    assert binary.difference == icdh.effect(table, "sex", "survived", []).difference
+    model = HNMSearch(kinds=dict.fromkeys(["sex", "survived"], "binary") | {"colour": "categorical"}).fit(table)
+    assert model.kinds_ == ["categorical", "categorical", "categorical", "continuous"]
+    with pytest.raises(ValueError, match="3 different values"):
+        icdh.effect(table, "sex", "survived", [], kinds={"colour": "binary"})

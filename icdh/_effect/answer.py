@@ -10,11 +10,12 @@ from icdh._effect.of_model import effect_of_model
 from icdh._effect.pair import Pair, contrasts_compared
 from icdh._effect.result import Effect
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Integers, Mask
+from icdh._ground.arrays import Mask
 from icdh._ground.checks import check_choice, random_generator
 from icdh._ground.labels import counted, listed, variable_index
 from icdh._model.contrasts import contrasts_of, outcomes_of, shown
 from icdh._model.structural import StructuralModel
+from icdh._table.relations import with_relations, without_groups
 from icdh._table.table import Table, said_of_gaps
 from icdh._table.transforms import normal_scores
 from icdh.exceptions import DataWarning, warn
@@ -117,7 +118,8 @@ def effect(
         fitted = _model_of(X)
         at = [variable_index(key, fitted.names, name) for name, key in (("cause", cause), ("effect", effect))]
         return effect_of_model(fitted, *at, contrast, level, random_state)
-    table, groups = _table_and_groups(X, groups, kinds)
+    X, labels = without_groups(X, groups)
+    table = _table(X, labels, kinds)
     graph = _model_of(model)
     if graph is not None and graph.names != table.names:
         raise ValueError(
@@ -130,7 +132,7 @@ def effect(
     notes, asides = list[str](), list[str]()
     if isinstance(adjust, str):
         check_choice("adjust, if not a list of covariates,", adjust, ("graph",))
-        graph = graph or HNMSearch(kinds=kinds, random_state=seed).fit(X).model_
+        graph = graph or HNMSearch(kinds=kinds, random_state=seed).fit(X, groups=labels).model_
         check_path(graph.adjacency, graph.names, source, goal)
         covariates = adjustment_set(graph.adjacency, source, goal)
     else:
@@ -141,9 +143,8 @@ def effect(
     if constant:
         asides.append(f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for")
     covariates = [k for k in covariates if k not in constant]
-    pair, contrasts = _pair(
-        table, kinds, covariates, source, goal, contrast, target, _where(where, table), groups, trim
-    )
+    among = _where(where, table)
+    pair, contrasts = _pair(table, kinds, covariates, source, goal, contrast, target, among, trim)
     outcomes = outcomes_of(table.categories.get(goal))
     fits, comparisons = contrasts_compared(pair, contrasts, outcomes, level, seed)
     rows: dict[Any, float] = {}
@@ -189,20 +190,11 @@ def _check_alone(adjust, target, where, groups, trim):
             raise ValueError(f"{name} is about the rows of a table, and a model keeps none; pass X, and model=")
 
 
-def _table_and_groups(X: Any, groups: Any, kinds: Any) -> tuple[Table, Integers | None]:
-    """Return the table, and the number of each row's group."""
-    declared = {column for column, kind in (kinds or {}).items() if kind == "categorical"}
-    table = Table.of(X, categorical=declared, min_rows=FEWEST_ROWS, gaps=True).coded(kinds)
-    if groups is None:
-        return table, None
-    of_column = isinstance(groups, (str, int))
-    labels = table.values[variable_index(groups, table.names, "groups")] if of_column else np.asarray(groups)
-    if labels.shape != (table.n_observations,):
-        raise ValueError(f"groups must hold one label a row, {table.n_observations} in all; got shape {labels.shape}")
-    codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    if codes.max() < 1:
-        raise ValueError("groups must hold at least two groups; all rows are of one")
-    return table, codes
+def _table(X: Any, labels: list[Hashable] | None, kinds: Mapping[Hashable, str] | None) -> Table:
+    """Return the table, which knows what rows depend on one another."""
+    declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
+    table = Table.of(X, categorical=declared, min_rows=FEWEST_ROWS, gaps=True)
+    return with_relations(table.coded(kinds), labels, False)
 
 
 def _covariates(adjust, table, source, goal):
@@ -225,7 +217,7 @@ def _where(where: Any, table: Table) -> Mask:
     return chosen
 
 
-def _pair(table, kinds, covariates, source, goal, said, target, where, groups, trim):
+def _pair(table, kinds, covariates, source, goal, said, target, where, trim):
     """Return the question as numbers, and the contrasts of the cause."""
     order = [*covariates, source, goal]
     if table.gaps[order].any():
@@ -253,6 +245,7 @@ def _pair(table, kinds, covariates, source, goal, said, target, where, groups, t
         if kinds[k] == "continuous" and _is_heavy(values[k]):
             values[k] = normal_scores(values[k])
     n_categories = [len(table.categories[k].labels) if k in table.categories else 1 for k in order]
+    groups = None if table.related is None else table.related.groups
     question = Pair(values, kinds, n_categories, few_values, contrasts[0], target, where, groups, trim)
     return question, contrasts
 

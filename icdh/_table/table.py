@@ -202,7 +202,7 @@ class Table:
         TypeError, ValueError
             If ``declared`` is not a mapping, or names an unknown column or kind. If a column declared binary has more
             than two values, one declared ordinal or categorical more than 50, or labels without an order are
-            declared anything but categorical.
+            declared anything but categorical or, of two, binary.
         """
         if declared is None:
             return list(self.kinds)
@@ -215,7 +215,8 @@ class Table:
             self._check_kind(column, at, kind)
             few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
             if self.n_distinct(at) > 1:
-                kinds[at] = "binary" if few and self.n_distinct(at) == 2 else kind
+                of_text = kind == "binary" and at in self.unordered  # two labels: their likelihood is that of a softmax
+                kinds[at] = "categorical" if of_text else "binary" if few and self.n_distinct(at) == 2 else kind
         return kinds
 
     def n_distinct(self, column: int) -> int:
@@ -231,7 +232,7 @@ class Table:
                 f"kinds[{column!r}] is {kind!r}, but the column holds {distinct} different values, more than "
                 f"{MOST_LABELS}; {'declare it gridded' if kind == 'ordinal' else 'join rare ones'}"
             )
-        if at in self.unordered and kind != "categorical":
+        if at in self.unordered and kind not in ("binary", "categorical"):
             raise ValueError(
                 f"kinds[{column!r}] is {kind!r}, but the column holds labels such as "
                 f"{self.categories[at].labels[0]!r}; pass numbers, or an ordered pandas categorical"

@@ -5,7 +5,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from icdh._ground.labels import printable
+import numpy as np
+
+from icdh._ground.labels import printable, variable_index
 from icdh.cli._files import check_files, is_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, names_in
@@ -20,6 +22,7 @@ from icdh.cli.fit import (
     learned,
     read_input,
 )
+from icdh.files import LabelledTable
 
 QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level")
 NOTHING = "none"  # what --adjust holds in a randomised trial
@@ -142,8 +145,9 @@ def _answer(args):
     if args.missing == "impute":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
     table = complete_rows(table) if table.gaps.any() else table
+    table, groups = _without_groups(args, table)
     kinds = dict(getattr(args, "kinds", ())) or None
-    declared = {name for name, kind in (kinds or {}).items() if kind == "categorical"}
+    declared = {name for name, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     coded = Table.of(table, categorical=declared).coded(kinds)
     where = [text.rpartition("=")[::2] for text in args.where]
     return effect(
@@ -155,12 +159,21 @@ def _answer(args):
         target=args.target,
         where={name: _cell(coded, name, text, "--where") for name, text in where} or None,
         level=args.level,
-        groups=args.groups,
+        groups=groups,
         trim=args.trim,
         kinds=kinds,
         model=_model(args, table) if adjust == "graph" or args.model else None,
         random_state=args.seed,
     )
+
+
+def _without_groups(args, table):
+    """Return the table without the column that --groups names, and its cells; None without any."""
+    if args.groups is None:
+        return table, None
+    at = variable_index(args.groups, table.columns, "--groups")
+    columns = [name for name in table.columns if name != table.columns[at]]
+    return LabelledTable(np.delete(table.values, at, axis=1), columns), table.values[:, at].tolist()
 
 
 def _names(text):
@@ -178,8 +191,6 @@ def _contrast(args, of):
 
 def _cell(of, name, text, option):
     """Return a value of a variable that an option holds: one of its labels, or a number."""
-    from icdh._ground.labels import variable_index
-
     known = of.categories.get(variable_index(name, of.names, option))
     if known is None:
         return number_of(option, text)

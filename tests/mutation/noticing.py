@@ -16,6 +16,8 @@ TESTS = {
         "test_persist",
         "test_estimator",
     ),
+    "_effect/": ("test_effect",),
+    "_model/contrasts.py": ("test_effect", "test_what_if"),
     "_ground/damping.py": ("test_linear_algebra",),
     "_ground/jit.py": ("test_linear_algebra", "test_phase_two", "test_evidence"),
     "_network_kernels.py": ("test_likelihood", "test_phase_one", "test_phase_two"),
