@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from icdh import DataWarning, HNMSearch, graphs
+from icdh._estimators.graph_search import SearchSettings
 from icdh._node_model.noise import free_cost
 from icdh.exceptions import NotFittedError
 
@@ -341,3 +342,9 @@ def test_coin_flips_have_no_causes_whatever_the_noise(noise):
         X = np.c_[rng.normal(size=(100, 2)), rng.integers(0, 2, (100, 2))]
         edges += np.count_nonzero(quiet(X, noise_distribution=noise).adjacency_matrix_[:, 2:])
     assert edges <= 2
+
+
+def test_settings_of_a_search_are_the_parameters_of_the_estimator():
+    assert SearchSettings.of(HNMSearch()) == SearchSettings()
+    changed = SearchSettings.of(HNMSearch(hidden_units=7, edge_penalty=4.0, n_jobs=2))
+    assert changed == SearchSettings(hidden_units=7, edge_penalty=4.0, n_jobs=2)

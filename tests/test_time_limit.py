@@ -227,6 +227,17 @@ def test_few_rows_are_of_those_that_count():
     assert part.rows.sum(axis=1).tolist() == [QUICK_OBSERVATIONS, 20, QUICK_OBSERVATIONS - QUICK_OBSERVATIONS // 4]
 
 
+def test_families_that_time_did_not_suffice_for_are_polished_later():
+    scores = evidence(np.ascontiguousarray(hetero_chain(np.random.default_rng(0), 200).T), n_restarts=3)
+    (before,) = scores([(1, (0,))])
+    scores.limit(Clock(NO_TIME))
+    with pytest.raises(OutOfTime):
+        scores.polish([(1, (0,))])
+    scores.limit(Clock())
+    scores.polish([(1, (0,))])
+    assert scores([(1, (0,))])[0] < before
+
+
 @pytest.mark.parametrize("transform", ["none", "log"])
 def test_a_search_of_a_long_table_ends_with_a_whole_model(ticking, transform):
     X = hetero_chain(np.random.default_rng(0), 2 * QUICK_OBSERVATIONS)

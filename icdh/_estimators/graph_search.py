@@ -1,6 +1,7 @@
 """The search of `HNMSearch`: a transform of the columns, then the graph of the highest evidence."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,38 @@ MOST_EFFECTS = 0.5  # share of the effects that are linear, from which linear mo
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 
 
+@dataclass(frozen=True)
+class SearchSettings:
+    """How a search looks for a graph: the parameters of `HNMSearch` of these names, its defaults by default."""
+
+    hidden_units: int | str = "auto"
+    prior_precision: float = 3.0
+    edge_penalty: float | str = "auto"
+    binary_effect_penalty: float = 5.0
+    max_parents: int = 8
+    noise_distribution: str = "auto"
+    column_transform: str = "auto"
+    search: str = "greedy"
+    n_restarts: int = 3
+    n_jobs: int = 1
+
+    @classmethod
+    def of(cls, parameters: Any) -> "SearchSettings":
+        """Return the settings of an estimator, which has all of them as attributes."""
+        return cls(**{field.name: getattr(parameters, field.name) for field in fields(cls)})
+
+    @property
+    def units_grow(self) -> bool:
+        """Whether variables get more hidden units where that pays."""
+        return self.hidden_units == "auto"
+
+    def price_of_edge(self, n_variables: int) -> float:
+        """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
+        if isinstance(self.edge_penalty, str):
+            return USUAL_PRICE + price_of_width(n_variables)
+        return float(self.edge_penalty)
+
+
 class FoundGraph(NamedTuple):
     """What a search found, on the columns that vary, in the order that the search saw them in.
 
@@ -41,6 +74,8 @@ class FoundGraph(NamedTuple):
         Their transform.
     columns : icdh._node_model.columns.Columns
         The transformed columns as causes and responses.
+    settings : SearchSettings
+        How the search looked for it.
     seed : int
         Of the fits.
     interrupted, timed_out : bool
@@ -53,6 +88,7 @@ class FoundGraph(NamedTuple):
     table: CanonicalTable
     transform: str
     columns: Any
+    settings: SearchSettings
     seed: int
     interrupted: bool
     timed_out: bool
@@ -76,29 +112,15 @@ class FoundGraph(NamedTuple):
         )
 
 
-def price_of_edge(parameters: Any, n_variables: int) -> float:
-    """Return the nats that an edge must gain in a graph of so many variables.
-
-    Parameters
-    ----------
-    parameters : HNMSearch
-        The estimator, for its ``edge_penalty``.
-    n_variables : int
-        Columns that vary, and contexts.
-    """
-    price = parameters.edge_penalty
-    return USUAL_PRICE + price_of_width(n_variables) if isinstance(price, str) else float(price)
-
-
 def family_evidence(
-    parameters: Any, columns: Any, table: CanonicalTable, n_restarts: int, seed: int, clock: Clock
+    settings: SearchSettings, columns: Any, table: CanonicalTable, n_restarts: int, seed: int, clock: Clock
 ) -> Any:
     """Return the evidence of families of columns, on a subsample of a long table.
 
     Parameters
     ----------
-    parameters : HNMSearch
-        The estimator, for its parameters.
+    settings : SearchSettings
+        How families are scored.
     columns : icdh._node_model.columns.Columns
         The columns as causes and responses.
     table : CanonicalTable
@@ -113,25 +135,25 @@ def family_evidence(
     from icdh._node_model.families import Families
     from icdh._node_model.family_evidence import FamilyEvidence
 
-    n, price = columns.causes.shape[1], price_of_edge(parameters, len(columns.widths))
+    n, price = columns.causes.shape[1], settings.price_of_edge(len(columns.widths))
     families = Families(
         columns.causes,
         columns.responses,
         widths=columns.widths,
         rows=table.rows,
-        prior_precision=parameters.prior_precision,
-        edge_penalty=price + parameters.binary_effect_penalty * columns.from_number_to_binary,
+        prior_precision=settings.prior_precision,
+        edge_penalty=price + settings.binary_effect_penalty * columns.from_number_to_binary,
         random_state=seed,
         related=table.related,
     )
-    grows, most_units = parameters.hidden_units == "auto", SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
+    most_units = SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
     return FamilyEvidence(
         families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
-        hidden_units=FEWEST_UNITS if grows else parameters.hidden_units,
-        most_units=most_units if grows else None,
-        noise=parameters.noise_distribution,
+        hidden_units=FEWEST_UNITS if settings.units_grow else settings.hidden_units,
+        most_units=most_units if settings.units_grow else None,
+        noise=settings.noise_distribution,
         n_restarts=n_restarts,
-        n_jobs=n_workers(parameters.n_jobs),
+        n_jobs=n_workers(settings.n_jobs),
         clock=clock,
     )
 
@@ -162,8 +184,8 @@ class GraphSearch:
 
     Parameters
     ----------
-    parameters : HNMSearch
-        The estimator, for its parameters.
+    settings : SearchSettings
+        How to search.
     table : CanonicalTable
         The columns that vary.
     clock : Clock
@@ -174,10 +196,16 @@ class GraphSearch:
         Of the fits.
     """
 
-    def __init__(self, parameters: Any, table: CanonicalTable, clock: Clock, report: Callable[[Move], None], seed: int):
-        self.parameters, self.table, self.clock, self.report = parameters, table, clock, report
-        self.seed = seed
-        if parameters.search == "exact" and table.order.size > MOST_VARIABLES:
+    def __init__(
+        self,
+        settings: SearchSettings,
+        table: CanonicalTable,
+        clock: Clock,
+        report: Callable[[Move], None],
+        seed: int,
+    ):
+        self.settings, self.table, self.clock, self.report, self.seed = settings, table, clock, report, seed
+        if settings.search == "exact" and table.order.size > MOST_VARIABLES:
             raise ValueError(
                 f"search='exact' is for at most {MOST_VARIABLES} variables, X has {table.order.size}; use 'greedy'"
             )
@@ -188,13 +216,23 @@ class GraphSearch:
             transform = self.transform()
             columns = self.table.columns(transform, self.seed).with_normal_scores()
             scores, found = self._greedy(columns)
-            if self.parameters.search == "exact" and not found.ended_early:
+            if self.settings.search == "exact" and not found.ended_early:
                 found = self._exact(scores, found)
-        graph, moves, interrupted, timed_out = found
-        return FoundGraph(graph, moves, scores, self.table, transform, columns, self.seed, interrupted, timed_out)
+        return FoundGraph(
+            found.graph,
+            found.moves,
+            scores,
+            self.table,
+            transform,
+            columns,
+            self.settings,
+            self.seed,
+            found.interrupted,
+            found.timed_out,
+        )
 
     def _evidence(self, columns, table, n_restarts):
-        return family_evidence(self.parameters, columns, table, n_restarts, self.seed, self.clock)
+        return family_evidence(self.settings, columns, table, n_restarts, self.seed, self.clock)
 
     def transform(self) -> str:
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
@@ -203,8 +241,8 @@ class GraphSearch:
         def pilot(columns, part):
             return self._climber(self._evidence(columns, part, 1), part.rules)
 
-        if self.parameters.column_transform != "auto":
-            return self.parameters.column_transform
+        if self.settings.column_transform != "auto":
+            return self.settings.column_transform
         try:
             return choose_transform(self.table, pilot, self.seed, self.clock)
         except OutOfTime:
@@ -217,11 +255,11 @@ class GraphSearch:
         from icdh._node_model.subsample import on_all_observations
 
         options = {
-            "max_parents": self.parameters.max_parents,
+            "max_parents": self.settings.max_parents,
             "required": self.table.rules.required,
             "callback": self._tell,
         }
-        first = self._evidence(columns, self.table, self.parameters.n_restarts)
+        first = self._evidence(columns, self.table, self.settings.n_restarts)
         found = greedy_search(
             first,
             self.table.rules.forbidden,
@@ -237,7 +275,7 @@ class GraphSearch:
         return scores, found
 
     def _climber(self, scores, rules):
-        return Climber(scores, rules.forbidden, self.parameters.max_parents, rules.required)
+        return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)
 
     def _tell(self, move):
         self.report(self.table.move_in_users_columns(move))
@@ -258,7 +296,7 @@ class GraphSearch:
             self.clock.check()
             return cheap(node, parents)
 
-        rules, most = self.table.rules, self.parameters.max_parents
+        rules, most = self.table.rules, self.settings.max_parents
         return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)
 
     def _lingam_start(self, scores, graph):
@@ -270,7 +308,7 @@ class GraphSearch:
         from icdh._node_model.lingam_order import lingam_order
         from icdh.search.order_search import graph_of_order
 
-        rules, most = self.table.rules, self.parameters.max_parents
+        rules, most = self.table.rules, self.settings.max_parents
         cheap = cheap_gains(scores, list(enumerate(graph)))
         if cheap is not scores.linear_gains or scores.families.rows is not None:
             return None
@@ -289,8 +327,8 @@ class GraphSearch:
                 self.table.rules.forbidden,
                 required=self.table.rules.required,
                 n_candidates=EXACT_CANDIDATES,
-                max_parents=min(EXACT_PARENTS, self.parameters.max_parents),
-                most_parents=self.parameters.max_parents,
+                max_parents=min(EXACT_PARENTS, self.settings.max_parents),
+                most_parents=self.settings.max_parents,
             )
         except OutOfTime:
             return found._replace(timed_out=True)

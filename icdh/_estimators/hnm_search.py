@@ -15,7 +15,7 @@ from icdh._estimators.data_warnings import (
     warn_about_determined_columns,
     warn_about_guessed_kinds,
 )
-from icdh._estimators.graph_search import FoundGraph, GraphSearch, price_of_edge
+from icdh._estimators.graph_search import FoundGraph, GraphSearch, SearchSettings
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.checks import check_callback, check_choice, check_number, n_workers, random_generator
 from icdh._ground.clock import Clock
@@ -263,7 +263,8 @@ class HNMSearch(CausalGraphEstimator):
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
-        found = GraphSearch(self, canonical, clock, partial(self._report_move, canonical.names), seed).run()
+        report = partial(self._report_move, canonical.names)
+        found = GraphSearch(SearchSettings.of(self), canonical, clock, report, seed).run()
         dag = strengths(found)
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
@@ -275,7 +276,7 @@ class HNMSearch(CausalGraphEstimator):
             **learned,
             history_=[canonical.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
-            edge_penalty_=price_of_edge(self, len(found.graph)),
+            edge_penalty_=found.settings.price_of_edge(len(found.graph)),
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
@@ -296,7 +297,7 @@ class HNMSearch(CausalGraphEstimator):
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
         """
-        fitted = refit(self, found, found.among(model.adjacency), len(model.names), clock)
+        fitted = refit(found, found.among(model.adjacency), len(model.names), clock)
         model = replace(model, conditionals=fitted.conditionals, noise=())
         values = found.table.in_users_columns(len(model.names))
         if fitted.noise - {"gaussian"}:
@@ -344,7 +345,8 @@ class HNMSearch(CausalGraphEstimator):
         changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
         rules = self._rules(model.names)
         kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
-        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), self._found, Clock())
+        found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
+        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), found, Clock())
         changed._learn(model, **learned)
         self.__dict__ = changed.__dict__
         return self

@@ -1,6 +1,6 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,13 +56,11 @@ def strengths(found: FoundGraph) -> np.ndarray:
     return table.in_users_order(strength)
 
 
-def refit(parameters: Any, found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:
+def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:
     """Return the families of a graph with all the hidden units that they ask for, on columns that are not transformed.
 
     Parameters
     ----------
-    parameters : HNMSearch
-        The estimator, for its parameters.
     found : FoundGraph
         What the search found.
     graph : tuple
@@ -74,8 +72,8 @@ def refit(parameters: Any, found: FoundGraph, graph: Graph, n_variables: int, cl
     """
     with single_blas_thread():
         families = list(enumerate(graph))
-        scores, in_time = _with_final_units(parameters, found, graph, clock)
-        fits = _fits_on_exact_columns(parameters, found, scores, families, clock, in_time)
+        scores, in_time = _with_final_units(found, graph, clock)
+        fits = _fits_on_exact_columns(found, scores, families, clock, in_time)
         return Refit(
             _conditionals(found, families, fits, n_variables),
             found.columns.log_jacobian - float(sum(scores(families))),
@@ -84,7 +82,7 @@ def refit(parameters: Any, found: FoundGraph, graph: Graph, n_variables: int, cl
         )
 
 
-def _with_final_units(parameters, found, graph, clock):
+def _with_final_units(found, graph, clock):
     """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
 
     If time is over they have the units of the search, and those that the search did not ask for are quickly had.
@@ -95,7 +93,7 @@ def _with_final_units(parameters, found, graph, clock):
             found.scores.limit(clock)
             if graph != found.graph:
                 found.scores.polish(families)
-            grows = parameters.hidden_units == "auto"
+            grows = found.settings.units_grow
             return found.scores.with_more_units(families, MOST_UNITS) if grows else found.scores, True
         except OutOfTime:
             found = found._replace(timed_out=True)
@@ -116,14 +114,14 @@ def _without_limit(found, graph):
     return scores
 
 
-def _fits_on_exact_columns(parameters, found, scores, families, clock, at_fixed_point):
+def _fits_on_exact_columns(found, scores, families, clock, at_fixed_point):
     """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
 
     The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
     unless the search was cut short. If time is over they are the likeliest of those at hand.
     """
     unseen = [own for own in families if not found.columns.are_exact(own)]
-    exact, in_time = _scores_on_exact_columns(parameters, found, unseen, clock) if unseen else (scores, True)
+    exact, in_time = _scores_on_exact_columns(found, unseen, clock) if unseen else (scores, True)
     fits = []
     for own in families:
         source = exact if own in unseen else scores
@@ -137,7 +135,7 @@ def _fits_on_exact_columns(parameters, found, scores, families, clock, at_fixed_
     return fits
 
 
-def _scores_on_exact_columns(parameters, found, families, clock):
+def _scores_on_exact_columns(found, families, clock):
     """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
 
     If time is over the fits are to a few observations.
@@ -145,14 +143,13 @@ def _scores_on_exact_columns(parameters, found, families, clock):
     from icdh._node_model.subsample import on_all_observations, quick_evidence
 
     columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
-    first = family_evidence(parameters, columns, table, parameters.n_restarts, found.seed, clock)
+    first = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
     scores = on_all_observations(first)
     try:
         scores.grow(families)
         scores.polish(families)
         scores(families)
-        grows = parameters.hidden_units == "auto"
-        return scores.with_more_units(families, MOST_UNITS) if grows else scores, True
+        return scores.with_more_units(families, MOST_UNITS) if found.settings.units_grow else scores, True
     except OutOfTime:
         quick = quick_evidence(scores)
         quick(families)

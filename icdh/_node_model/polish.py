@@ -30,16 +30,16 @@ class Polish:
         """Polish the families of a cache that were not polished yet."""
         with_parents = {own: (own, scores.units[own[0]], scores.noise) for own in families if own[1]}
         new = [own for own, key in with_parents.items() if key not in self._polished]
-        self._polished.update(with_parents.values())
         scores(new)
         self._fit_again(scores, new, [1 if self._is_large(scores, own) else self.n_restarts for own in new])
+        self._polished.update(with_parents.values())
 
     def restart_large(self, scores: FamilyCache, families: Sequence[Family]) -> None:
         """Fit the families of nodes that have grown from all initial weights, each once."""
         large = {own: (own, scores.units[own[0]]) for own in families if own[1] and self._is_large(scores, own)}
         new = [own for own, key in large.items() if key not in self._restarted]
-        self._restarted.update(large.values())
         self._fit_again(scores, new, [self.n_restarts] * len(new))
+        self._restarted.update(large.values())
 
     def _is_large(self, scores, family):
         return scores.units[family[0]] > self.fewest_units

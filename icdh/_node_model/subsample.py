@@ -46,12 +46,12 @@ class ContinuedEvidence(FamilyCache):
         """Polish families on the subsample, and continue there to a finer tolerance."""
         with_parents = {own: (own, self.units[own[0]]) for own in families if own[1]}
         new = [own for own, key in with_parents.items() if key not in self._polished]
-        self._polished.update(with_parents.values())
         self(new)
         self.subsample.polish(new)
         fits = self.run("fitting families from further weights", self._finer_fit, new)
         for family, fit in zip(new, fits, strict=True):
             self.keep(family, fit)
+        self._polished.update(with_parents.values())
 
     def _finer_fit(self, family) -> NodeFit:
         start = self._start_of(family)

@@ -26,8 +26,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from icdh._estimators.canonical import CanonicalTable
-from icdh._estimators.graph_search import MOST_UNITS, family_evidence
-from icdh._estimators.hnm_search import HNMSearch
+from icdh._estimators.graph_search import MOST_UNITS, SearchSettings, family_evidence
 from icdh._ground.clock import Clock
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import is_of_labels, nearest
@@ -115,9 +114,9 @@ def fit_residuals(
     seen = columns.causes[np.cumsum(columns.widths) - columns.widths]
     labels = [k for k, kind in enumerate(own.kinds) if kind == "categorical"]
     seen[labels] = own.values[labels]
-    search = HNMSearch()
+    settings = SearchSettings()
     with single_blas_thread():
-        scores = family_evidence(search, columns, own, search.n_restarts, random_state, Clock())
+        scores = family_evidence(settings, columns, own, settings.n_restarts, random_state, Clock())
         scores(graph)
         scores = scores.with_more_units(graph, MOST_UNITS)
         scores.polish(graph)
