@@ -55,13 +55,14 @@ def test_neither_rows_nor_units_change_the_graph(table, seed):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_shuffled_rows_give_the_same_model_to_the_last_bit():
+@pytest.mark.parametrize("signs", [1.0, [1.0, -1.0, 1.0, 1.0, -1.0]])
+def test_shuffled_rows_and_other_signs_give_the_same_model_to_the_last_bit(signs):
     X = mixed(0)
     X[:, 4] += X[:, 1] ** 2
     rows = np.random.default_rng(1).permutation(M)
-    first, shuffled = HNMSearch().fit(X), HNMSearch().fit(X[rows])
+    first, shuffled = HNMSearch().fit(X), HNMSearch().fit(X[rows] * signs)
     np.testing.assert_array_equal(shuffled.adjacency_matrix_, first.adjacency_matrix_)
-    np.testing.assert_array_equal(shuffled.offset_, first.offset_)
+    np.testing.assert_array_equal(shuffled.offset_, first.offset_ * signs)
     assert shuffled.evidence_ == first.evidence_
     assert shuffled.nll_ == first.nll_
     assert shuffled.history_ == first.history_

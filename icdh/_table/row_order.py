@@ -1,5 +1,6 @@
-"""An order of the rows of a table that depends on the set of them alone, so that results do, too."""
+"""What depends on the set of the rows of a table alone: an order of the rows, mean and deviation of a column."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,3 +25,12 @@ def rows_by_content(keys: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
         if ranks[order[-1]] == ranks.size - 1:
             break
     return np.random.default_rng(0).permutation(order)
+
+
+def mean_and_deviation(column: NDArray[np.float64]) -> tuple[float, float]:
+    """Return mean and standard deviation of a column, shape (M,), by sums without rounding.
+
+    Neither the order of the rows nor the sign of the column changes a bit of them.
+    """
+    mean = math.fsum(column.tolist()) / column.size
+    return mean, math.sqrt(math.fsum(np.square(column - mean).tolist()) / column.size)

@@ -19,6 +19,7 @@ from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import library_of
 from icdh._table.intake import values_and_labels
 from icdh._table.missing_codes import Declared, said_of_codes
+from icdh._table.row_order import mean_and_deviation
 from icdh.exceptions import DataWarning, warn
 
 SCALINGS = ("none", "center", "standardize")
@@ -466,10 +467,11 @@ class Scaling:
                 f"column {name!r} holds no values above {SMALLEST_VALUE[how]:.0e}; divide it by its spread"
             )
         peak = np.where(largest > 0.0, largest, 1.0)
-        shares = np.sort(table.values, axis=1) / peak[:, np.newaxis]  # sums do not depend on the order of the rows
-        mean = np.where(table.varying, shares.mean(axis=1) * peak, table.values[:, 0])
+        shares = table.values / peak[:, np.newaxis]
+        average, deviation = np.transpose([mean_and_deviation(column) for column in shares])
+        mean = np.where(table.varying, average * peak, table.values[:, 0])
         offset = np.where(table.varying & (how == "none"), 0.0, mean)
-        spread = shares.std(axis=1) * peak
+        spread = deviation * peak
         scale = np.where(table.varying & (how == "standardize"), spread, 1.0)
         offset[table.unordered], scale[table.unordered] = 0.0, 1.0
         return cls(offset, scale)

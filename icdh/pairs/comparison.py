@@ -22,7 +22,7 @@ from icdh._ground.entropy import without_ties
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
-from icdh._table.row_order import rows_by_content
+from icdh._table.row_order import mean_and_deviation, rows_by_content
 from icdh._table.table import FEW_VALUES, Table, point_mass
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
@@ -236,10 +236,9 @@ class _Standardised(NamedTuple):
         unit = np.abs(column).max()
         if unit == 0.0 or np.ptp(column / unit) == 0.0:
             raise ValueError(f"{name!r} is constant, and so neither cause nor effect; choose another variable")
-        ordered = np.sort(column / unit)  # sums do not depend on the order of the rows
-        centre, deviation = np.mean(ordered), np.std(ordered)
-        sign = -1.0 if np.mean(((ordered - centre) / deviation) ** 3) < -ROUNDING else 1.0
+        centre, deviation = mean_and_deviation(column / unit)
         values = (column / unit - centre) / deviation
+        sign = -1.0 if np.mean(values**3) < -ROUNDING else 1.0
         return cls(name, sign * values, unit * centre, sign * unit * deviation)
 
     def of_rows(self, rows: np.ndarray) -> "_Standardised":
