@@ -11,17 +11,24 @@ TYPE_CHECKING = False  # not imported from `typing`, which loads slower than thi
 if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__getattr__`
     from icdh import acyclicity as acyclicity
     from icdh import datasets as datasets
+    from icdh import diagnostics as diagnostics
     from icdh import files as files
     from icdh import graphs as graphs
+    from icdh import knowledge as knowledge
     from icdh import likelihood as likelihood
     from icdh import metrics as metrics
     from icdh import network as network
     from icdh import plotting as plotting
+    from icdh import search as search
     from icdh import simulate as simulate
+    from icdh import two_phase as two_phase
     from icdh import uncertainty as uncertainty
     from icdh._effect.answer import effect as effect
     from icdh._estimators.hnm_search import HNMSearch as HNMSearch
     from icdh._estimators.icdh import ICDH as ICDH
+    from icdh._model.effects import AverageEffect as AverageEffect
+    from icdh._model.effects import TotalEffect as TotalEffect
+    from icdh._model.structural import StructuralModel as StructuralModel
     from icdh._model.structural import load as load
     from icdh._table.actions import Shift as Shift
     from icdh._table.experiments import Interventions as Interventions
@@ -37,6 +44,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh.uncertainty.resampling import refits as refits
 
 _PUBLIC = {
+    "AverageEffect": "icdh._model.effects",
     "HNMSearch": "icdh._estimators.hnm_search",
     "ICDH": "icdh._estimators.icdh",
     "Interventions": "icdh._table.experiments",
@@ -46,6 +54,8 @@ _PUBLIC = {
     "NotFittedError": "icdh.exceptions",
     "Progress": "icdh.progress",
     "Shift": "icdh._table.actions",
+    "StructuralModel": "icdh._model.structural",
+    "TotalEffect": "icdh._model.effects",
     "bootstrap": "icdh.uncertainty.resampling",
     "causal_direction": "icdh.pairs.comparison",
     "check": "icdh.diagnostics.check",
@@ -57,13 +67,17 @@ _PUBLIC = {
 _MODULES = (
     "acyclicity",
     "datasets",
+    "diagnostics",
     "files",
     "graphs",
+    "knowledge",
     "likelihood",
     "metrics",
     "network",
     "plotting",
+    "search",
     "simulate",
+    "two_phase",
     "uncertainty",
 )
 

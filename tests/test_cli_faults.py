@@ -283,7 +283,7 @@ def test_what_happens_after_the_fit_does_not_cost_the_graph(table, capsys, monke
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("icdh.uncertainty.bootstrap", fail)
+    monkeypatch.setattr("icdh.uncertainty.resampling.bootstrap", fail)
     assert icdh("fit", table, *QUICK, "--bootstrap", 3, "--output", "graph.csv", "--probabilities", "p.csv") == code
     out, err = capsys.readouterr()
     assert out.startswith("400 observations of 3 variables")

@@ -335,7 +335,7 @@ def test_the_time_that_is_asked_for_bounds_resamples_and_posterior(searched):
 
 
 def test_a_graph_is_kept_where_time_is_over_before_its_probabilities(table, capsys, monkeypatch):
-    monkeypatch.setattr("icdh.uncertainty.posterior", _out_of_time)
+    monkeypatch.setattr("icdh.uncertainty.posterior.posterior", _out_of_time)
     assert cli.main(["fit", table, "--posterior", "--max-seconds", "1000"]) == 0
     out, err = capsys.readouterr()
     assert "a -> b" in out

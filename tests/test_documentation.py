@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ PUBLIC = (
     "icdh",
     "icdh.acyclicity",
     "icdh.datasets",
+    "icdh.diagnostics",
     "icdh._ground.density",
     "icdh._ground.entropy",
     "icdh.files",
@@ -23,10 +25,12 @@ PUBLIC = (
     "icdh.metrics",
     "icdh.network",
     "icdh.plotting",
+    "icdh.search",
     "icdh.simulate",
     "icdh.two_phase",
     "icdh.uncertainty",
 )
+MANUALS = [Path(icdh.__file__).parent.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 
 
 def every_module():
@@ -96,3 +100,35 @@ def test_every_parameter_of_what_users_call_is_explained(name):
         silent = [parameter.name for parameter in taken if not re.search(rf"\b{parameter.name}\b", text)]
         assert not silent, label
         assert len(taken) < 2 or "Parameters\n" in text or "Attributes\n" in text, label
+
+
+@pytest.mark.parametrize("path", [*sorted(Path(icdh.__file__).parent.rglob("*.py")), *MANUALS], ids=str)
+def test_every_name_that_a_text_tells_of_exists(path):
+    strange = {
+        name
+        for name in re.findall(r"(?<!`)`(icdh(?:\.\w+)+)`(?!`)", path.read_text(encoding="utf-8"))
+        if not exists(name)
+    }
+    assert not strange
+
+
+def exists(name):
+    """Whether a dotted name leads to a module or to something in one."""
+    thing, parts = icdh, name.split(".")
+    for k, part in enumerate(parts[1:], start=2):
+        if not hasattr(thing, part):
+            try:
+                importlib.import_module(".".join(parts[:k]))
+            except ImportError:
+                return part in getattr(thing, "__annotations__", ())
+        thing = getattr(thing, part)
+    return True
+
+
+def test_what_users_call_has_one_address():
+    by_thing = {}
+    for module in ("icdh", *(f"icdh.{name}" for name in icdh._MODULES)):
+        for thing in public_things(module):
+            by_thing.setdefault(thing, set()).add(f"{module}.{thing.__name__}")
+    twice = {name for names in by_thing.values() if len(names) > 1 for name in names}
+    assert not twice - {"icdh.Knowledge", "icdh.knowledge.Knowledge"}

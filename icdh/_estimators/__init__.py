@@ -1,1 +1,1 @@
-"""The estimators: scikit-learn's contract around a fitted `icdh._model.structural.StructuralModel`."""
+"""The estimators: scikit-learn's contract around a fitted `icdh.StructuralModel`."""

@@ -113,7 +113,7 @@ class CausalGraphEstimator(Parameters):
 
     Attributes
     ----------
-    model_ : icdh._model.structural.StructuralModel
+    model_ : icdh.StructuralModel
         The fitted thing; all else is read from it.
     adjacency_matrix_ : ndarray, shape (N, N)
         The DAG; ``adjacency_matrix_[i, j] != 0`` means i -> j.

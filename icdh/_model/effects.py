@@ -47,7 +47,7 @@ class AverageEffect(NamedTuple):
     upper: Floats | None = None
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw mean, band and spread, and return the matplotlib figure; needs the extra ``[plot]``."""
+        """Draw mean, band and spread on ``ax``, and return the matplotlib figure; needs the extra ``[plot]``."""
         return shell("plotting").plot_effect(self, ax)
 
 
@@ -113,7 +113,7 @@ def average_effect(
 
     Returns
     -------
-    icdh._model.effects.AverageEffect
+    icdh.AverageEffect
         Mean, standard deviation and band of the effect at every value; ``plot()`` draws them.
 
     Raises
@@ -175,7 +175,7 @@ def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: An
 
     Returns
     -------
-    list of icdh._model.effects.TotalEffect, or DataFrame
+    list of icdh.TotalEffect, or DataFrame
         One entry, or one for each label, for every ordered pair with a directed path. Between others the graph has no
         path, which is no evidence of no effect.
     """

@@ -123,7 +123,21 @@ class StructuralModel:
         conditionals: Sequence[Conditional],
         levels: Mapping[int, Floats] | None = None,
     ) -> "StructuralModel":
-        """Return the model learned from a table, with Gaussian noise; ``levels`` are those of some of its variables."""
+        """Return the model learned from a table, with Gaussian noise; ``levels`` are those of some of its variables.
+
+        Parameters
+        ----------
+        table : Table
+            What it was learned from.
+        scaling : Scaling
+            That of the table.
+        adjacency : ndarray, shape (N, N)
+            The DAG.
+        conditionals : sequence of Conditional
+            One a variable.
+        levels : mapping of int to ndarray, optional
+            The values of the variables that take few.
+        """
         centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
         centre[table.unordered] = 0.0
         return cls(
@@ -143,7 +157,12 @@ class StructuralModel:
     def with_noise_of(self, values: Floats, rows: Mask | None = None) -> "StructuralModel":
         """Return the model whose noise is distributed as the residuals of scaled observations, shape (N, M).
 
-        ``rows``, of that shape, are the observations that count for each variable; by default, or if none does, all.
+        Parameters
+        ----------
+        values : ndarray, shape (N, M)
+            Scaled observations.
+        rows : ndarray of bool, shape (N, M), optional
+            The observations that count for each variable; by default, or if none does, all.
         """
         residuals = intervene.abducted(self, self.scaling.undo(values), values).noise
         counts = np.ones(values.shape, dtype=bool) if rows is None else rows | ~rows.any(axis=1, keepdims=True)
@@ -219,13 +238,28 @@ class StructuralModel:
         return values
 
     def in_units(self, variable: int, scaled: Floats) -> Floats:
-        """Return natural values of a variable in its units, shape (M,); those of a variable with levels are levels."""
+        """Return natural values of a variable in its units, shape (M,); those of a variable with levels are levels.
+
+        Parameters
+        ----------
+        variable : int
+            The variable.
+        scaled : ndarray, shape (M,)
+            Its scaled values.
+        """
         values = self.scaling.undo_variable(variable, scaled)
         levels = self.levels.get(variable)
         return values if levels is None else levels[nearest(levels, values)]
 
     def scaled_variable(self, variable: int, values: Floats) -> Floats:
         """Return the scaled values that an intervention set for a variable; both of shape (M,).
+
+        Parameters
+        ----------
+        variable : int
+            The variable.
+        values : ndarray, shape (M,)
+            In its units.
 
         Raises
         ------
@@ -241,7 +275,7 @@ class StructuralModel:
         return scaled
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and scale of every variable at scaled observations, all of shape (N, M)."""
+        """Return mean and scale of every variable at scaled observations ``values``, all of shape (N, M)."""
         mean, scale = np.empty(values.shape), np.empty(values.shape)
         for n, conditional in enumerate(self.conditionals):
             mean[n], scale[n] = conditional.mean_and_scale(values)
@@ -251,11 +285,26 @@ class StructuralModel:
         """Return mean and scale of one variable given its causes alone, each of shape (M,), at scaled observations.
 
         Other inputs of its conditional are held at their means.
+
+        Parameters
+        ----------
+        node : int
+            The variable.
+        values : ndarray, shape (N, M)
+            Scaled observations.
         """
         return self.conditionals[node].mean_and_scale(self.others_held(node, values))
 
     def others_held(self, node: int, values: Floats) -> Floats:
-        """Return scaled observations with the inputs of a conditional that are not causes held at their means."""
+        """Return scaled observations with the inputs of a conditional that are not causes held at their means.
+
+        Parameters
+        ----------
+        node : int
+            The variable that the conditional is of.
+        values : ndarray, shape (N, M)
+            Scaled observations.
+        """
         inputs = self.conditionals[node].inputs
         others = inputs[self.adjacency[inputs, node] == 0]
         if others.size:
@@ -305,7 +354,7 @@ class StructuralModel:
         return self._given_back(self.standardised_residuals(self.scaled(X)), X, of_labels=False)
 
     def standardised_residuals(self, values: Floats) -> Floats:
-        """Return the residuals of scaled observations, both of shape (N, M)."""
+        """Return the residuals of scaled observations ``values``, both of shape (N, M)."""
         return np.array([standardised(given, values[n], values) for n, given in enumerate(self.conditionals)])
 
     def probabilities(self, variable: Hashable, X: Any) -> Any:
@@ -371,7 +420,12 @@ class StructuralModel:
     def nll(self, values: Floats, rows: Mask | None = None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density of these.
 
-        ``rows``, of that shape, are the observations that count for each variable; by default all.
+        Parameters
+        ----------
+        values : ndarray, shape (N, M)
+            Scaled observations.
+        rows : ndarray of bool, shape (N, M), optional
+            The observations that count for each variable; by default all.
         """
         total = 0.0
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
@@ -429,7 +483,7 @@ class StructuralModel:
         return self._given_back(intervene.under(self, rows, do))
 
     def with_codes(self, do: Mapping[Hashable, Any] | None) -> Mapping[Hashable, Any] | None:
-        """Return an intervention with the numbers that stand for labels in place of these, as far as it is possible.
+        """Return an intervention ``do`` with the numbers that stand for labels in place of these, as far as possible.
 
         Raises
         ------
@@ -471,7 +525,24 @@ class StructuralModel:
     def check_possible(self, node: int, values: Floats, said: str) -> None:
         """Raise ValueError if a variable of few values is set to another; warn if a number is far from all observed.
 
-        Far is beyond the observed range by more than its width. ``said`` is what the message says of the values.
+        Parameters
+        ----------
+        node : int
+            The variable.
+        values : ndarray
+            What an intervention sets it to, in its units.
+        said : str
+            What messages call these values.
+
+        Raises
+        ------
+        ValueError
+            If the variable takes few values, and these are not among them.
+
+        Warns
+        -----
+        DataWarning
+            If a number is beyond the observed range by more than its width.
         """
         levels, column = self.levels.get(node), repr(self.names[node])
         if levels is not None:

@@ -66,7 +66,7 @@ def _ensemble(args, model, table, interventions, clock):
         raise TimeoutError(f"max_seconds={clock.max_seconds} were over after the fit: there are no probabilities")
     left = None if clock.max_seconds is None else clock.left
     if args.bootstrap is not None:
-        from icdh.uncertainty import bootstrap
+        from icdh.uncertainty.resampling import bootstrap
 
         with watched(args, "resamples", args.bootstrap) as callback:
             return bootstrap(
@@ -82,7 +82,7 @@ def _ensemble(args, model, table, interventions, clock):
                 max_seconds=left,
             )
     if args.posterior:
-        from icdh.uncertainty import posterior
+        from icdh.uncertainty.posterior import posterior
 
         with watched(args, "steps") as callback:
             return posterior(model, random_state=args.seed, max_seconds=left, callback=callback)

@@ -14,7 +14,7 @@ def plot_effect(effect: Any, ax: Any = None):
 
     Parameters
     ----------
-    effect : icdh._model.effects.AverageEffect
+    effect : icdh.AverageEffect
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
@@ -32,7 +32,7 @@ def plot_effect(effect: Any, ax: Any = None):
     Examples
     --------
     >>> import numpy as np
-    >>> from icdh._model.effects import AverageEffect
+    >>> from icdh import AverageEffect
     >>> from icdh.plotting import plot_effect
     >>> doses = np.array([1.0, 2.0, 3.0])
     >>> plot_effect(AverageEffect("dose", "answer", doses, doses**2, np.ones(3))).axes[0].get_xlabel()

@@ -39,7 +39,7 @@ def findings(
     doubtful: Any = None,
     doubt: str = "",
 ) -> dict[str, Any]:
-    """Return the facts of a report; arguments as in `icdh._model.structural.StructuralModel.report`."""
+    """Return the facts of a report; arguments as in `icdh.StructuralModel.report`."""
     names = [str(name) for name in model.names]
     table = None if X is None else model.as_table(X)
     scaled = None if X is None else model.scaled(X)

@@ -96,7 +96,7 @@ class SimulatedData:
         random_state : int, SeedSequence, Generator or None
             The only source of randomness.
         do : mapping, optional
-            As in `icdh._model.structural.StructuralModel.sample`.
+            As in `icdh.StructuralModel.sample`.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class SimulatedData:
         Parameters
         ----------
         do : mapping
-            As in `icdh._model.structural.StructuralModel.sample`.
+            As in `icdh.StructuralModel.sample`.
 
         Returns
         -------

@@ -171,7 +171,7 @@ def _strongest(influence, required):
 
 
 class FamilyCosts(FamilyScores):
-    """The cost of families for `icdh.search.greedy_search`: nats of the likelihood and the price of their edges.
+    """The cost of families for `icdh.search.escapes.greedy_search`: nats of the likelihood and the price of edges.
 
     A family is fitted from the weights of the fitted family nearest to it: two families that differ by an edge then
     compare that edge, and not two local minima. `fit_afresh` fits those of a graph from fresh weights, too.
