@@ -31,12 +31,13 @@ def output_of(example, capsys):
 
 
 def test_the_examples_run_and_print_what_they_say(capsys):
-    graph, belief, direction = blocks("python")
+    graph, belief, effect, direction = blocks("python")
     lines = output_of(graph, capsys)
     assert lines
     assert all(re.fullmatch(r"\w+ -> \w+  \d+\.\d\d", line) for line in lines)
     assert len(output_of(belief, capsys)) == 5
-    assert output_of(direction, capsys) == [direction.rpartition("# ")[2].strip()]
+    for example in (effect, direction):
+        assert output_of(example, capsys) == [example.rpartition("# ")[2].strip()]
 
 
 def test_the_worked_example_prints_what_is_shown(tmp_path, monkeypatch, capsys):

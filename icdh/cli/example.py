@@ -10,14 +10,14 @@ from icdh.cli._help import HelpFormatter
 from icdh.files import replace_on_success
 
 FOLDER = Path(__file__).parent / "scripts"
-NAMES = ("first-hour", "knowledge", "how-sure", "what-if", "as-library")
+NAMES = ("first-hour", "effect", "knowledge", "how-sure", "what-if", "as-library")
 
 
 def add_parser(subparsers: Any) -> None:
     """Describe the command's options."""
     parser = subparsers.add_parser(
         "example",
-        help="print or write one of five commented scripts to start from",
+        help="print or write one of six commented scripts to start from",
         description="Print a commented Python script, or write it with --output; without a name, list all scripts.",
         formatter_class=HelpFormatter,
     )
