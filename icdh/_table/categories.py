@@ -7,15 +7,20 @@ renaming labels changes no result.
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import counted
 
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL, FEWEST_LABELS = 50, 20, 5, 2
 ENCODE = "encode it as numbers or drop it"
+
+
+Label: TypeAlias = float | str
 
 
 class Categories(NamedTuple):
@@ -34,13 +39,13 @@ class Categories(NamedTuple):
         causes they are like a typical label.
     """
 
-    labels: tuple
+    labels: tuple[Label, ...]
     ordered: bool = False
     declared: bool = False
-    unseen: tuple = ()
+    unseen: tuple[Label, ...] = ()
 
     @classmethod
-    def of(cls, cells: Sequence, declared: bool, possible: Sequence = ()) -> "Categories":
+    def of(cls, cells: Sequence[Any], declared: bool, possible: Sequence[Any] = ()) -> "Categories":
         """Return the categories of a column without an order; None and NaN stand for gaps.
 
         Parameters
@@ -52,7 +57,7 @@ class Categories(NamedTuple):
         possible : sequence
             All labels that the column may hold, if the user said so.
         """
-        counts: Counter = Counter()
+        counts: Counter[Label] = Counter()
         for cell, count in _counted(cells).items():
             if not _is_missing(cell):
                 counts[_label(cell)] += count
@@ -60,7 +65,7 @@ class Categories(NamedTuple):
         return cls(labels, declared=declared, unseen=tuple(own for own in map(_label, possible) if own not in counts))
 
     @classmethod
-    def found(cls, cells: Sequence, dtype: Any, declared: bool, column: str) -> "Categories | None":
+    def found(cls, cells: Sequence[Any], dtype: Any, declared: bool, column: str) -> "Categories | None":
         """Return the categories of a column; None if it holds no labels.
 
         Parameters
@@ -88,7 +93,7 @@ class Categories(NamedTuple):
             _check_few(found, len(cells), column)
         return found
 
-    def encoded(self, cells: Sequence, column: str) -> np.ndarray:
+    def encoded(self, cells: Sequence[Any], column: str) -> Floats:
         """Return the numbers of labels, NaN in gaps; ``column`` begins the message about an unknown label."""
         cells, codes = list(cells), {label: float(code) for code, label in enumerate(self.labels + self.unseen)}
         try:
@@ -98,13 +103,14 @@ class Categories(NamedTuple):
             raise ValueError(f"{column} holds {error.args[0]!r}, but its labels are {known}") from None
         return np.array([numbers[cell] for cell in cells])
 
-    def decoded(self, codes: np.ndarray) -> np.ndarray:
+    def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the labels that numbers stand for: floats if all labels are numbers, else objects."""
-        labels = np.empty(len(self.labels + self.unseen), dtype=object)
+        labels: NDArray[Any] = np.empty(len(self.labels + self.unseen), dtype=object)
         labels[:] = self.labels + self.unseen
-        return (labels if self.of_text else labels.astype(np.float64))[codes.astype(int)]
+        chosen: NDArray[Any] = labels[codes.astype(int)]
+        return chosen if self.of_text else chosen.astype(np.float64)
 
-    def nearest(self, codes: np.ndarray) -> np.ndarray:
+    def nearest(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the label nearest to each number."""
         return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
 
@@ -119,20 +125,20 @@ def holds_text(cells: Any) -> bool:
     return np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
 
 
-def _is_missing(cell):
+def _is_missing(cell: Any) -> bool:
     return type(cell).__name__ in MISSING_TYPES or (isinstance(cell, float) and cell != cell)
 
 
-def _label(cell):
+def _label(cell: Any) -> Label:
     """Return a cell as a label: a number or text."""
     return float(cell) if _is_number(cell) else str(cell)
 
 
-def _is_number(cell):
+def _is_number(cell: Any) -> bool:
     return isinstance(cell, (Real, np.bool_))
 
 
-def _of_type(dtype, cells):
+def _of_type(dtype: Any, cells: Sequence[Any]) -> Categories | None:
     if not dtype.ordered:
         return Categories.of(cells, declared=True, possible=dtype.categories)
     if all(map(_is_number, dtype.categories)):
@@ -140,7 +146,7 @@ def _of_type(dtype, cells):
     return Categories(tuple(map(_label, dtype.categories)), ordered=True, declared=True)
 
 
-def _are_labels(cells, declared):
+def _are_labels(cells: Sequence[Any], declared: bool) -> bool:
     present = [cell for cell in _counted(cells) if not _is_missing(cell)]
     texts = [cell for cell in present if isinstance(cell, str)]
     if declared:
@@ -148,7 +154,7 @@ def _are_labels(cells, declared):
     return bool(texts) and len(texts) == len(present) and not any(map(_is_numeral, texts))
 
 
-def _counted(cells):
+def _counted(cells: Sequence[Any]) -> Counter[Any]:
     """Return how often every cell occurs; of cells that cannot be counted, of their types."""
     try:
         return Counter(cells)
@@ -156,7 +162,7 @@ def _counted(cells):
         return Counter(map(type, cells))
 
 
-def _is_numeral(text):
+def _is_numeral(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -169,7 +175,7 @@ def most_guessed(n_rows: int) -> int:
     return max(min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL), FEWEST_LABELS)
 
 
-def _check_few(found, n_rows, column):
+def _check_few(found: Categories, n_rows: int, column: str) -> None:
     """Raise TypeError if a column has more labels than the model allows, or too many to be guessed categorical."""
     most = MOST_LABELS if found.declared else most_guessed(n_rows)
     if len(found.labels) <= most:

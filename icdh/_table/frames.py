@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from icdh._ground.labels import variable_index
 from icdh._table.categories import Categories
@@ -20,13 +21,13 @@ def library_of(X: Any) -> str:
     return library if library in LIBRARIES and hasattr(X, "columns") else ""
 
 
-def column_labels(X: Any) -> list | None:
+def column_labels(X: Any) -> list[Hashable] | None:
     """Return the labels of the columns of a table; None if it has none."""
     labels = getattr(X, "column_names", None) if library_of(X) == "pyarrow" else getattr(X, "columns", None)
     return None if labels is None else list(labels)
 
 
-def columns_of(X: Any) -> list[np.ndarray] | None:
+def columns_of(X: Any) -> list[NDArray[Any]] | None:
     """Return the columns of a table, each an array of its own type, shape (M,); None of anything else.
 
     Nulls become NaN in numbers, None or the library's own null beside text.
@@ -39,16 +40,16 @@ def columns_of(X: Any) -> list[np.ndarray] | None:
     return [np.asarray(_without_dictionary(column)) for column in X.columns] if library == "pyarrow" else None
 
 
-def _of_pandas(series):
+def _of_pandas(series: Any) -> NDArray[Any]:
     """Return a pandas column as an array, numbers without a detour by objects."""
     kind = getattr(series.dtype, "kind", "O")
     if isinstance(series.dtype, np.dtype) or kind not in "biuf":
-        return series.to_numpy()
+        return np.asarray(series.to_numpy())
     whole = kind in "iu" and not series.hasnans
-    return series.to_numpy(kind + "8") if whole else series.to_numpy(np.float64, na_value=np.nan)
+    return np.asarray(series.to_numpy(kind + "8") if whole else series.to_numpy(np.float64, na_value=np.nan))
 
 
-def as_array(X: Any) -> np.ndarray:
+def as_array(X: Any) -> NDArray[Any]:
     """Return a table as an array, observations in rows. Masked cells and nulls become NaN, or None beside text."""
     if isinstance(X, np.ma.MaskedArray):
         return _without_mask(X)
@@ -84,16 +85,18 @@ def without_column(X: Any, label: Hashable) -> tuple[Any, list[Any]]:
     return X.select(kept), cells.to_list() if library_of(X) == "polars" else cells.to_pylist()
 
 
-def _without_dictionary(column):
+def _without_dictionary(column: Any) -> Any:
     """Return a pyarrow dictionary column as text: converted directly, its nulls would become the last text."""
     return column.cast(column.type.value_type) if str(column.type).startswith("dictionary") else column
 
 
-def _without_mask(X):
+def _without_mask(X: Any) -> NDArray[Any]:
     gaps = np.ma.getmaskarray(X)
     if not gaps.any():
         return np.asarray(X)
-    filled = X.data.astype({"f": X.dtype, "c": X.dtype}.get(X.dtype.kind, float if X.dtype.kind in "biu" else object))
+    filled: NDArray[Any] = X.data.astype(
+        {"f": X.dtype, "c": X.dtype}.get(X.dtype.kind, float if X.dtype.kind in "biu" else object)
+    )
     filled[gaps] = None if filled.dtype == object else np.nan
     return filled
 
@@ -156,7 +159,7 @@ def records_as_frame(library: str, records: Sequence[tuple[Any, ...]], fields: S
     return frame_of(library, {field: np.array([own[k] for own in records]) for k, field in enumerate(fields)})
 
 
-def _stored(kind: Callable[..., Any], values: list) -> Any:
+def _stored(kind: Callable[..., Any], values: list[Any]) -> Any:
     """Return a pandas Index or Series; of dtype object where pyarrow's text storage refuses a lone surrogate."""
     try:
         return kind(values)

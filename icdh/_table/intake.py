@@ -1,17 +1,19 @@
 """Any container that users pass as a table, converted to named columns of numbers, or an error that says why not."""
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import default_names
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
 from icdh._table.frames import as_array, column_labels, columns_of
-from icdh._table.missing_codes import Declared, codes_of
+from icdh._table.missing_codes import Codes, Declared, codes_of
 
 NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers
 EXACT = 2.0**53  # not every whole number above it is a float64
@@ -34,7 +36,7 @@ class Intake(NamedTuple):
         The labels that the numbers of a column stand for, by position of the column.
     """
 
-    values: np.ndarray
+    values: Floats
     labels: list[Hashable] | None
     categories: dict[int, Categories]
 
@@ -80,11 +82,11 @@ def values_and_labels(
     if not len(columns):
         raise ValueError(f"{argument} has no columns; pass at least one variable")
     labels = column_labels(X)
-    names = default_names(len(columns)) if labels is None else labels
+    names: list[Any] = default_names(len(columns)) if labels is None else labels
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
-    types = [dtype if str(dtype) == "category" else None for dtype in getattr(X, "dtypes", columns)]
+    types = [dtype if str(dtype) == "category" else None for dtype in getattr(X, "dtypes", [None] * len(columns))]
     values, categories = np.empty((len(columns), len(columns[0]))), {}
     for i, (name, cells, dtype) in enumerate(zip(names, columns, types, strict=True)):
         place = f"column {name!r} of {argument}"
@@ -98,7 +100,7 @@ def values_and_labels(
     return Intake(values, labels, categories)
 
 
-def _reject_what_is_no_table(X, argument):
+def _reject_what_is_no_table(X: Any, argument: str) -> None:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{argument} is a sparse matrix; pass a dense array ({argument}.toarray())")
     if X is None:
@@ -109,7 +111,7 @@ def _reject_what_is_no_table(X, argument):
         raise TypeError(f"{argument} is a {type(X).__name__}; pass a table, such as pandas.DataFrame({argument})")
 
 
-def _columns(X, argument):
+def _columns(X: Any, argument: str) -> Sequence[NDArray[Any]]:
     """Return the columns, each an array of its own type: one column of text makes no other one slow."""
     columns = columns_of(X)
     if columns is not None:
@@ -127,20 +129,21 @@ def _columns(X, argument):
         )
     if raw.dtype.kind == "c":
         raise TypeError(f"{argument} is complex; pass real numbers (for instance {argument}.real)")
-    return raw.T
+    return list(raw.T)
 
 
-def _without_codes(cells, codes):
+def _without_codes(cells: NDArray[Any], codes: Codes) -> NDArray[Any]:
     """Return a column without codes of missing values."""
     if not codes.numbers | codes.texts:
         return cells
     if cells.dtype.kind in NUMBERS:
         return np.where(np.isin(cells, list(codes.numbers)), np.nan, cells)
     gaps = [isinstance(cell, (str, Real)) and (cell in codes.texts or cell in codes.numbers) for cell in cells.tolist()]
-    return np.where(gaps, None, cells)
+    nothing: Any = None
+    return np.where(gaps, nothing, cells)
 
 
-def _labels(cells, dtype, declared, place, refused):
+def _labels(cells: NDArray[Any], dtype: Any, declared: bool, place: str, refused: bool) -> Categories | None:
     """Return the labels of a column; None if it holds numbers."""
     if refused:
         if dtype is not None:  # the order of the codes may mean nothing
@@ -151,19 +154,19 @@ def _labels(cells, dtype, declared, place, refused):
     return Categories.found(cells.tolist(), dtype, declared, place)
 
 
-def _numbers(cells, place, refuses_labels):
+def _numbers(cells: NDArray[Any], place: str, refuses_labels: bool) -> Floats:
     """Return the numbers in a column, shape (M,)."""
     if cells.dtype.kind in "mM":
         raise TypeError(_IS_DATES.format(place))
     if cells.dtype.kind in NUMBERS or set(map(type, cells.tolist())) <= _PLAIN:
         with suppress(OverflowError), np.errstate(over="ignore"):  # infinity is reported where NaN is
-            numbers = cells.astype(np.float64)
+            numbers: Floats = cells.astype(np.float64)
             _check_told_apart(cells, numbers, place)
             return numbers
-    return [_number(cell, place, refuses_labels) for cell in cells]
+    return np.array([_number(cell, place, refuses_labels) for cell in cells])
 
 
-def _check_told_apart(cells, numbers, place):
+def _check_told_apart(cells: NDArray[Any], numbers: Floats, place: str) -> None:
     """Raise ValueError if whole numbers that differ, such as identifiers, become the same float64."""
     may_differ = cells.dtype.kind in "iuO" and (np.abs(numbers) >= EXACT).any()
     if may_differ and np.unique(numbers).size < len(set(cells.tolist())):
@@ -173,7 +176,7 @@ def _check_told_apart(cells, numbers, place):
         )
 
 
-def _number(cell, place, refuses_labels):
+def _number(cell: Any, place: str, refuses_labels: bool) -> float:
     kind = type(cell).__name__
     if kind in MISSING_TYPES:
         return np.nan

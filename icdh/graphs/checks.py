@@ -21,7 +21,7 @@ class LabelledGraph(NamedTuple):
     """
 
     weights: np.ndarray
-    names: list | None
+    names: list[Any] | None
 
 
 def check_adjacency(A: ArrayLike, argument: str = "A") -> np.ndarray:

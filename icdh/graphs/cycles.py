@@ -1,10 +1,11 @@
 """Cycles of a graph, and the causal order, ancestors and descendants of a DAG."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from icdh.graphs.checks import check_adjacency
 from icdh.graphs.edges import strongest_first
@@ -24,7 +25,7 @@ class AcyclicPart(NamedTuple):
     """
 
     adjacency: np.ndarray
-    removed: list
+    removed: list[tuple[int, int]]
     smallest_threshold: float
 
 
@@ -193,7 +194,8 @@ def causes_first(parents: Sequence[Sequence[int]]) -> list[int]:
     list of int
         The order. Nodes on cycles and their descendants are left out.
     """
-    effects, causes_left = [[] for _ in parents], [len(causes) for causes in parents]
+    effects: list[list[int]] = [[] for _ in parents]
+    causes_left = [len(causes) for causes in parents]
     for node, causes in enumerate(parents):
         for cause in causes:
             effects[cause].append(node)
@@ -223,16 +225,16 @@ def reachability(parents: Sequence[Sequence[int]]) -> np.ndarray:
     return leads_to.T
 
 
-def _sources_first(A):
+def _sources_first(A: NDArray[Any]) -> list[int]:
     """Return the variables in causal order, without those on cycles and their descendants."""
     return causes_first(_parents(A))
 
 
-def _parents(A):
+def _parents(A: NDArray[Any]) -> list[list[int]]:
     return [np.flatnonzero(column).tolist() for column in A.T]
 
 
-def _cycle(A, order):
+def _cycle(A: NDArray[Any], order: Collection[int]) -> list[int]:
     """Return one cycle, its first variable repeated at the end, among the variables that have no causal order."""
     left = set(range(len(A))) - set(order)
     path = [min(left)]

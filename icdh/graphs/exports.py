@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from icdh.exceptions import import_extra
 from icdh.graphs.edges import edge_list, strongest_first
 
 
-def to_networkx(A: np.ndarray, names: Sequence[str]):
+def to_networkx(A: np.ndarray, names: Sequence[str]) -> Any:
     """Return the graph as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
     Parameters
@@ -137,7 +138,7 @@ def to_json(A: np.ndarray, names: Sequence[str]) -> str:
     return json.dumps({"names": names, "edges": edges}, indent=2) + "\n"
 
 
-def _xml_attribute(name):
+def _xml_attribute(name: Any) -> str:
     from xml.sax.saxutils import quoteattr
 
     text = str(name)
@@ -146,5 +147,5 @@ def _xml_attribute(name):
     return quoteattr(text)
 
 
-def _quoted(name):
+def _quoted(name: Any) -> str:
     return '"' + printable(name).replace("\\", "\\\\").replace('"', '\\"') + '"'

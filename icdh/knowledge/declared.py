@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import did_you_mean, listed
 from icdh.knowledge.rules import EdgeRules, forbidden_mask
 
@@ -60,13 +61,13 @@ class Knowledge:
            [0, 0, 0, 1]])
     """
 
-    forbidden: Sequence = ()
-    required: Sequence = ()
-    tiers: Sequence = ()
-    roots: Sequence = ()
-    leaves: Sequence = ()
+    forbidden: Sequence[Any] = ()
+    required: Sequence[Any] = ()
+    tiers: Sequence[Any] = ()
+    roots: Sequence[Any] = ()
+    leaves: Sequence[Any] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for part in fields(self):
             object.__setattr__(self, part.name, _checked_parts(part.name, getattr(self, part.name)))
         # Contradictions between variables named in full are found without a table.
@@ -88,7 +89,7 @@ class Knowledge:
         )
 
     @classmethod
-    def from_mapping(cls, mapping: Mapping) -> "Knowledge":
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> "Knowledge":
         """Return the knowledge of a mapping with the parameters as keys; a ValueError names any other key."""
         parts = [part.name for part in fields(cls)]
         for key in mapping:
@@ -97,7 +98,7 @@ class Knowledge:
         return cls(**mapping)
 
     @classmethod
-    def read(cls, path: str | os.PathLike) -> "Knowledge":
+    def read(cls, path: str | os.PathLike[str]) -> "Knowledge":
         """Read knowledge from a TOML or JSON file, or from one in Tetrad's format.
 
         Parameters
@@ -128,7 +129,9 @@ class Knowledge:
         parts = {part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)}
         return Knowledge(**parts | {"tiers": self.tiers or other.tiers})
 
-    def rules(self, names: Sequence, forbidden_edges: ArrayLike | None = None, strict: bool = True) -> EdgeRules:
+    def rules(
+        self, names: Sequence[Hashable], forbidden_edges: ArrayLike | None = None, strict: bool = True
+    ) -> EdgeRules:
         """Return the rules about the edges among variables of these names.
 
         Parameters
@@ -147,7 +150,7 @@ class Knowledge:
         """
         return self._rules(_Variables(list(names), strict), forbidden_edges)
 
-    def _rules(self, variables, forbidden_edges=None):
+    def _rules(self, variables: "_Variables", forbidden_edges: ArrayLike | None = None) -> EdgeRules:
         names = variables.names
         required = variables.edges("required", self.required)
         forbidden = forbidden_mask(forbidden_edges, names)
@@ -165,7 +168,7 @@ class Knowledge:
             raise ValueError(f"the required edges make a cycle: {edges}; take one of them back")
         return EdgeRules.of(forbidden, required)
 
-    def _forbidding(self, variables) -> Iterator[tuple[str, np.ndarray]]:
+    def _forbidding(self, variables: "_Variables") -> Iterator[tuple[str, Mask]]:
         """Yield the name of every kind of forbidding rule, and the mask of the edges that it forbids."""
         tier = variables.tiers(self.tiers)
         yield "'forbidden'", variables.edges("forbidden", self.forbidden)
@@ -174,7 +177,7 @@ class Knowledge:
         yield "'leaves'", np.tile(variables.group("leaves", self.leaves)[:, np.newaxis], len(tier))
 
 
-def variables_meant(labels: Sequence, names: Sequence, where: str) -> np.ndarray:
+def variables_meant(labels: Sequence[Hashable], names: Sequence[Hashable], where: str) -> Mask:
     """Return the mask of the variables that labels mean, shape (N,): names, indices or patterns, as in `Knowledge`.
 
     Parameters
@@ -197,15 +200,15 @@ def variables_meant(labels: Sequence, names: Sequence, where: str) -> np.ndarray
 class _Variables:
     """The variables that labels may mean; if ``strict``, each label must mean one."""
 
-    def __init__(self, names, strict):
+    def __init__(self, names: list[Any], strict: bool):
         self.names, self.strict = names, strict
         self.index = {name: i for i, name in enumerate(names)}
 
-    def find(self, where, label) -> list[int]:
+    def find(self, where: str, label: Any) -> list[int]:
         """Return the variables that a label means: by name, by index, by pattern."""
         if label in self.index:
             return [self.index[label]]
-        if isinstance(label, Integral) and 0 <= label < len(self.names):
+        if isinstance(label, Integral) and 0 <= int(label) < len(self.names):
             return [int(label)]
         found = []
         if _is_pattern(label):
@@ -217,7 +220,7 @@ class _Variables:
             f"{did_you_mean(label, self.names)}"
         )
 
-    def edges(self, where, pairs) -> np.ndarray:
+    def edges(self, where: str, pairs: Iterable[Sequence[Hashable]]) -> Mask:
         """Return the mask of edges; a pattern does not pair a variable with itself."""
         mask = np.zeros((len(self.names), len(self.names)), dtype=bool)
         for pair in pairs:
@@ -228,13 +231,13 @@ class _Variables:
                 mask[both, both] = False
         return mask
 
-    def group(self, where, labels) -> np.ndarray:
+    def group(self, where: str, labels: Iterable[Hashable]) -> Mask:
         """Return the mask of the variables that some labels mean."""
         mask = np.zeros(len(self.names), dtype=bool)
         mask[[i for label in labels for i in self.find(where, label)]] = True
         return mask
 
-    def tiers(self, tiers) -> np.ndarray:
+    def tiers(self, tiers: Sequence[Sequence[Hashable]]) -> Floats:
         """Return the tier of every variable, NaN without one: comparisons with it are False."""
         found = np.full(len(self.names), np.nan)
         patterns = [[label for label in tier if _is_pattern(label) and label not in self.index] for tier in tiers]
@@ -250,11 +253,11 @@ class _Variables:
         return found
 
 
-def _is_pattern(label):
+def _is_pattern(label: Any) -> bool:
     return isinstance(label, str) and not WILDCARDS.isdisjoint(label)
 
 
-def _checked_parts(name, value):
+def _checked_parts(name: str, value: Any) -> tuple[Any, ...]:
     """Return one part of the knowledge as nested tuples."""
     if name in ("roots", "leaves"):
         return _labels(name, value)
@@ -265,7 +268,7 @@ def _checked_parts(name, value):
     return groups
 
 
-def _labels(name, value):
+def _labels(name: str, value: Any) -> tuple[Hashable, ...]:
     labels = tuple(_listed(name, value))
     for label in labels:
         if isinstance(label, (bool, np.bool_)) or not isinstance(label, Hashable):
@@ -273,7 +276,7 @@ def _labels(name, value):
     return labels
 
 
-def _listed(name, value):
+def _listed(name: str, value: Any) -> Iterable[Any]:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a list; got {value!r}")
     return value

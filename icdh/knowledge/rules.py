@@ -76,4 +76,5 @@ def forbidden_mask(forbidden_edges: ArrayLike | None, names: Sequence[Hashable])
         )
     if given.dtype != bool:
         raise TypeError(f"forbidden_edges must be boolean, got {given.dtype}; convert with .astype(bool)")
-    return mask | given
+    mask |= given
+    return mask
