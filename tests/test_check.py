@@ -417,7 +417,9 @@ def test_track_records_of_public_tables_are_those_of_slower_computations(loader)
 
 
 def edge(cause="a", effect="b", **facts):
-    return EdgeCheck(cause, effect, **{"strength": 9.0, "direction_loss": 50.0, "probability": None} | facts)
+    return EdgeCheck(
+        cause, effect, **{"strength": 9.0, "direction_loss": 50.0, "hidden_loss": None, "probability": None} | facts
+    )
 
 
 def test_arrows_to_settle_by_knowledge_come_first():
@@ -489,12 +491,13 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"not tested, as their noise is below 1 % of their .* in many rows: a \(75 % of the rows\)": "faint",
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
-    r" *cause +effect +strength +if turned +direction +forward": "edges",
-    r" *a -> b +9 +50 +0.90 +82 % \(75 to 87\)": "edges",
-    r" *a -> c +9 +known": "edges",
+    r" *cause +effect +strength +if turned +if hidden +direction +track record": "edges",
+    r" *a -> b +9 +50 +(3.2 +)?0.90 +82 %": "edges",
+    r" *a -> c +9 +given": "edges",
     r"and 2 more": "edges",
-    r"strength: .*; if turned: nats lost by reversing this arrow; direction: its probability; "
-    r"forward: .* \(interval of 95 % for .*\)": "edges",
+    r"strength: .*; if turned: nats lost by reversing this arrow; if hidden: .*; direction: its probability; "
+    r"track record: .*": "edges",
+    r"0 of 32 arrows would survive a hidden common cause": "edges",
     r"Power: of simulated tables .*": "right",
 }
 
@@ -512,7 +515,7 @@ SUMMARIES = {
     "edges": ModelCheck(
         [record_of("a"), record_of("b")],
         [
-            edge(probability=0.9, track_record=BOTH, known=False),
+            edge(probability=0.9, hidden_loss=3.2, track_record=BOTH, known=False),
             edge(effect="c", track_record=None, known=True),
             *[edge(track_record=BOTH, known=False, probability=0.9)] * 30,
         ],
@@ -531,13 +534,13 @@ def test_every_sentence_of_a_summary_is_known(name):
 
 
 def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
-    heading = "cause    effect  strength  if turned  forward"
+    heading = "cause    effect  strength  if turned  if hidden  track record"
     assert " ".join(heading.split()) in " ".join(found.summary().split())
     assert "direction" not in words.legend(found.edges)
     saved = icdh.check(fit.model_, X)
     assert "if turned" not in saved.summary()
     assert "if turned" not in saved._repr_html_()
-    assert "nats" not in saved.to_dict()["legend"]
+    assert "reversing" not in saved.to_dict()["legend"]
     likely = [replace(own, probability=0.9) for own in saved.edges]
     assert "direction: its probability" in words.legend(likely)
 

@@ -227,7 +227,7 @@ def test_arrows_that_lose_little_are_marked_and_explained(searched):
     weak = tuple(np.argwhere(searched.adjacency_matrix_ != 0)[0])
     loss[weak] = 1.5
     _, names, *edges, strength, turned, mark = edge_lines(
-        searched, Directions(loss, directions.doubtful(loss), "who knows", {})
+        searched, Directions(loss, None, directions.doubtful(loss), "who knows", {})
     )
     assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
     (marked,) = [line.split() for line in edges if line.endswith("?")]
@@ -240,7 +240,7 @@ def test_arrows_that_lose_little_are_marked_and_explained(searched):
 def test_a_loss_below_zero_is_explained(searched):
     """Without some of its edges a graph may be better with an arrow turned."""
     loss = np.where(searched.adjacency_matrix_ != 0, -3.0, np.nan)
-    shown = Directions(loss, directions.doubtful(loss), "who knows", {})
+    shown = Directions(loss, None, directions.doubtful(loss), "who knows", {})
 
     def said(model):
         (line,) = [line for line in edge_lines(model, shown) if line.startswith("below zero: ")]
@@ -248,26 +248,28 @@ def test_a_loss_below_zero_is_explained(searched):
 
     assert said(searched).endswith("the search missed that graph")
     assert said(copy(searched).rethreshold(max_edges=1)).endswith("before weak edges were left out it was not")
-    assert "below zero" not in "".join(edge_lines(searched, Directions(-loss, directions.doubtful(-loss), "", {})))
+    assert "below zero" not in "".join(
+        edge_lines(searched, Directions(-loss, None, directions.doubtful(-loss), "", {}))
+    )
 
 
 def test_arrows_have_their_track_record_in_the_list(searched):
     (first, other), *_ = edges = list(map(tuple, np.argwhere(searched.adjacency_matrix_).tolist()))
     nothing = np.zeros(searched.adjacency_matrix_.shape, dtype=bool)
-    lines = edge_lines(searched, Directions(None, nothing, "", {(first, other): NEITHER}))
-    assert lines[1].split()[-1] == "forward"
+    lines = edge_lines(searched, Directions(None, None, nothing, "", {(first, other): NEITHER}))
+    assert lines[1].endswith("track record")
     told = {tuple(line.split()[:3:2]): line.split()[4:] for line in lines[2 : 2 + len(edges)]}
-    assert told.pop((f"x{first}", f"x{other}")) == ["37", "%"]
-    assert all(rest == ["-"] for rest in told.values())
-    assert lines[-1].startswith(
-        "forward: how many arrows of its kind (tails, explained variance) point forward in recorded tables"
-    )
-    assert "forward" not in "".join(edge_lines(searched, Directions(None, nothing, "", {})))
+    assert told.pop((f"x{first}", f"x{other}")) == ["37", "%", "(worse", "than", "a", "coin)"]
+    assert all(rest == [] for rest in told.values())
+    assert lines[-1].startswith("track record: in 407 real tables this share of such arrows pointed the right way")
+    assert "track record" not in "".join(edge_lines(searched, Directions(None, None, nothing, "", {})))
 
 
 def test_colours_of_arrows_tell_their_track_record():
     words = picture_of_records({(0, 1): BOTH, (1, 2): NEITHER, (0, 2): TAILS})
-    assert words["note"] == "green: 82 %, orange: 37 % of such arrows point forward in recorded tables"
+    assert words["note"] == (
+        "in 407 real tables such arrows pointed the right way: green 82 %, orange 37 % (worse than a coin)"
+    )
     assert words["styles"].keys() == {(0, 1), (1, 2)}
     assert words["styles"][0, 1] != words["styles"][1, 2]
     assert picture_of_records({(0, 2): TAILS}) == {"styles": {}, "note": ""}
@@ -278,14 +280,14 @@ def test_track_records_reach_list_picture_and_report(table, monkeypatch, capsys)
     assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
     assert "37 %" in capsys.readouterr().out
     text = Path("graph.svg").read_text(encoding="utf-8")
-    assert "orange: 37 % of such arrows point forward" in text
+    assert "such arrows pointed the right way: orange 37 % (worse than a coin)" in text
     assert "#c8641e" in text
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'class="edge unlikely"' in page
     assert '<td class="n warn">37 %</td>' in page
     assert cli.main(["fit", table, "--method", "icdh"]) == 0  # nobody counted its arrows
-    assert "forward" not in capsys.readouterr().out
+    assert "track record" not in capsys.readouterr().out
 
 
 def test_a_table_without_two_whole_rows_has_no_track_record(table, capsys):
@@ -293,7 +295,7 @@ def test_a_table_without_two_whole_rows_has_no_track_record(table, capsys):
     values[np.arange(len(values)), np.arange(len(values)) % 3] = np.nan
     write_table("gaps.csv", values[:60], ["a", "b", "c"])
     assert cli.main(["fit", "gaps.csv", "--missing", "impute"]) == 0
-    assert "forward" not in capsys.readouterr().out
+    assert "track record" not in capsys.readouterr().out
 
 
 def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):

@@ -93,7 +93,7 @@ ROOMS = {
     "graphs": ("checks", "edges", "cycles exports"),
     "files": ("cells refusals", "text", "sheet columns", "tables", "graphs"),
     "pairs": ("verdict criteria", "comparison picture"),
-    "uncertainty": ("ensemble checkpoint directions", "posterior resampling"),
+    "uncertainty": ("ensemble checkpoint directions", "hidden posterior resampling"),
     "_estimators": (
         "base users_columns data_warnings",
         "arranged canonical",

@@ -119,6 +119,7 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
         "names": [_encoded_name(name) for name in model.names],
         **{name: encoded(value) for name, value in (plain | arrays).items()},
         "direction_loss": _encoded_losses(model.direction_loss),
+        "hidden_loss": _encoded_losses(model.hidden_loss),
         "conditionals": [encoded_part(part) for part in model.conditionals],
         "noise": [encoded_part(part) for part in model.noise],
         "categories": [{"variable": n, **known._asdict()} for n, known in model.categories.items()],
@@ -358,6 +359,7 @@ def _model(content: _Content) -> dict[str, Any]:
         "scaling": scaling,
         **arrays,
         "direction_loss": _losses(found.get("direction_loss"), arrays["adjacency"]),
+        "hidden_loss": _losses(found.get("hidden_loss"), arrays["adjacency"]),
         "conditionals": conditionals,
         "noise": [content.part(code, of_noise, N) for code in parts["noise"]],
         "categories": categories,
@@ -369,7 +371,7 @@ def _model(content: _Content) -> dict[str, Any]:
 def _losses(listed: Any, adjacency: Floats) -> Floats | None:
     if listed is None:
         return None
-    _demand(isinstance(listed, list), "direction_loss is no list")
+    _demand(isinstance(listed, list), "losses of edges are no list")
     loss = np.full(adjacency.shape, np.nan)
     for i, j, nats in listed:
         known = type(i) is type(j) is int and min(i, j) >= 0 and max(i, j) < len(loss) and adjacency[i, j]

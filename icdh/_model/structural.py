@@ -71,6 +71,8 @@ class StructuralModel:
         The probability of every edge, if it was given: see `with_edge_probability`.
     direction_loss : ndarray, shape (N, N), or None
         The nats lost by reversing each edge, if they were computed: see `icdh.uncertainty.direction_loss`.
+    hidden_loss : ndarray, shape (N, N), or None
+        The nats lost if each edge is a hidden common cause, likewise: see `icdh.uncertainty.hidden_loss`.
     kinds : list of str, or None
         The kinds of columns that a search saw; None where nothing looked at kinds.
     column_transform : str
@@ -103,6 +105,7 @@ class StructuralModel:
     about: dict[str, Any] = field(default_factory=dict)
     edge_probability: Floats | None = None
     direction_loss: Floats | None = None
+    hidden_loss: Floats | None = None
     categories: dict[int, Categories] = field(default_factory=dict)
     levels: dict[int, Floats] = field(default_factory=dict)
     kinds: list[str] | None = None

@@ -99,6 +99,29 @@ class Families:
         part.worth = None if self.worth is None else Worth(self.worth.related, part)
         return part
 
+    def with_causes(self, columns: Sequence[np.ndarray], like: Sequence[int]) -> "Families":
+        """Return the families with further variables, continuous and only causes.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray, each of shape (n,)
+            Their values, standardised.
+        like : sequence of int
+            For each, the variable whose price as a cause it has.
+        """
+        rows = None if self.rows is None else np.vstack([self.rows, np.ones((len(columns), self.n_observations), bool)])
+        variables = [*range(len(self)), *like]
+        return Families(
+            np.vstack([self.causes, *columns]),
+            [*self.responses, *map(GaussianResponse.exact, columns)],
+            widths=np.append(self.widths, np.ones(len(columns), dtype=np.int64)),
+            rows=rows,
+            prior_precision=self.prior_precision,
+            edge_penalty=self.edge_penalty[np.ix_(variables, variables)],
+            random_state=self.random_state,
+            related=None if self.worth is None else self.worth.related,
+        )
+
     def counts(self) -> np.ndarray:
         """Return how many observations count for each variable, shape (N,)."""
         return np.full(len(self), self.n_observations) if self.rows is None else self.rows.sum(axis=1)
@@ -195,13 +218,20 @@ class Families:
         node, parents = family
         if not (parents and self.is_gaussian(node)):
             return np.inf
-        x, response = self.data(family)
-        fit = fit_linear(x, response)
-        residuals = [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
+        fit, residuals = self._linear(family)
         gain = self._noise_gain(family, residuals, noise)
         if self.worth is not None:
             return self.worth.linear_score(family, fit, residuals[0]) - gain
         return fit.evidence + self._penalty(family) - gain
+
+    def linear_residual(self, family: Family) -> np.ndarray:
+        """Return the standardised residual of a family's linear model, one for each observation that counts."""
+        return self._linear(family)[1][0]
+
+    def _linear(self, family):
+        x, response = self.data(family)
+        fit = fit_linear(x, response)
+        return fit, [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
 
     def _penalty(self, family):
         return self.edge_penalty[list(family[1]), family[0]].sum()

@@ -10,8 +10,9 @@ from icdh._ground.labels import counted, printable
 from icdh.cli._progress import watched
 from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import told_by_graphs
-from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord
-from icdh.diagnostics.words import IF_TURNED
+from icdh.diagnostics.records import CLOSE
+from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
+from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
 
 MARK = "?"  # of an arrow whose direction is uncertain
 ZERO = -0.05  # nats: smaller losses are rounding
@@ -25,6 +26,8 @@ class Directions(NamedTuple):
     ----------
     loss : ndarray, shape (N, N), or None
         As of `icdh.uncertainty.direction_loss`; None if it was not computed.
+    hidden : ndarray, shape (N, N), or None
+        As of `icdh.uncertainty.hidden_loss`; None if it was not computed.
     marked : ndarray of bool, shape (N, N)
         The edges whose direction is uncertain.
     meaning : str
@@ -34,28 +37,37 @@ class Directions(NamedTuple):
     """
 
     loss: np.ndarray | None
+    hidden: np.ndarray | None
     marked: np.ndarray
     meaning: str
     records: dict[tuple[int, int], TrackRecord]
+
+    @property
+    def may_be_hidden(self) -> np.ndarray:
+        """The edges that a hidden common cause may stand behind, shape (N, N)."""
+        return np.zeros(self.marked.shape, dtype=bool) if self.hidden is None else self.hidden < CLOSE
 
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
     """Return the certainty of the directions: from an ensemble of graphs if there is one, else from turned edges."""
     from icdh.uncertainty.directions import DOUBTFUL, direction_loss, doubtful
+    from icdh.uncertainty.hidden import hidden_loss
 
-    dag, loss = model.adjacency_matrix_, None
+    dag, loss, hidden = model.adjacency_matrix_, None, None
     if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_):
         with watched(args, "steps") as callback:
             if hasattr(callback, "follow"):
                 callback.follow(clock)
-            clock.stage = "turning arrows"
+            clock.stage = "reversing arrows"
             loss = direction_loss(model, clock=clock)
+            clock.stage = "hidden common causes"
+            hidden = hidden_loss(model, clock=clock)
     given = set() if loss is None else set(map(tuple, np.argwhere(np.isinf(loss)).tolist()))
     records = {edge: record for edge, record in _records(model, table).items() if edge not in given}
     if ensemble is not None:
-        return Directions(loss, ensemble.undecided(dag), told_by_graphs(), records)
+        return Directions(loss, hidden, ensemble.undecided(dag), told_by_graphs(), records)
     meaning = f"reversing this arrow loses less than {DOUBTFUL:g} nats: the data hardly tell its direction"
-    return Directions(loss, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
+    return Directions(loss, hidden, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
 
 
 def _records(model, table):
@@ -71,8 +83,8 @@ def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str,
     from icdh.plotting.graph import EdgeStyle
 
     seen = [record for record in COLOURS if record in records.values()]
-    shares = [f"{COLOURS[record][0]}: {100 * record.share:.0f} %" for record in seen]
-    note = f"{', '.join(shares)} of such arrows point forward in recorded tables" if seen else ""
+    shares = [f"{COLOURS[record][0]} {share_in_words(record)}" for record in seen]
+    note = f"in 407 real tables such arrows pointed the right way: {', '.join(shares)}" if seen else ""
     styles = {edge: EdgeStyle(COLOURS[record][1]) for edge, record in records.items() if record in COLOURS}
     return {"styles": styles, "note": note}
 
@@ -91,9 +103,13 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     if loss is not None:
         told = ["if turned", *(_nats(loss[edge]) for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
+    hidden = None if directions is None else directions.hidden
+    if hidden is not None and not np.isnan(hidden).all():
+        told = ["if hidden", *(_nats(hidden[edge]) for edge in edges)]
+        rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
     records = {} if directions is None else directions.records
     if records:
-        told = ["forward", *(f"{100 * records[edge].share:.0f} %" if edge in records else "-" for edge in edges)]
+        told = ["track record", *(share_in_words(records[edge]) if edge in records else "" for edge in edges)]
         rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
     marks = ["", *(MARK if directions is not None and directions.marked[edge] else "" for edge in edges)]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -101,7 +117,7 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
         cells = [f"{cell:>{width}}" for cell, width in zip(numbers, wide[2:], strict=True)]
         lines.append("  ".join([f"{cause:>{wide[0]}} -> {effect:<{wide[1]}}", *cells, mark]).rstrip())
     below_zero = [_below_zero(model)] if loss is not None and (loss < ZERO).any() else []
-    return [*lines, *_legend(searched, loss, directions, any(marks)), *below_zero]
+    return [*lines, *_legend(searched, len(edges), directions, any(marks)), *below_zero]
 
 
 def _head(model, n_edges):
@@ -134,14 +150,16 @@ def _below_zero(model):
     return f"below zero: the evidence is higher with this arrow turned; {reason}"
 
 
-def _legend(searched, loss, directions, marked):
+def _legend(searched, n_edges, directions, marked):
     """Return what the columns and marks that are shown mean."""
     if not searched:
         lines = ["weight: the size of the effect in the fitted network, without a unit"]
     else:
-        lines = ["strength: nats (units of log-likelihood) of evidence that are lost without the edge"]
-    if loss is not None:
+        lines = ["strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats"]
+    if directions is not None and directions.loss is not None:
         lines.append(IF_TURNED)
+    if directions is not None and directions.hidden is not None and not np.isnan(directions.hidden).all():
+        lines += [IF_HIDDEN, survival(int((directions.hidden >= CLOSE).sum()), n_edges)]
     if directions is not None and directions.records:
         lines.append(LEGEND)
     if marked:

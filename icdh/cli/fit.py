@@ -201,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
     complete = _write(args, model, ensemble, directions)
     if args.save:
         probability = None if ensemble is None else ensemble.edge_probability
-        told = replace(model.model_, direction_loss=directions.loss)
+        told = replace(model.model_, direction_loss=directions.loss, hidden_loss=directions.hidden)
         complete &= succeeds(partial(told.save, edge_probability=probability), args.save)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
@@ -265,7 +265,7 @@ def _write(args, model, ensemble, directions):
 
         drawn = dag if ensemble is None else (dag != 0) * np.maximum(ensemble.edge_probability, FAINTEST)
         words = _words_of_picture(model, args, ensemble, directions)
-        complete &= succeeds(partial(save_plot, args.plot, drawn, names, doubtful=directions.marked, **words))
+        complete &= succeeds(partial(save_plot, args.plot, drawn, names, **words))
     if args.probabilities and ensemble is not None:
         complete &= succeeds(write_probabilities, args.probabilities, ensemble)
     return complete
@@ -278,7 +278,9 @@ def _words_of_picture(model, args, ensemble, directions):
     return {
         "title": f"{table}: {counted(model.model_.about['n_observations'], 'row')}, {type(model).__name__}",
         "unit": unit,
+        "doubtful": directions.marked,
         "doubt": directions.meaning,
+        "hidden": directions.may_be_hidden,
         **picture_of_records(directions.records),
     }
 

@@ -20,6 +20,7 @@ from icdh.diagnostics.track_record import Marginals
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.directions import direction_loss
+from icdh.uncertainty.hidden import hidden_loss
 
 ROUNDING = 1.0 + 1e-9  # p-values that differ less are equal, as those of a cause and of an increasing function of it
 MEANING = (  # of dependence on causes, on the mean that they predict, and on others
@@ -143,17 +144,21 @@ def _node(names, node, test, residual):
 def _edges(model, fitted, marginals, rules, as_fitted):
     """Return a record for each edge."""
     edges = [tuple(map(int, edge)) for edge in np.argwhere(fitted.adjacency)]
-    loss = direction_loss(model) if hasattr(model, "found_graph") else fitted.direction_loss
-    loss = np.full(fitted.adjacency.shape, np.nan) if loss is None else loss
+    searched, unknown = hasattr(model, "found_graph"), np.full(fitted.adjacency.shape, np.nan)
+    loss = direction_loss(model) if searched else fitted.direction_loss
+    hidden = hidden_loss(model) if searched else fitted.hidden_loss
+    loss, hidden = (unknown if nats is None else nats for nats in (loss, hidden))
+    known = rules.required | rules.forbidden.T | (as_fitted & np.isinf(loss))
     return [
         EdgeCheck(
             fitted.names[i],
             fitted.names[j],
             float(fitted.adjacency[i, j]),
             float(loss[i, j]) if np.isfinite(loss[i, j]) else None,
+            None if np.isnan(hidden[i, j]) else float(hidden[i, j]),
             _direction(fitted.edge_probability, i, j),
-            marginals.record(i, j),
-            bool(rules.required[i, j] or rules.forbidden[j, i] or (as_fitted and np.isinf(loss[i, j]))),
+            None if known[i, j] else marginals.record(i, j),
+            bool(known[i, j]),
         )
         for i, j in edges
     ]

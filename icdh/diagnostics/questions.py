@@ -41,7 +41,7 @@ def _question(number, edge):
     if edge.probability is not None:
         found.append(f"probability {edge.probability:.2f}")
     if edge.track_record is not None:
-        found.append(f"{100 * edge.track_record.share:.0f} % of such arrows point forward")
+        found.append(f"{100 * edge.track_record.share:.0f} % of such arrows pointed the right way in real tables")
     return [
         f"    # {number}. {cause} -> {effect} was found: {', '.join(found)}.",
         f"    # [{cause}, {effect}],",

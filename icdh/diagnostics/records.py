@@ -76,6 +76,9 @@ class EdgeCheck:
     direction_loss : float or None
         How many nats of evidence the best graph loses in which the arrow points the other way; see
         `icdh.uncertainty.direction_loss`. None where knowledge settles the direction or nobody computed the loss.
+    hidden_loss : float or None
+        How many nats of evidence are lost if the arrow is a hidden common cause instead; see
+        `icdh.uncertainty.hidden_loss`. None where that cannot be told or nobody computed it.
     probability : float or None
         That of this direction given an edge, by posterior or resamples, where they were computed.
     track_record : TrackRecord or None
@@ -88,6 +91,7 @@ class EdgeCheck:
     effect: Any
     strength: float
     direction_loss: float | None
+    hidden_loss: float | None
     probability: float | None
     track_record: TrackRecord | None
     known: bool
@@ -97,6 +101,11 @@ class EdgeCheck:
         """Whether the data hardly decide the direction: ten nats or less, or a probability below 95 %."""
         nats = self.direction_loss is not None and not self.direction_loss > CLOSE
         return nats or (self.probability is not None and not self.probability >= DECIDED)
+
+    @property
+    def survives(self) -> bool:
+        """Whether the arrow would survive a hidden common cause: more than ten nats would be lost."""
+        return self.hidden_loss is not None and self.hidden_loss >= CLOSE
 
     @property
     def doubt(self) -> tuple:

@@ -66,9 +66,14 @@ EXPLAINED = TrackRecord(0.54, 0.46, 0.64, "the effect is better explained than i
 NEITHER = TrackRecord(0.37, 0.27, 0.46, "the effect has neither heavier tails than its cause nor is better explained")
 
 LEGEND = (
-    "forward: how many arrows of its kind (tails, explained variance) point forward in recorded tables; of simulated "
-    "tables it says nothing"
+    "track record: in 407 real tables this share of such arrows pointed the right way; of simulated tables it says "
+    "nothing"
 )
+
+
+def share_in_words(record: "TrackRecord") -> str:
+    """Return the share of a track record as text, with a word where a coin would do better."""
+    return f"{100 * record.share:.0f} %" + (" (worse than a coin)" if record == NEITHER else "")
 
 
 class Marginals(NamedTuple):

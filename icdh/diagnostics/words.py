@@ -5,11 +5,13 @@ from html import escape
 from typing import Any
 
 from icdh._ground.labels import counted, printable, short
-from icdh.diagnostics.track_record import LEGEND as FORWARD
+from icdh.diagnostics.track_record import LEGEND as TRACK_RECORD
+from icdh.diagnostics.track_record import share_in_words
 
 MOST_EDGES = 30
 IF_TURNED = "if turned: nats lost by reversing this arrow"
-HEADING = ("cause", "effect", "strength", "if turned", "direction", "forward")
+HEADING = ("cause", "effect", "strength", "if turned", "if hidden", "direction", "track record")
+IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it"
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
@@ -57,7 +59,17 @@ def _about_edges(edges):
     wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     lines = [_line(heading, "  ", wide), *(_line(row, "->", wide) for row in rows[:MOST_EDGES])]
     more = [f"and {len(edges) - MOST_EDGES} more"] if len(edges) > MOST_EDGES else []
-    return ["arrows, those to settle by knowledge first:", *lines, *more, legend(edges)]
+    survive = [survival(sum(edge.survives for edge in edges), len(edges))] if _told(edges) else []
+    return ["arrows, those to settle by knowledge first:", *lines, *more, legend(edges), *survive]
+
+
+def _told(edges):
+    return any(edge.hidden_loss is not None for edge in edges)
+
+
+def survival(n_survivors: int, n_edges: int) -> str:
+    """Return in a sentence how many arrows a hidden common cause cannot replace."""
+    return f"{n_survivors} of {counted(n_edges, 'arrow')} would survive a hidden common cause"
 
 
 def _filled(rows):
@@ -68,14 +80,16 @@ def _filled(rows):
 
 def legend(edges: Sequence) -> str:
     """Return what the columns of a list of edges mean, of those that are not empty."""
-    meanings = ["strength: what the edge is worth"]
+    meanings = ["strength: nats lost without the edge; doubt edges below 10 nats"]
     losses = [edge.direction_loss for edge in edges if edge.direction_loss is not None]
     if losses or any(edge.known for edge in edges):
         meanings.append(IF_TURNED + (f" ({BELOW_ZERO})" if min(losses, default=0.0) < 0.0 else ""))
+    if _told(edges):
+        meanings.append(IF_HIDDEN)
     if any(edge.probability is not None for edge in edges):
         meanings.append("direction: its probability")
     if any(edge.track_record is not None for edge in edges):
-        meanings.append(f"{FORWARD} (interval of 95 % for another list of tables)")
+        meanings.append(TRACK_RECORD)
     return "; ".join(meanings)
 
 
@@ -90,9 +104,10 @@ def figures(edge: Any) -> list[str]:
     record = edge.track_record
     return [
         short(edge.strength),
-        "known" if edge.known else "" if edge.direction_loss is None else short(edge.direction_loss),
+        "given" if edge.known else "" if edge.direction_loss is None else short(edge.direction_loss),
+        "" if edge.hidden_loss is None else short(edge.hidden_loss),
         "" if edge.probability is None else f"{edge.probability:.2f}",
-        "" if record is None else f"{100 * record.share:.0f} % ({100 * record.low:.0f} to {100 * record.high:.0f})",
+        "" if record is None else share_in_words(record),
     ]
 
 

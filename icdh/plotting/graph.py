@@ -18,6 +18,7 @@ EDGE_WIDTHS = (0.8, 3.2)  # points, of the weakest and the strongest edge
 FONT, SMALL_FONT = 10.0, 8.0  # points
 WIDEST = 40.0  # inches; wider pictures are scaled down
 TITLE_LETTER, LEGEND_LETTER = 0.095, 0.066  # width of their letters, in inches
+STAR = "*: may be a hidden common cause"
 DASHES = (0, (3.5, 2.0))
 
 
@@ -42,6 +43,7 @@ def plot_graph(
     unit: str = "",
     doubtful: np.ndarray | None = None,
     doubt: str = "",
+    hidden: np.ndarray | None = None,
     note: str = "",
     layout: Layout | None = None,
 ):
@@ -66,6 +68,8 @@ def plot_graph(
         The edges to draw dashed.
     doubt : str
         The legend's explanation of the dashes.
+    hidden : ndarray of bool, shape (N, N), optional
+        The edges that a hidden common cause may stand behind: a star beside their strength.
     note : str
         A further line of the legend, such as the meaning of colours.
     layout : Layout, optional
@@ -96,7 +100,8 @@ def plot_graph(
         raise ValueError(f"names must hold {len(A)} labels, one a variable; got {len(names)}")
     layout = layout or layered_layout(A, box_sizes(names))
     doubtful = np.zeros(A.shape, dtype=bool) if doubtful is None else np.asarray(doubtful) & (A != 0)
-    legend = [*_legend(A, unit, doubtful, doubt), *([note] if note else [])]
+    hidden = np.zeros(A.shape, dtype=bool) if hidden is None else np.asarray(hidden) & (A != 0)
+    legend = [*_legend(A, unit, doubtful, doubt), *([STAR] if unit and hidden.any() else []), *([note] if note else [])]
     low, high = bounds(layout)
     if ax is None:
         low, high = low.copy(), high.copy()
@@ -115,7 +120,7 @@ def plot_graph(
     _draw_edges(ax, A, names, layout.routes, styles | dashes, scale)
     _draw_nodes(ax, layout, names, scale)
     if unit:
-        _draw_strengths(ax, A, layout, doubtful, scale)
+        _draw_strengths(ax, A, layout, doubtful, hidden, scale)
     text = {"ha": "left", "fontsize": SMALL_FONT * scale, "color": "#444444", "parse_math": False}
     for k, line in enumerate(legend):
         ax.text(low[0] + MARGIN / 2, low[1] + FOOT * (len(legend) - k - 0.5), line, va="center", **text)
@@ -205,9 +210,10 @@ def _draw_nodes(ax, layout, names, scale):
         ax.text(x, y, "\n".join(lines_of(name)), zorder=3, **text)
 
 
-def _draw_strengths(ax, A, layout, doubtful, scale):
+def _draw_strengths(ax, A, layout, doubtful, hidden, scale):
     """Write the strength of every edge beside it, where that covers nothing."""
-    texts = {(i, j): f"{short(abs(A[i, j]))}{'?' if doubtful[i, j] else ''}" for i, j in graphs.strongest_first(A)}
+    marks = {edge: "?" * int(doubtful[edge]) + "*" * int(hidden[edge]) for edge in graphs.strongest_first(A)}
+    texts = {edge: f"{short(abs(A[edge]))}{mark}" for edge, mark in marks.items()}
     style = {"ha": "center", "va": "center", "fontsize": SMALL_FONT * scale, "color": "#333333", "parse_math": False}
     for edge, (x, y) in label_places(layout, texts).items():
         ax.text(x, y, texts[edge], zorder=4, **style)

@@ -4,11 +4,13 @@ ensemble: graphs with weights, and what they say of edges, ancestors and paths
   <- resampling: the graphs of many resamples of the rows, by `icdh.bootstrap` and `icdh.refits`
   <- posterior: graphs drawn from their probability given the data, by `icdh.posterior`
 directions: what a graph loses if an arrow points the other way
+hidden: what it loses if an arrow is a hidden common cause
 """
 
 from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.ensemble import EdgeBelief, GraphEnsemble
+from icdh.uncertainty.hidden import hidden_loss
 from icdh.uncertainty.posterior import GraphPosterior
 from icdh.uncertainty.resampling import Resample
 
-__all__ = ["EdgeBelief", "GraphEnsemble", "GraphPosterior", "Resample", "direction_loss"]
+__all__ = ["EdgeBelief", "GraphEnsemble", "GraphPosterior", "Resample", "direction_loss", "hidden_loss"]

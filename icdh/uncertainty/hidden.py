@@ -1,0 +1,153 @@
+"""Whether an arrow may be a hidden common cause: the nats that a graph loses if it is one.
+
+Under i -> j the causes of i reach j through i. Under a hidden common cause of i and j they do not: what i and j share
+is the innovation of i alone, its standardised residual given its own causes. So the innovation of i takes the place of
+i among the causes of j, or that of j becomes a cause of i in place of the arrow. The smaller loss counts. Causes that
+are of no more use then are left out. Where i has no causes, both readings are the same, and no data tell them apart.
+
+References
+----------
+Zhang, "Causal reasoning with ancestral graphs", JMLR 9 (2008): visible edges.
+Mani, Spirtes, Cooper, "A theoretical study of Y structures for causal discovery", UAI 2006.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.threads import single_blas_thread
+from icdh._table.transforms import normal_scores
+from icdh.search.climb import MIN_GAIN
+from icdh.search.moves import Family, with_ancestors
+
+POLISH_MARGIN = 30.0  # nats: losses below it are computed again with polished families
+HEAVY = 20.0  # kurtosis from which an innovation is replaced by its normal scores
+
+
+def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
+    """Return how many nats of evidence are lost if an arrow is a hidden common cause of its two ends instead.
+
+    An arrow that loses much would survive a common cause that is not in the table. One that loses little may be one.
+
+    Parameters
+    ----------
+    model : HNMSearch
+        Fitted; it stays as it is.
+    clock : Clock, optional
+        When to stop, and what it is told of the progress; by default never.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        [i, j] is the loss of the arrow i -> j, in nats; of a table of more than 20,000 rows, in those of the subsample
+        that was searched first. NaN if there is no arrow or nothing can be told: if the cause has no causes itself, an
+        end of the arrow has labels, levels or point masses, knowledge requires the arrow, some rows do not count, the
+        search ended early, or time ran out.
+
+    Raises
+    ------
+    NotFittedError
+        Before ``fit``.
+
+    Examples
+    --------
+    >>> from icdh import HNMSearch
+    >>> from icdh.datasets import load_sachs
+    >>> from icdh.uncertainty import hidden_loss
+    >>> model = HNMSearch(noise_distribution="gaussian").fit(load_sachs().data[:200, :4])
+    >>> hidden_loss(model).shape
+    (4, 4)
+    """
+    found, dag = model.found_graph(), model.adjacency_matrix_ != 0
+    loss = np.full(dag.shape, np.nan)
+    if found.interrupted or found.timed_out or found.table.rows is not None:
+        return loss
+    scores, clock = getattr(found.scores, "subsample", found.scores).copy(), clock or Clock()
+    with suppress(OutOfTime), single_blas_thread(), scores.limited(clock):
+        hidden = _HiddenCauses(scores, found.graph, found.rules.required, clock)
+        for i, j in hidden.edges:
+            column = found.order[i], found.order[j]
+            if dag[column]:
+                loss[column] = hidden.loss(i, j)
+    return loss
+
+
+class _HiddenCauses:
+    """The families of a graph with innovations as further causes."""
+
+    def __init__(self, scores: Any, graph: Sequence[tuple[int, ...]], required: np.ndarray, clock: Clock):
+        self.graph, self.required = graph, required
+        continuous = [scores.families.is_gaussian(node) for node in range(len(graph))]
+        self.edges = [
+            (i, j)
+            for j, parents in enumerate(graph)
+            for i in parents
+            if graph[i] and continuous[i] and continuous[j] and not required[i, j]
+        ]
+        self.without = {(i, j): self._pruned(scores, (j, _without(graph[j], i))) for i, j in self.edges}
+        known = [*((i, graph[i]) for i, _ in self.edges), *(own for own in self.without.values() if own[1])]
+        families = list(dict.fromkeys(known))
+        self.innovation = {family: len(graph) + k for k, family in enumerate(families)}
+        self.scores = _with_causes(scores, families, clock)
+
+    def loss(self, i: int, j: int) -> float:
+        """Return the nats lost if i -> j is a hidden common cause: the smaller loss of both ways to write it."""
+        parents, without = self.graph[j], self.without[i, j]
+        ways = [[(j, tuple(sorted({*_without(parents, i), self.innovation[i, self.graph[i]]})))]]
+        if not any(line >> i & 1 for line in map(with_ancestors(self.graph).__getitem__, without[1])):
+            ways.append([without, (i, (*self.graph[i], self.innovation.get(without, j)))])
+        ways[1:] = [[own, (node, tuple(sorted(causes)))] for own, (node, causes) in ways[1:]]
+        return min(map(self._loss, ways))
+
+    def _loss(self, families):
+        families = [self._pruned(self.scores, family) for family in families]
+        if self._rise(families) < POLISH_MARGIN:
+            self.scores.polish(families)
+            families = [self._pruned(self.scores, family) for family in families]
+        return self._rise(families)
+
+    def _rise(self, families):
+        before = self.scores([(node, self.graph[node]) for node, _ in families])
+        return sum(self.scores(families)) - sum(before)
+
+    def _pruned(self, scores, family: Family) -> Family:
+        """Return a family without the causes whose loss gains, the one that gains most first."""
+        node, causes = family
+        kept = {cause for cause in causes if cause < len(self.graph) and self.required[cause, node]}
+        fewer = [(node, _without(causes, cause)) for cause in causes if cause not in kept]
+        if not fewer:
+            return family
+        own, *others = scores([family, *fewer])
+        best = int(np.argmin(others))
+        return self._pruned(scores, fewer[best]) if others[best] < own - MIN_GAIN else family
+
+
+def _without(causes, cause):
+    return tuple(k for k in causes if k != cause)
+
+
+def _with_causes(scores, families, clock):
+    """Return the scores with the innovations of families as further variables, and all fits that are known."""
+    known = scores.families
+    innovations = [_innovation(scores, family) for family in families]
+    wider = scores.on(known.with_causes(innovations, [node for node, _ in families]), clock)
+    wider.units += [min(scores.units)] * len(families)
+    for family in sorted(scores.fitted()):
+        if (fit := scores.known_fit(family)) is not None:
+            wider.keep(family, fit, scores.network_score_of(family))
+    return wider
+
+
+def _innovation(scores, family):
+    """Return the standardised residual of a family, zero where observations do not count."""
+    values, known = np.zeros(scores.families.n_observations), scores.families
+    scores([family])
+    residual = known.linear_residual(family) if scores.is_linear(family) else scores.residuals(family)
+    residual = residual / max(float(residual.std()), np.finfo(float).tiny)
+    residual = normal_scores(residual) if np.mean(residual**4) > HEAVY else residual
+    values[slice(None) if known.rows is None else known.rows[family[0]]] = residual
+    return values
