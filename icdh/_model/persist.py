@@ -375,8 +375,8 @@ def _losses(listed: Any, adjacency: Floats) -> Floats | None:
     loss = np.full(adjacency.shape, np.nan)
     for i, j, nats in listed:
         known = type(i) is type(j) is int and min(i, j) >= 0 and max(i, j) < len(loss) and adjacency[i, j]
-        _demand(known, "direction_loss is not that of edges")
-        _demand(nats is None or (type(nats) is float and np.isfinite(nats)), "direction_loss is no number")
+        _demand(known, "losses are not those of edges")
+        _demand(nats is None or (type(nats) is float and np.isfinite(nats)), "a loss is no number")
         loss[i, j] = np.inf if nats is None else nats
     return loss
 
