@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
+
 # Above this trace h is continued linearly, so that rho h^2 stays finite.
 LARGEST_TRACE = 1e100
 LARGEST_WEIGHT_SUM = 230.0  # exp(230) = 1e100
 TAYLOR_TERMS = 14  # truncation error 0.5**15 / 15! < 1e-16
 
 
-def acyclicity(A: np.ndarray) -> tuple[float, np.ndarray]:
+def acyclicity(A: Floats) -> tuple[float, Floats]:
     """Return h = tr(exp(A∘A)) - N and its gradient; h is zero exactly when A is the matrix of a DAG.
 
     Parameters
@@ -63,13 +65,13 @@ def acyclicity(A: np.ndarray) -> tuple[float, np.ndarray]:
     return float(h), 2.0 * A * derivative
 
 
-def _expm1(B):
+def _expm1(B: Floats) -> Floats:
     """Return exp(B) - I for a non-negative matrix: Taylor series of B / 2^s, then (I + P)^2 - I = 2P + P^2."""
     norm = B.sum(axis=0).max(initial=0.0)
     squarings = int(max(0.0, np.ceil(np.log2(norm)) + 1.0)) if 0.0 < norm < np.inf else 0
     B = B / 2.0**squarings
     identity = np.eye(B.shape[0])
-    series = identity
+    series: Floats = identity
     for k in range(TAYLOR_TERMS, 1, -1):
         series = identity + (B @ series) / k
     P = B @ series
@@ -78,7 +80,7 @@ def _expm1(B):
     return P
 
 
-def _linear_continuation(A):
+def _linear_continuation(A: Floats) -> tuple[float, Floats]:
     """Return h and dh/d(A∘A) of the continuation in the notes of `acyclicity`."""
     largest = np.abs(A).max()
     shares = (A / largest) ** 2

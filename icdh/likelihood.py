@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs
 
 
-def nll(X: np.ndarray, weights: Weights) -> float:
+def nll(X: Floats, weights: Weights) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
     Parameters
@@ -51,7 +52,7 @@ def nll(X: np.ndarray, weights: Weights) -> float:
 
 
 def nll_and_gradient(
-    X: np.ndarray, weights: Weights, *, scale: np.ndarray | None = None, rows: np.ndarray | None = None
+    X: Floats, weights: Weights, *, scale: Floats | None = None, rows: Mask | None = None
 ) -> tuple[float, Weights]:
     """Return the negative log-likelihood and its gradient by every weight.
 
@@ -131,7 +132,7 @@ def nll_and_gradient(
             d_w2[n],
             d_w3[n],
         )
-        value += loss + LOG_SQRT_2PI * (observations if rows is None else np.count_nonzero(counts))
+        value += loss + LOG_SQRT_2PI * (observations if rows is None else np.count_nonzero(rows[:, n]))
     if scale is not None:
         d_floor[:] = d_w3[:] = 0.0
     inside = np.abs(weights.w3_bias) < LARGEST_LOG_FLOOR
@@ -148,6 +149,6 @@ def nll_and_gradient(
     return float(value / observations), gradient
 
 
-def _check_shape(name, given, shape):
+def _check_shape(name: str, given: Floats | Mask | None, shape: tuple[int, int]) -> None:
     if given is not None and np.shape(given) != shape:
         raise ValueError(f"{name} must have the shape of X, {shape}; got {np.shape(given)}")

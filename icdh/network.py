@@ -35,6 +35,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
+
 # What sigma_n is: a function of the causes (Eq. 10), a constant of each variable (Eq. 16-18), or one (Eq. 15).
 NOISE = ("heteroscedastic", "unequal", "equal")
 # exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
@@ -65,14 +67,14 @@ class Weights:
         Intercepts of the means; absent in the paper.
     """
 
-    w1: np.ndarray
-    w2: np.ndarray
-    w3: np.ndarray
-    w3_bias: np.ndarray
-    hidden_bias: np.ndarray | None = None
-    output_bias: np.ndarray | None = None
+    w1: Floats
+    w2: Floats
+    w3: Floats
+    w3_bias: Floats
+    hidden_bias: Floats | None = None
+    output_bias: Floats | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
@@ -83,7 +85,7 @@ class Weights:
             object.__setattr__(self, "w1", self.w1.copy())
             self.w1[own, :, own] = 0.0
 
-    def _check_shapes(self):
+    def _check_shapes(self) -> None:
         if self.w1.ndim != 3 or self.w1.shape[0] != self.w1.shape[2]:
             raise ValueError(f"w1 must have shape (N, m1, N); got {self.w1.shape}")
         nodes, units, _ = self.w1.shape
@@ -102,23 +104,24 @@ class Weights:
     @property
     def n_variables(self) -> int:
         """N, the number of variables."""
-        return self.w1.shape[0]
+        return int(self.w1.shape[0])
 
     @property
     def hidden_units(self) -> int:
         """m1, the number of hidden units of a node."""
-        return self.w1.shape[1]
+        return int(self.w1.shape[1])
 
-    def adjacency(self) -> np.ndarray:
+    def adjacency(self) -> Floats:
         """Return the weighted adjacency matrix A[i, n] = |w1[n, :, i]|, the edge i -> n, shape (N, N)."""
-        return np.linalg.norm(self.w1, axis=1).T
+        norms: Floats = np.linalg.norm(self.w1, axis=1)
+        return norms.T
 
-    def scale_floor(self) -> np.ndarray:
+    def scale_floor(self) -> Floats:
         """Return the smallest scale exp(W3_n0) of every node, shape (N,)."""
         return np.exp(np.clip(self.w3_bias, -LARGEST_LOG_FLOOR, LARGEST_LOG_FLOOR))
 
 
-def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+def initial_weights(X: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
     """Draw small random input weights, away from the saddle point at zero, with scale one at every node.
 
     Parameters
@@ -151,7 +154,7 @@ def initial_weights(X: np.ndarray, hidden_units: int, bias: bool, rng: np.random
     return weights_in_units(root_mean_square(np.transpose(X)), hidden_units, bias, rng)
 
 
-def root_mean_square(values: np.ndarray) -> np.ndarray:
+def root_mean_square(values: Floats) -> Floats:
     """Return the root mean square of every variable, shape (N,), of values of shape (N, M).
 
     Examples
@@ -161,10 +164,11 @@ def root_mean_square(values: np.ndarray) -> np.ndarray:
     >>> root_mean_square(np.array([[3.0, -3.0], [0.0, 2.0**0.5]])).round(6).tolist()
     [3.0, 1.0]
     """
-    return np.sqrt(np.array([np.mean(np.square(row)) for row in values]))
+    rms: Floats = np.sqrt(np.array([np.mean(np.square(row)) for row in values]))
+    return rms
 
 
-def weights_in_units(rms: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+def weights_in_units(rms: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
     """Draw what `initial_weights` draws, given the units of the variables.
 
     Parameters
@@ -202,7 +206,7 @@ def weights_in_units(rms: np.ndarray, hidden_units: int, bias: bool, rng: np.ran
     )
 
 
-def node_inputs(weights: Weights, n: int) -> np.ndarray:
+def node_inputs(weights: Weights, n: int) -> Floats:
     """Return the hidden weights of a node as the kernels read them, shape (features, m1).
 
     Parameters
@@ -225,7 +229,7 @@ def node_inputs(weights: Weights, n: int) -> np.ndarray:
     return np.ascontiguousarray(w1 if weights.hidden_bias is None else np.vstack([w1, weights.hidden_bias[n]]))
 
 
-def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+def forward(X: Floats, weights: Weights) -> tuple[Floats, Floats]:
     """Return the mean and the scale (standard deviation) of every variable given the others.
 
     Parameters
@@ -263,7 +267,7 @@ def forward(X: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(mean.T), np.ascontiguousarray(scale.T)
 
 
-def outputs(features: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+def outputs(features: Floats, weights: Weights) -> tuple[Floats, Floats]:
     """Return what `forward` returns, of shape (N, M).
 
     Parameters
@@ -289,7 +293,7 @@ def outputs(features: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndar
     return mean, scale
 
 
-def node_outputs(features: np.ndarray, weights: Weights, n: int) -> tuple[np.ndarray, np.ndarray]:
+def node_outputs(features: Floats, weights: Weights, n: int) -> tuple[Floats, Floats]:
     """Return mean and scale of one variable alone, each of shape (M,).
 
     Parameters
@@ -314,7 +318,7 @@ def node_outputs(features: np.ndarray, weights: Weights, n: int) -> tuple[np.nda
     return NetworkConditional.of(weights, n).outputs(activations(features, weights, n))
 
 
-def activations(features: np.ndarray, weights: Weights, n: int) -> np.ndarray:
+def activations(features: Floats, weights: Weights, n: int) -> Floats:
     """Return the hidden activations of a node, shape (m1, M).
 
     Parameters
@@ -339,7 +343,7 @@ def activations(features: np.ndarray, weights: Weights, n: int) -> np.ndarray:
     return _activations(features, np.arange(features.shape[0]), node_inputs(weights, n))
 
 
-def _activations(features, inputs, hidden):
+def _activations(features: Floats, inputs: Integers, hidden: Floats) -> Floats:
     from icdh._network_kernels import node_activations
 
     s = np.empty((hidden.shape[1], features.shape[1]))
@@ -363,10 +367,10 @@ class NetworkConditional:
         The smallest scale, and the intercept of the mean.
     """
 
-    inputs: np.ndarray
-    hidden: np.ndarray
-    w2: np.ndarray
-    w3: np.ndarray
+    inputs: Integers
+    hidden: Floats
+    w2: Floats
+    w3: Floats
     floor: float
     intercept: float
 
@@ -387,14 +391,12 @@ class NetworkConditional:
         intercept = 0.0 if weights.output_bias is None else float(weights.output_bias[n])
         return cls(inputs, hidden, weights.w2[n], weights.w3[n], float(weights.scale_floor()[n]), intercept)
 
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given the values of all variables, one a row, shape (N, M)."""
         features = features_of(values[self.inputs], len(self.hidden) > len(self.inputs))
         return self.outputs(_activations(features, np.arange(len(features)), self.hidden))
 
-    def with_each_input_held(
-        self, values: np.ndarray, centre: np.ndarray, held: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    def with_each_input_held(self, values: Floats, centre: Floats, held: Mask) -> Iterator[tuple[int, Floats, Floats]]:
         """Yield every input to hold, with the mean and scale, each of shape (M,), when it is held at its centre.
 
         One product with all inputs is computed once and shared.
@@ -416,12 +418,12 @@ class NetworkConditional:
             i = int(self.inputs[k])
             yield i, *self.outputs(expit(z + np.outer(self.hidden[k], centre[i] - values[i])))
 
-    def outputs(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def outputs(self, s: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given the hidden activations s, shape (m1, M)."""
         return self.w2 @ s + self.intercept, np.maximum(self.w3 @ s, 0.0) + self.floor
 
 
-def features_of(values: np.ndarray, bias: bool) -> np.ndarray:
+def features_of(values: Floats, bias: bool) -> Floats:
     """Return variables as the kernels read them, one a row; intercepts add a last row of ones.
 
     Parameters
@@ -443,7 +445,7 @@ def features_of(values: np.ndarray, bias: bool) -> np.ndarray:
     return np.vstack([values, np.ones(values.shape[1])]) if bias else values
 
 
-def checked_features(X: np.ndarray, weights: Weights) -> np.ndarray:
+def checked_features(X: Floats, weights: Weights) -> Floats:
     """Return the features of a table of observations after checking that it has one finite column a node.
 
     Parameters

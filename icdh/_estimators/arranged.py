@@ -1,11 +1,13 @@
 """The table as the two phases see it: columns that vary, and both columns and rows in an order of their values."""
 
+from collections.abc import Hashable
 from dataclasses import fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from icdh._estimators.users_columns import edges_among_all, move_among_all
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.knowledge.rules import EdgeRules
@@ -36,15 +38,15 @@ class ArrangedTable(NamedTuple):
         The names of all of the user's columns, followed by the contexts.
     """
 
-    values: np.ndarray
-    rows: np.ndarray | None
+    values: Floats
+    rows: Mask | None
     rules: EdgeRules
-    order: np.ndarray
+    order: Integers
     n_columns: int
-    names: list
+    names: list[Hashable]
 
     @classmethod
-    def of(cls, table: Table, values: np.ndarray, design: Design, rules: EdgeRules) -> "ArrangedTable":
+    def of(cls, table: Table, values: Floats, design: Design, rules: EdgeRules) -> "ArrangedTable":
         """Arrange a scaled table.
 
         Parameters
@@ -77,11 +79,12 @@ class ArrangedTable(NamedTuple):
         """
         size, units = len(self.names), weights.hidden_units
         w1 = np.zeros((size, units, size))
-        w1[np.ix_(self.order, range(units), self.order)] = weights.w1
+        w1[np.ix_(self.order, np.arange(units), self.order)] = weights.w1
         others = [field.name for field in fields(weights) if field.name != "w1"]
-        return Weights(w1, **{name: self._widened(getattr(weights, name)) for name in others})
+        parts: dict[str, Any] = {name: self._widened(getattr(weights, name)) for name in others}
+        return Weights(w1, **parts)
 
-    def edges_in_users_order(self, edges: np.ndarray) -> np.ndarray:
+    def edges_in_users_order(self, edges: Floats) -> Floats:
         """Return what is known of edges among the table's columns, shape (n, n), among all columns and contexts."""
         return edges_among_all(edges, self.order, len(self.names))
 
@@ -89,7 +92,7 @@ class ArrangedTable(NamedTuple):
         """Return a move of the last stage in the user's columns."""
         return move_among_all(move, self.order)
 
-    def _widened(self, part):
+    def _widened(self, part: Floats | None) -> Floats | None:
         if part is None:
             return None
         full = np.zeros((len(self.names), *part.shape[1:]))
@@ -97,7 +100,7 @@ class ArrangedTable(NamedTuple):
         return full
 
 
-def _order_of_columns(values):
+def _order_of_columns(values: Floats) -> Integers:
     """Return an order of the columns that depends on their values alone."""
     quantiles = np.linspace(0, values.shape[1] - 1, 5).astype(int)
     keys = []
@@ -108,6 +111,6 @@ def _order_of_columns(values):
     return np.lexsort(np.transpose(keys))
 
 
-def _order_of_observations(values):
+def _order_of_observations(values: Floats) -> Integers:
     """Return an order of the observations that depends on their values and the order of the columns alone."""
     return np.lexsort((*values[:SORT_COLUMNS], values.sum(axis=0)))

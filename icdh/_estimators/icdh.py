@@ -1,30 +1,35 @@
 """ICDH: the estimator that learns a DAG by the two-phase procedure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._estimators.arranged import ArrangedTable
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
-from icdh._estimators.two_phase_fit import FoundNetwork, best_fit, family_fitter, price_of_edges
+from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_callback, check_choice, check_flag, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.conditionals import Constant
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
+from icdh._table.experiments import Design
 from icdh._table.missing import MISSING
 from icdh._table.missing_codes import Declared, says_none
-from icdh._table.table import SCALINGS, Scaling
+from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
+from icdh.graphs.cycles import AcyclicPart
 from icdh.knowledge import Knowledge
 from icdh.network import NOISE, NetworkConditional, Weights
 from icdh.two_phase.schedule import SCHEDULES
+
+if TYPE_CHECKING:
+    from icdh.two_phase.rounds import TwoPhaseResult
 
 
 class ICDH(CausalGraphEstimator):
@@ -245,8 +250,10 @@ class ICDH(CausalGraphEstimator):
     """
 
     network_: Weights
-    weights_: np.ndarray
+    weights_: Floats
     history_: list[Any]
+    _found: FoundNetwork
+    _least_weight: float
     n_rounds_: int
     converged_: bool
 
@@ -306,41 +313,37 @@ class ICDH(CausalGraphEstimator):
         self.verbose = verbose
         self.callback = callback
 
-    def _fit_table(self, table, design, clock):
-        """Fit to a table without gaps: prepare, fit, refit, model."""
+    def _fit_table(self, table: Table, design: Design, clock: Clock) -> "ICDH":
+        """Fit to a table without gaps: prepare, fit, last stage, model."""
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
-        scaling, N = Scaling.of(table, self.scaling), table.n_variables
+        scaling = Scaling.of(table, self.scaling)
         values, rules = design.with_contexts(scaling.apply(table.values)), design.rules(self._rules(table.names))
         warn_about_units(table, values)
         warn_about_sums(table)
-        arranged = ArrangedTable.of(table, values, design, rules)
-        result = best_fit(self, arranged, clock, partial(self._report_record, arranged.names))
-        whole = arranged.network_in_users_order(result.weights)
-        families = family_fitter(self, values, rules, design.rows, clock, result.cost is not None)
-        network, rules = _without_contexts(whole, N), rules.among(np.arange(N))
+        report = partial(self._report_record, [*table.names, *design.conditions])
+        settings = TwoPhaseSettings.of(self.get_params())
+        found = find_network(settings, table, values, design, rules, clock, report)
+        result, network, N = found.result, found.columns, table.n_variables
         threshold = self.threshold if result.cost is None else 0.0
-        dag = rules.dag(network.adjacency(), threshold)
+        dag = found.rules.dag(network.adjacency(), threshold)
         model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
         if result.strength is None:
             among = dag.adjacency != 0.0 if result.timed_out else None  # those of all inputs take as long as a round
             strength = strength_of_inputs(model, values[:N], design.baseline, among)
         else:
-            strength = arranged.edges_in_users_order(result.strength)[:N, :N]
-        model = replace(model, adjacency=self._strong(dag.adjacency, strength, rules))
-        found = FoundNetwork(whole, families, design.baseline, result.cost, price_of_edges(self, arranged))
-        model, nll, cost = _with_conditionals(model, found)
-        families.clock = Clock()  # `rethreshold` has no limit
+            strength = result.strength[:N, :N]
+        kept = self._strong(dag.adjacency, strength, found.rules)
+        model, learned = _on_graph(model, kept, found, clock)
         self._learn(
             model,
+            **learned,
             network_=network,
-            targets_=design.targets(whole.adjacency()),
+            targets_=design.targets(result.weights.adjacency()),
             weights_=network.adjacency(),
             edge_strength_=strength,
             history_=result.history,
-            moves_=[arranged.move_in_users_columns(move) for move in result.moves],
-            cost_=cost,
-            nll_=nll,
+            moves_=result.moves,
             n_rounds_=result.best.round,
             converged_=result.converged and table.n_observations > table.n_variables,
             interrupted_=result.interrupted,
@@ -382,12 +385,11 @@ class ICDH(CausalGraphEstimator):
         """
         model = self._fitted_model()
         changed = self._with_thresholds(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
-        rules = self._rules(model.names)
-        least = self._least_weight if threshold is None else threshold
-        dag = rules.dag(self.weights_, least)
-        kept = changed._strong(dag.adjacency, self.edge_strength_, rules)
-        model, nll, cost = _with_conditionals(replace(model, adjacency=kept), self._found)
-        changed._learn(model, nll_=nll, cost_=cost, _least_weight=least)
+        found, least = self._found, self._least_weight if threshold is None else threshold
+        dag = found.rules.dag(self.weights_, least)
+        kept = changed._strong(dag.adjacency, self.edge_strength_, found.rules)
+        model, learned = _on_graph(model, kept, found)
+        changed._learn(model, **learned, _least_weight=least)
         self.__dict__ = changed.__dict__
         _warn_about_cycles(dag)
         return self
@@ -415,7 +417,7 @@ class ICDH(CausalGraphEstimator):
         check_flag("bias", self.bias)
         check_callback(self.callback)
 
-    def _report_record(self, names, record):
+    def _report_record(self, names: Sequence[Hashable], record: Any) -> None:
         """Tell log, standard error stream and callback of a round or a move; of a detour's move the callback alone."""
         from icdh.two_phase.rounds import Round
 
@@ -431,7 +433,7 @@ class ICDH(CausalGraphEstimator):
             line = f"{record.kind} {names[record.cause]} -> {names[record.effect]}: {record.gain:.2f} nats"
         self._report(line, record)
 
-    def _warn_if_not_converged(self, result):
+    def _warn_if_not_converged(self, result: "TwoPhaseResult") -> None:
         from icdh.two_phase.rounds import OUT_OF_TIME
 
         if result.converged:
@@ -455,33 +457,22 @@ class ICDH(CausalGraphEstimator):
         warn(reason, ConvergenceWarning)
 
 
-def _with_conditionals(model, found):
-    """Return a model with conditionals of its graph, refitted where the network has other inputs, its nll and cost.
-
-    The contexts of unknown interventions, variables after those of the model, stay causes of what they reach.
-    """
-    from icdh.two_phase.refit import with_families
-
-    N = len(model.names)
-    fits = found.refits(model.adjacency != 0.0)
-    refitted = _without_contexts(with_families(found.network, fits), N)
-    varies = found.families.values[:N].any(axis=1)
-    conditionals = [NetworkConditional.of(refitted, n) if varies[n] else Constant() for n in range(N)]
-    model = replace(model, conditionals=conditionals)
-    return model, model.nll(found.families.values[:N], found.baseline), found.cost_with(fits)
+def _on_graph(
+    model: StructuralModel, kept: Floats, found: FoundNetwork, clock: Clock | None = None
+) -> tuple[StructuralModel, dict[str, Any]]:
+    """Return a model of the graph that is kept, and what is reported of its fit."""
+    fitted, cost = found.on_graph(kept != 0.0, clock)
+    values = found.fitter.values[: len(kept)]
+    varies: Mask = np.any(values, axis=1)
+    conditionals = [conditional if varies[n] else Constant() for n, conditional in enumerate(fitted)]
+    model = replace(model, adjacency=kept, conditionals=conditionals)
+    return model, {"nll_": model.nll(values, found.baseline), "cost_": cost}
 
 
-def _warn_about_cycles(dag):
+def _warn_about_cycles(dag: AcyclicPart) -> None:
     if dag.removed:
         warn(
             f"{counted(len(dag.removed), 'edge')} on cycles removed, the weakest of each cycle; "
             f"the smallest threshold that gives a DAG is {dag.smallest_threshold:.4g}",
             DataWarning,
         )
-
-
-def _without_contexts(weights, n_variables):
-    """Return the network of the first variables, what else they depend on held at zero."""
-    N = n_variables
-    others = (weights.w2, weights.w3, weights.w3_bias, weights.hidden_bias, weights.output_bias)
-    return Weights(weights.w1[:N, :, :N].copy(), *(None if part is None else part[:N] for part in others))

@@ -1,133 +1,218 @@
 """The fit of `ICDH`: the two phases from every start, and the last stage where edges have a price."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from icdh._estimators.arranged import ArrangedTable
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import n_workers, random_generator
 from icdh._ground.clock import Clock
+from icdh._table.experiments import Design
+from icdh._table.table import Table
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import NetworkConditional, Weights
+
+if TYPE_CHECKING:
+    from icdh.two_phase.family import FamilyFit, FamilyFitter
+    from icdh.two_phase.rounds import TwoPhaseResult
 
 ROUNDS_ALONE = 10  # the default of max_rounds without the last stage
 # Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
 USUAL_SPREADS = (0.1, 10.0)
 
 
+class TwoPhaseSettings(NamedTuple):
+    """The parameters of `ICDH` that its fit reads; see there."""
+
+    hidden_units: int
+    l1: float
+    l2: float
+    noise: str
+    bias: bool
+    threshold: float
+    edge_cost: float | str | None
+    max_rounds: int | None
+    tol: float
+    schedule: str
+    h_tol: float
+    rho_max: float
+    n_restarts: int
+    n_jobs: int
+    random_state: Any
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> TwoPhaseSettings:
+        """Return the settings among the parameters of an estimator."""
+        return cls(**{name: parameters[name] for name in cls._fields})
+
+    def some(self, *names: str) -> dict[str, Any]:
+        """Return some of the settings by name."""
+        return {name: getattr(self, name) for name in names}
+
+    def price_of_edges(self, table: ArrangedTable) -> float | None:
+        """Return the price of an edge in the last stage, in nats; None leaves the stage out.
+
+        "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties
+        are made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread
+        widely in the usual units, but few columns do.
+        """
+        from icdh.two_phase.last_stage import price_of_edge
+
+        if not isinstance(self.edge_cost, str):
+            return self.edge_cost
+        spreads = table.values[: table.n_columns].std(axis=1)
+        usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
+        return price_of_edge(table.n_columns) if self.schedule == "fast" and usual else None
+
+
 class FoundNetwork(NamedTuple):
-    """The network that a fit found, among the user's columns and the contexts, and what refits of it need.
+    """What a fit found, in the order of the user's columns, followed by the contexts.
 
     Attributes
     ----------
-    network : Weights
-        The network.
-    families : icdh.two_phase.family.FamilyFitter
-        Fits a variable given its causes.
+    result : icdh.two_phase.TwoPhaseResult
+        The network, how it was found, and what its edges are worth.
+    fitter : icdh.two_phase.family.FamilyFitter
+        Fits a variable given its causes, under the penalties of the network.
+    rules : EdgeRules
+        Edges between the user's columns that must not, and that must, appear.
     baseline : ndarray of bool, shape (N, M), or None
         The observations of the user's columns where nothing was set; None if all.
-    cost : float or None
-        What the graph of the network costs; None without the last stage.
     price : float or None
-        The price of an edge.
+        The price of an edge; None without the last stage.
     """
 
-    network: Weights
-    families: Any
-    baseline: np.ndarray | None
-    cost: float | None
+    result: TwoPhaseResult
+    fitter: FamilyFitter
+    rules: EdgeRules
+    baseline: Mask | None
     price: float | None
 
-    def refits(self, kept: np.ndarray) -> dict:
-        """Return the families to fit again if the edges ``kept``, shape (N, N), stay between the user's columns."""
-        from icdh.two_phase.refit import refit_to_graph
+    @property
+    def columns(self) -> Weights:
+        """The network of the user's columns; what else they depend on is held at zero."""
+        return self._columns_of(self.result.weights)
 
-        graph = self.network.w1.any(axis=1).T
+    def on_graph(self, kept: Mask, clock: Clock | None = None) -> tuple[list[NetworkConditional], float | None]:
+        """Return the distributions of the user's columns if some edges between them stay, and the cost of that graph.
+
+        Variables with other causes than in the network are fitted again. Contexts stay causes of what they reach.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (N, N)
+            The edges that stay.
+        clock : Clock, optional
+            Once its time is over, output weights and a constant scale alone are fitted; by default never.
+        """
+        from icdh.two_phase.refit import refit_to_graph, with_families
+
+        weights = self.result.weights
+        graph: Mask = np.any(weights.w1, axis=1).T
         graph[: len(kept), : len(kept)] = kept
-        return refit_to_graph(self.network, graph, self.families)
+        fits = refit_to_graph(weights, graph, self.fitter.until(clock or Clock()))
+        columns = self._columns_of(with_families(weights, fits))
+        return [NetworkConditional.of(columns, n) for n in range(len(kept))], self._cost_with(fits)
 
-    def cost_with(self, fits: dict) -> float | None:
+    def _cost_with(self, fits: dict[tuple[int, tuple[int, ...]], FamilyFit]) -> float | None:
         """Return the cost of the graph in which these families, one a child at most, replace those of the network."""
-        if self.cost is None:
+        cost = self.result.cost
+        if cost is None or self.price is None:
             return None
-        cost = self.cost
         for (child, causes), fit in fits.items():
-            before = NetworkConditional.of(self.network, child)
-            nats = self.families.nats(child, *before.mean_and_scale(self.families.values))
+            before = NetworkConditional.of(self.result.weights, child)
+            nats = self.fitter.nats(child, *before.mean_and_scale(self.fitter.values))
             cost += fit.nats - nats + self.price * (len(causes) - len(before.inputs))
         return cost
 
-
-def price_of_edges(parameters: Any, table: ArrangedTable) -> float | None:
-    """Return the price of an edge in the last stage, in nats; None leaves the stage out.
-
-    "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
-    made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
-    the usual units, but few columns do.
-
-    Parameters
-    ----------
-    parameters : ICDH
-        The estimator, for ``edge_cost`` and ``schedule``.
-    table : ArrangedTable
-        The columns that vary.
-    """
-    from icdh.two_phase.last_stage import price_of_edge
-
-    if parameters.edge_cost != "auto":
-        return parameters.edge_cost
-    spreads = table.values[: table.n_columns].std(axis=1)
-    usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
-    return price_of_edge(table.n_columns) if parameters.schedule == "fast" and usual else None
+    def _columns_of(self, weights: Weights) -> Weights:
+        N = len(self.rules.forbidden)
+        parts = {field.name: getattr(weights, field.name) for field in fields(weights)}
+        parts = {name: None if part is None else part[:N] for name, part in parts.items()}
+        return Weights(**parts | {"w1": weights.w1[:N, :, :N].copy()})
 
 
-def best_fit(parameters: Any, table: ArrangedTable, clock: Clock, report: Callable) -> Any:
-    """Return the best `icdh.two_phase.TwoPhaseResult` of all restarts; variables in the order of the table.
+def find_network(
+    settings: TwoPhaseSettings,
+    table: Table,
+    values: Floats,
+    design: Design,
+    rules: EdgeRules,
+    clock: Clock,
+    report: Callable[[Any], None],
+) -> FoundNetwork:
+    """Return the best fit of all restarts.
 
     Parameters
     ----------
-    parameters : ICDH
-        The estimator, for its parameters.
-    table : ArrangedTable
-        The columns that vary.
+    settings : TwoPhaseSettings
+        How to fit.
+    table : Table
+        The user's table.
+    values : ndarray, shape (N + K, M)
+        Its scaled columns, and the contexts.
+    design : Design
+        The interventions.
+    rules : EdgeRules
+        Edges among columns and contexts that must not, and that must, appear.
     clock : Clock
         Ends the fit.
     report : callable
         Called with every `Round`, and with every `Move` in the user's columns.
     """
+    from icdh.two_phase.family import FamilyFitter
+    from icdh.two_phase.last_stage import NATS_PER_PENALTY
     from icdh.two_phase.procedure import draw_initial_weights
     from icdh.two_phase.restarts import best_of_restarts
     from icdh.two_phase.rounds import Round
 
-    rng = random_generator(parameters.random_state)
-    units, bias, n_restarts = parameters.hidden_units, parameters.bias, parameters.n_restarts
-    starts = [draw_initial_weights(table.values, units, bias, rng) for _ in range(n_restarts)]
-    fit = _fit_from_a_start(parameters, table, price_of_edges(parameters, table), clock, rng)
+    arranged = ArrangedTable.of(table, values, design, rules)
+    price, rng = settings.price_of_edges(arranged), random_generator(settings.random_state)
+    starts = [
+        draw_initial_weights(arranged.values, settings.hidden_units, settings.bias, rng)
+        for _ in range(settings.n_restarts)
+    ]
+    fit = _fit_from_a_start(settings, arranged, price, clock, rng)
 
-    def in_users_columns(record):
-        report(record if isinstance(record, Round) else table.move_in_users_columns(record))
+    def in_users_columns(record: Any) -> None:
+        report(record if isinstance(record, Round) else arranged.move_in_users_columns(record))
 
-    return best_of_restarts(fit, starts, n_workers(parameters.n_jobs), in_users_columns)
+    result = best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns)
+    strength = result.strength
+    result = result._replace(
+        weights=arranged.network_in_users_order(result.weights),
+        moves=[arranged.move_in_users_columns(move) for move in result.moves],
+        strength=None if strength is None else arranged.edges_in_users_order(strength),
+    )
+    nats = values.shape[1] if result.cost is None else NATS_PER_PENALTY
+    penalties = nats * settings.l1, nats * settings.l2
+    fitter = FamilyFitter(values, *penalties, settings.noise, settings.bias, design.rows, rules.required)
+    return FoundNetwork(result, fitter, rules.among(np.arange(table.n_variables)), design.baseline, price)
 
 
-def _fit_from_a_start(parameters, table, price, clock, rng):
+def _fit_from_a_start(
+    settings: TwoPhaseSettings, table: ArrangedTable, price: float | None, clock: Clock, rng: np.random.Generator
+) -> Callable[..., TwoPhaseResult]:
     """Return a function of initial weights: the two phases, followed by the last stage if edges have a price."""
     from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
     from icdh.two_phase.procedure import fit_two_phase
     from icdh.two_phase.schedule import schedule_for
 
-    before_edges = schedule_for(parameters.noise, *table.values.shape).rounds_before_edges
-    shared = {name: getattr(parameters, name) for name in ("l1", "l2", "noise", "bias")}
-    shared |= {"rows": table.rows, "clock": clock}
+    before_edges = schedule_for(settings.noise, *table.values.shape).rounds_before_edges
+    shared = settings.some("l1", "l2", "noise", "bias") | {"rows": table.rows, "clock": clock}
     two_phases = partial(
         fit_two_phase,
         table.values,
-        max_rounds=parameters.max_rounds or (ROUNDS_ALONE if price is None else before_edges),
+        max_rounds=settings.max_rounds or (ROUNDS_ALONE if price is None else before_edges),
         forbidden_edges=table.rules.forbidden,
         required_edges=table.rules.required,
-        **{name: getattr(parameters, name) for name in ("tol", "schedule", "h_tol", "rho_max")},
+        **settings.some("tol", "schedule", "h_tol", "rho_max"),
         **shared,
     )
     if price is None:
@@ -137,41 +222,8 @@ def _fit_from_a_start(parameters, table, price, clock, rng):
         values=table.values,
         rules=table.rules,
         edge_cost=price,
-        threshold=parameters.threshold,
+        threshold=settings.threshold,
         random_state=int(rng.integers(2**31)),
         **shared,
     )
     return partial(fit_with_last_stage, two_phases, stage)
-
-
-def family_fitter(
-    parameters: Any,
-    values: np.ndarray,
-    rules: EdgeRules,
-    rows: np.ndarray | None,
-    clock: Clock,
-    after_last_stage: bool,
-) -> Any:
-    """Return a `FamilyFitter` with the penalties under which the network was fitted.
-
-    Parameters
-    ----------
-    parameters : ICDH
-        The estimator, for its parameters.
-    values : ndarray, shape (N + K, M)
-        The scaled columns of the user, and the contexts.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    rows : ndarray of bool, shape (N + K, M), or None
-        The observations that count for each.
-    clock : Clock
-        Says when fits must end.
-    after_last_stage : bool
-        Whether the last stage fitted the network.
-    """
-    from icdh.two_phase.family import FamilyFitter
-    from icdh.two_phase.last_stage import NATS_PER_PENALTY
-
-    nats = NATS_PER_PENALTY if after_last_stage else values.shape[1]
-    penalties = nats * parameters.l1, nats * parameters.l2
-    return FamilyFitter(values, *penalties, parameters.noise, parameters.bias, rows, rules.required, clock)

@@ -9,6 +9,7 @@ Likelihood and penalties are in nats over all observations: the penalties are th
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -123,6 +124,12 @@ class FamilyFitter:
         self.required = np.zeros((len(values), len(values)), dtype=bool) if required is None else required
         self.noise, self.bias, self.rows = noise, bias, rows
         self.clock, self.tuning = clock or Clock(), tuning
+
+    def until(self, clock: Clock) -> "FamilyFitter":
+        """Return the same with another clock."""
+        other = copy(self)
+        other.clock = clock
+        return other
 
     def fit(
         self,

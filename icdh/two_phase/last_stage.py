@@ -14,28 +14,52 @@ poor one.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._table.transforms import normal_scores
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, root_mean_square
-from icdh.search.climb import Family, FamilyScores
+from icdh.search.climb import FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
-from icdh.search.moves import Move, toggled
+from icdh.search.moves import Family, Graph, Move, toggled
 from icdh.search.prior import price_of_width
 from icdh.two_phase.family import FamilyFit, FamilyFitter
 from icdh.two_phase.refit import fit_from_network, with_families
-from icdh.two_phase.rounds import TwoPhaseResult
+from icdh.two_phase.rounds import Round, TwoPhaseResult
 
 # Nats for a unit of lambda1 and lambda2: a tenth of what they are on 1000 rows. Like a prior, it does not grow with M.
 NATS_PER_PENALTY = 0.1 * 1000
-MOST_PASSES = 10
-MOST_CAUSES_AT_FIRST = 10  # of a child, the strongest; others that pay are inserted later
-START = 0.3  # largest initial weight of an added cause, in 1 / (root mean square of the cause)
-FEW_OBSERVATIONS = 50_000  # of longer tables, so many decide the graph
+
+
+@dataclass(frozen=True)
+class LastStageTuning:
+    """Constants of the last stage, chosen by measurement.
+
+    Attributes
+    ----------
+    most_passes : int
+        Searches, each after the families of its graph were fitted from fresh weights.
+    most_causes_at_first : int
+        Of a child, the strongest; others that pay are inserted later.
+    start : float
+        Largest initial weight of an added cause, in 1 / (root mean square of the cause).
+    few_observations : int
+        Of longer tables, so many decide the graph.
+    """
+
+    most_passes: int = 10
+    most_causes_at_first: int = 10
+    start: float = 0.3
+    few_observations: int = 50_000
+
+
+LAST_STAGE_TUNING = LastStageTuning()
 ESTIMATE_OBSERVATIONS = 10_000  # of longer tables, so many serve for gain estimates
 LARGEST_SCORE = 2.5  # of normal scores in the smooth functions of a cause
 DEGREES = 4  # smooth functions of a cause: powers of its normal score and a step
@@ -50,7 +74,7 @@ def fit_with_last_stage(
     two_phases: Callable[..., TwoPhaseResult],
     stage: Callable[..., TwoPhaseResult],
     initial: Sequence[Weights],
-    callback: Callable | None = None,
+    callback: Callable[[Round | Move], None] | None = None,
 ) -> TwoPhaseResult:
     """Fit by the two phases, then by the last stage unless the two phases ended early.
 
@@ -71,7 +95,7 @@ def fit_with_last_stage(
 
 def refine_edges(
     result: TwoPhaseResult,
-    values: np.ndarray,
+    values: Floats,
     rules: EdgeRules,
     *,
     edge_cost: float,
@@ -80,10 +104,11 @@ def refine_edges(
     l2: float = 0.01,
     noise: str = "heteroscedastic",
     bias: bool = False,
-    rows: np.ndarray | None = None,
+    rows: Mask | None = None,
     clock: Clock | None = None,
     random_state: int = 0,
     callback: Callable[[Move], None] | None = None,
+    tuning: LastStageTuning = LAST_STAGE_TUNING,
 ) -> TwoPhaseResult:
     """Insert, delete and reverse single edges until none pays; return the network refitted to the graph.
 
@@ -105,6 +130,8 @@ def refine_edges(
         Draws the weights that added causes, and fresh fits, start from.
     callback : callable, optional
         Called with every move.
+    tuning : LastStageTuning
+        Constants.
 
     Returns
     -------
@@ -112,26 +139,27 @@ def refine_edges(
         The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. It is returned as it came if
         the time was over before all families of the first graph were fitted.
     """
-    every = -(-values.shape[1] // FEW_OBSERVATIONS)
+    every = -(-values.shape[1] // tuning.few_observations)
     few, few_rows = values, rows
     if every > 1:
         few = np.ascontiguousarray(values[:, ::every])
         few_rows = None if rows is None else np.ascontiguousarray(rows[:, ::every])
     penalties = NATS_PER_PENALTY * l1, NATS_PER_PENALTY * l2
     fitter = FamilyFitter(few, *penalties, noise, bias, few_rows, rules.required, clock)
-    costs = FamilyCosts(fitter, edge_cost, random_state)
+    costs = FamilyCosts(fitter, edge_cost, random_state, tuning)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     influence = dag * root_mean_square(values)[:, np.newaxis]
-    graph = tuple(_strongest(influence[:, n], rules.required[:, n]) for n in range(len(dag)))
+    most = tuning.most_causes_at_first
+    graph = tuple(_strongest(influence[:, n], rules.required[:, n], most) for n in range(len(dag)))
     found = SearchResult(graph, [], False)
-    options = {"max_parents": len(values), "required": rules.required, "callback": callback}
+    options: dict[str, Any] = {"max_parents": len(values), "required": rules.required, "callback": callback}
     nothing = np.ones_like(rules.forbidden)
     with single_blas_thread():
         try:
             costs.begin(graph, result.weights)
             found = greedy_search(costs, nothing, **options, start=found)
             strength = None
-            for _ in range(MOST_PASSES):
+            for _ in range(tuning.most_passes):
                 if found.ended_early:
                     break
                 before = found.graph
@@ -163,11 +191,11 @@ def refine_edges(
     )
 
 
-def _strongest(influence, required):
+def _strongest(influence: Floats, required: Mask, most: int) -> tuple[int, ...]:
     """Return the strongest causes of a child. A family of dozens takes seconds to fit, and few of them pay."""
     causes = np.flatnonzero(influence)
     order = sorted(causes.tolist(), key=lambda i: (not required[i], -influence[i]))
-    return tuple(sorted(order[: max(MOST_CAUSES_AT_FIRST, np.count_nonzero(required))]))
+    return tuple(sorted(order[: max(most, int(np.count_nonzero(required)))]))
 
 
 class FamilyCosts(FamilyScores):
@@ -184,20 +212,27 @@ class FamilyCosts(FamilyScores):
         The price of an edge.
     random_state : int
         Draws the weights that added causes, and fresh fits, start from.
+    tuning : LastStageTuning
+        Constants.
     """
 
-    def __init__(self, fitter: FamilyFitter, edge_cost: float, random_state: int):
+    def __init__(
+        self, fitter: FamilyFitter, edge_cost: float, random_state: int, tuning: LastStageTuning = LAST_STAGE_TUNING
+    ):
         self.fitter, self.edge_cost = fitter, edge_cost
-        self.fits, self._fitted_afresh = {}, set()
-        self._fitted = {child: [] for child in range(len(fitter.values))}
-        self._estimates, self._functions, self._random_state = {}, None, random_state
+        self.fits: dict[Family, FamilyFit] = {}
+        self._fitted: dict[int, list[tuple[int, ...]]] = {child: [] for child in range(len(fitter.values))}
+        self._fitted_afresh: set[Family] = set()
+        self._estimates: dict[Family, Floats] = {}
+        self._functions: Floats | None = None
+        self._random_state, self.tuning = random_state, tuning
 
-    def begin(self, graph: tuple, weights: Weights) -> None:
+    def begin(self, graph: Graph, weights: Weights) -> None:
         """Fit the families of a graph from the weights of a network."""
         values = self.fitter.values
         self._units = weights.hidden_units
         size = len(values), self._units
-        draws = np.random.default_rng(self._random_state).uniform(-START, START, size)
+        draws = np.random.default_rng(self._random_state).uniform(-self.tuning.start, self.tuning.start, size)
         rms = root_mean_square(values)
         self._starts = draws / np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         self.fitter.clock.begin("fitting families of the graph", len(values))
@@ -206,7 +241,7 @@ class FamilyCosts(FamilyScores):
             self._fit_afresh((child, causes))
             self.fitter.clock.part_done()
 
-    def knows(self, graph: tuple) -> bool:
+    def knows(self, graph: Graph) -> bool:
         """Whether all families of a graph are fitted."""
         return all(family in self.fits for family in enumerate(graph))
 
@@ -214,7 +249,7 @@ class FamilyCosts(FamilyScores):
         """Return the cost of each family, in nats."""
         return [self._cost(family) for family in families]
 
-    def gain_estimates(self, family: Family) -> np.ndarray:
+    def gain_estimates(self, family: Family) -> Floats:
         """Return, for each variable, an optimistic estimate of the gain if it is added to the causes, or removed.
 
         A further cause is fitted only if smooth functions of it alone explain half a price of the child's standardised
@@ -245,7 +280,7 @@ class FamilyCosts(FamilyScores):
         """Return False: the noise is Gaussian."""
         return False
 
-    def fit_afresh(self, graph: tuple) -> bool:
+    def fit_afresh(self, graph: Graph) -> bool:
         """Fit the families of a graph, and those with a cause less, from fresh weights too; return if any was new."""
         families = [*enumerate(graph)]
         families += [(child, toggled(causes, i)) for child, causes in enumerate(graph) for i in causes]
@@ -255,7 +290,7 @@ class FamilyCosts(FamilyScores):
             self._fit_afresh(family)
         return bool(new)
 
-    def strength(self, graph: tuple) -> np.ndarray:
+    def strength(self, graph: Graph) -> Floats:
         """Return the nats of likelihood that each edge of a graph is worth, shape (N, N), never quite zero."""
         strength = np.zeros((len(graph), len(graph)))
         for child, causes in enumerate(graph):
@@ -267,7 +302,7 @@ class FamilyCosts(FamilyScores):
                 strength[cause, child] = max(lost, np.finfo(float).tiny)
         return strength
 
-    def _cost(self, family):
+    def _cost(self, family: Family) -> float:
         child, causes = family
         if family not in self.fits:
             near = min(self._fitted[child], key=lambda known: (len({*known} ^ {*causes}), self.fits[child, known].nats))
@@ -275,27 +310,27 @@ class FamilyCosts(FamilyScores):
             self._fit_from(near, family, known)
         return self.fits[family].nats + self.edge_cost * len(causes)
 
-    def _fit_from(self, near, family, limit):
+    def _fit_from(self, near: tuple[int, ...], family: Family, limit: float) -> None:
         """Fit a family from the weights of another of the same child, and keep the better of its fits."""
         child, causes = family
         start = self.fits[child, near]
-        hidden = [start.hidden[near.index(i)] if i in near else self._starts[i] for i in causes]
-        hidden += [start.hidden[-1]] if self.fitter.bias else []
-        hidden = np.array(hidden).reshape(-1, start.hidden.shape[1])
+        rows = [start.hidden[near.index(i)] if i in near else self._starts[i] for i in causes]
+        rows += [start.hidden[-1]] if self.fitter.bias else []
+        hidden = np.array(rows).reshape(-1, start.hidden.shape[1])
         scale = self.fitter.outputs(child, near, start)[1]
         self._keep(family, self.fitter.fit(child, causes, hidden, start.w3, start.w3_bias, scale, limit))
 
-    def _fit_afresh(self, family):
+    def _fit_afresh(self, family: Family) -> None:
         self._fitted_afresh.add(family)
         if family[1]:
             rng = np.random.default_rng([self._random_state, family[0], *family[1]])
             self._keep(family, self.fitter.fit_afresh(*family, self._units, rng))
 
-    def _finish(self, family):
+    def _finish(self, family: Family) -> None:
         if not self.fits[family].finished:
             self._fit_from(family[1], family, np.inf)
 
-    def _keep(self, family, fit: FamilyFit):
+    def _keep(self, family: Family, fit: FamilyFit) -> None:
         if family not in self.fits:
             self._fitted[family[0]].append(family[1])
         elif (
@@ -305,7 +340,7 @@ class FamilyCosts(FamilyScores):
         self.fits[family] = fit
         self._estimates.pop(family, None)
 
-    def _explained(self, family):
+    def _explained(self, family: Family) -> Floats:
         """Return the nats that smooth functions of each variable explain of the residuals, or of their squares."""
         if self._functions is None:
             self._functions = _smooth_functions(self.fitter.values)
@@ -315,9 +350,10 @@ class FamilyCosts(FamilyScores):
         counts = np.ones(residual.size, dtype=bool) if self.fitter.rows is None else self.fitter.rows[child]
         every = _stride(residual.size)
         residual, counts = residual[::every], counts[::every]
-        return every * np.maximum(*(self._nats_explained(power(residual), counts) for power in (np.copy, np.square)))
+        squares = self._nats_explained(self._functions, np.square(residual), counts)
+        return every * np.maximum(self._nats_explained(self._functions, residual, counts), squares)
 
-    def _nats_explained(self, target, counts):
+    def _nats_explained(self, functions: Floats, target: Floats, counts: Mask) -> Floats:
         observed = np.count_nonzero(counts)
         if observed == 0:
             return np.zeros(len(self.fitter.values))
@@ -325,16 +361,17 @@ class FamilyCosts(FamilyScores):
         total = np.vdot(target, target)
         if not total > 0.0:
             return np.zeros(len(self.fitter.values))
-        share = np.square(self._functions @ target).reshape(-1, DEGREES).sum(axis=1)
+        share = np.square(functions @ target).reshape(-1, DEGREES).sum(axis=1)
         share *= target.size / observed / total
-        return -0.5 * observed * np.log1p(-np.minimum(share, 1.0 - 1e-9))
+        nats: Floats = -0.5 * observed * np.log1p(-np.minimum(share, 1.0 - 1e-9))
+        return nats
 
 
-def _stride(n_observations):
+def _stride(n_observations: int) -> int:
     return -(-n_observations // ESTIMATE_OBSERVATIONS)
 
 
-def _smooth_functions(values):
+def _smooth_functions(values: Floats) -> Floats:
     """Return orthonormal smooth functions of every variable, shape (N * DEGREES, observations)."""
     values = values[:, :: _stride(values.shape[1])]
     functions = np.zeros((len(values), DEGREES, values.shape[1]))  # of very few observations some stay zero
@@ -346,7 +383,7 @@ def _smooth_functions(values):
     return functions.reshape(-1, values.shape[1])
 
 
-def _on_all_observations(fitter, graph, fits, refit):
+def _on_all_observations(fitter: FamilyFitter, graph: Graph, fits: Sequence[FamilyFit], refit: bool) -> list[FamilyFit]:
     """Return the families of a graph, which some of the observations decided, on all of them, fitted again or not."""
     whole = []
     for (child, causes), fit in zip(enumerate(graph), fits, strict=True):

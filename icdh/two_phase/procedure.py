@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_choice
 from icdh._ground.clock import Clock
 from icdh._ground.density import gaussian_nll
@@ -22,7 +24,7 @@ EXPLORATIONS = len(FAST_ALONE.finish.reaches)  # fresh random weights for every 
 
 
 def fit_two_phase(
-    values: np.ndarray,
+    values: Floats,
     *,
     hidden_units: int = 10,
     l1: float = 0.01,
@@ -34,9 +36,9 @@ def fit_two_phase(
     schedule: str = "fast",
     h_tol: float = 1e-8,
     rho_max: float = 1e16,
-    forbidden_edges: np.ndarray | None = None,
-    required_edges: np.ndarray | None = None,
-    rows: np.ndarray | None = None,
+    forbidden_edges: Mask | None = None,
+    required_edges: Mask | None = None,
+    rows: Mask | None = None,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
     initial: Weights | Sequence[Weights] | None = None,
     callback: Callable[[Round], None] | None = None,
@@ -122,8 +124,8 @@ def fit_two_phase(
     if initial is None:
         initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
     explore = [initial] if isinstance(initial, Weights) else list(initial)
-    shared = {"l1": l1, "l2": l2, "noise": noise, "max_rounds": max_rounds, "h_tol": h_tol, "rho_max": rho_max}
-    shared |= {"callback": callback, "clock": clock}
+    shared: dict[str, Any] = {"l1": l1, "l2": l2, "noise": noise, "h_tol": h_tol, "rho_max": rho_max}
+    shared |= {"max_rounds": max_rounds, "callback": callback, "clock": clock}
     if schedule == "paper":
         with single_blas_thread():
             return algorithm_1(values.T, explore[0], rules, tol=tol, rows=None if rows is None else rows.T, **shared)
@@ -182,7 +184,7 @@ def penalties(weights: Weights, l1: float, l2: float) -> float:
     return float(l1 * np.abs(weights.w1).sum() + 0.5 * l2 * squares)
 
 
-def draw_initial_weights(values: np.ndarray, hidden_units: int, bias: bool, rng: np.random.Generator) -> list[Weights]:
+def draw_initial_weights(values: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> list[Weights]:
     """Draw the initial weights of a fit: where it begins, followed by further starts of its rounds and nodes."""
     rms = root_mean_square(values)
     return [weights_in_units(rms, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]

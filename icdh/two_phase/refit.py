@@ -1,17 +1,18 @@
 """A network refitted to a graph: every child given its causes in the graph, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import OutOfTime
 from icdh.network import NetworkConditional, Weights
-from icdh.search.climb import Family
+from icdh.search.moves import Family
 from icdh.two_phase.family import FamilyFit, FamilyFitter
 
 
-def refit_to_graph(weights: Weights, graph: np.ndarray, fitter: FamilyFitter) -> dict[Family, FamilyFit]:
+def refit_to_graph(weights: Weights, graph: Mask, fitter: FamilyFitter) -> dict[Family, FamilyFit]:
     """Return fits of the families of a graph whose causes are not the inputs that a network has for the child.
 
     Parameters
@@ -31,21 +32,21 @@ def refit_to_graph(weights: Weights, graph: np.ndarray, fitter: FamilyFitter) ->
     return fits
 
 
-def fit_from_network(fitter: FamilyFitter, weights: Weights, child: int, causes: tuple) -> FamilyFit:
+def fit_from_network(fitter: FamilyFitter, weights: Weights, child: int, causes: Sequence[int]) -> FamilyFit:
     """Fit a family from the weights that a network has for it."""
     scale = NetworkConditional.of(weights, child).mean_and_scale(fitter.values)[1]
-    own = weights.w3[child], weights.w3_bias[child]
-    return fitter.fit(child, causes, _hidden_of(weights, child, causes), *own, scale)
+    hidden, w3_bias = _hidden_of(weights, child, causes), float(weights.w3_bias[child])
+    return fitter.fit(child, causes, hidden, weights.w3[child], w3_bias, scale)
 
 
-def _in_time(fitter, weights, child, causes):
+def _in_time(fitter: FamilyFitter, weights: Weights, child: int, causes: Sequence[int]) -> FamilyFit:
     try:
         return fit_from_network(fitter, weights, child, causes)
     except OutOfTime:
         return fitter.adapt(child, causes, _hidden_of(weights, child, causes))
 
 
-def _hidden_of(weights, child, causes):
+def _hidden_of(weights: Weights, child: int, causes: Sequence[int]) -> Floats:
     hidden = weights.w1[child][:, list(causes)].T
     if weights.hidden_bias is not None:
         hidden = np.vstack([hidden, weights.hidden_bias[child]])

@@ -1,19 +1,24 @@
 """Several fits from different initial weights; the best is kept."""
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from typing import Any
 
 from icdh._ground.labels import counted
 from icdh._ground.parallel import in_parallel
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
+from icdh.network import Weights
+from icdh.search.moves import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
+Start = Sequence[Weights]
+Fit = Callable[..., TwoPhaseResult]
+Report = Callable[[Round | Move], None]
 
-def best_of_restarts(
-    fit: Callable[..., TwoPhaseResult], starts: Sequence, n_jobs: int, report: Callable[[Round], None]
-) -> TwoPhaseResult:
+
+def best_of_restarts(fit: Fit, starts: Sequence[Start], n_jobs: int, report: Report) -> TwoPhaseResult:
     """Fit from every start; return the result of the lowest cost or, without the last stage, of the lowest criterion.
 
     Parameters
@@ -56,7 +61,7 @@ def best_of_restarts(
     return _best(_reported(in_parallel(partial(_fit_from, fit), starts, n_jobs), report))
 
 
-def _one_after_the_other(fit, starts, report):
+def _one_after_the_other(fit: Fit, starts: Sequence[Start], report: Report) -> Iterator[TwoPhaseResult]:
     for start in starts:
         result = fit(initial=start, callback=report)
         yield result
@@ -64,11 +69,11 @@ def _one_after_the_other(fit, starts, report):
             return
 
 
-def _fit_from(fit, start):
+def _fit_from(fit: Fit, start: Start) -> TwoPhaseResult:
     return fit(initial=start)
 
 
-def _reported(results, report):
+def _reported(results: Any, report: Report) -> Iterator[TwoPhaseResult]:
     """Yield every result, then report its rounds and moves. After a lost process, warn and yield no more."""
     count = 0
     with closing(results):
@@ -76,7 +81,8 @@ def _reported(results, report):
             for result in results:
                 count += 1
                 yield result
-                for record in (*result.history, *result.moves):
+                records: list[Round | Move] = [*result.history, *result.moves]
+                for record in records:
                     report(record)
         except WorkerLostError as error:
             if count == 0:
@@ -100,6 +106,6 @@ def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:
     return best._replace(converged=False, timed_out=True) if any(result.timed_out for result in seen) else best
 
 
-def _merit(result):
+def _merit(result: TwoPhaseResult) -> tuple[bool, float]:
     """Return a key that sorts results, the best first: by cost or criterion, and last those without a whole round."""
     return result.best.message == OUT_OF_TIME, result.best.criterion if result.cost is None else result.cost

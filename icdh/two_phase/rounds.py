@@ -1,12 +1,15 @@
 """The rounds of the two-phase procedure: the record of each, the best one, and when to stop."""
 
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh.network import Weights
+from icdh.search.moves import Move
 
 OUT_OF_TIME = "OUT OF TIME"  # the message of a round that was cut short
 
@@ -92,13 +95,13 @@ class TwoPhaseResult(NamedTuple):
 
     weights: Weights
     best: Round
-    history: list
+    history: list[Round]
     converged: bool
     interrupted: bool
     timed_out: bool = False
-    moves: Sequence = ()
+    moves: Sequence[Move] = ()
     cost: float | None = None
-    strength: np.ndarray | None = None
+    strength: Floats | None = None
 
 
 class Rounds:
@@ -128,14 +131,17 @@ class Rounds:
     ):
         self.max_rounds, self.tol, self.clock, self.callback = max_rounds, tol, clock, callback
         self.history = [] if before is None else list(before.history)
-        self.best, self.weights = (None, None) if before is None else (before.best, before.weights)
+        self.best: Round | None = None if before is None else before.best
+        self.weights: Weights | None = None if before is None else before.weights
         self.converged = self.interrupted = False
         self._before = len(self.history)
 
-    def __enter__(self):
+    def __enter__(self) -> "Rounds":
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
         self.interrupted = kind is not None and issubclass(kind, KeyboardInterrupt) and self.best is not None
         return self.interrupted
 
@@ -160,7 +166,8 @@ class Rounds:
             step.status,
             step.message,
         )
-        gain = np.inf if len(self.history) == self._before else self.best.criterion - criterion
+        best = None if len(self.history) == self._before else self.best
+        gain = np.inf if best is None else best.criterion - criterion
         self.history.append(record)
         self.converged = not gain > self.tol and not self.clock.is_over
         if gain > 0.0:
@@ -171,6 +178,8 @@ class Rounds:
 
     def result(self, h_tol: float) -> TwoPhaseResult:
         """Return the best round; it converged only if its h is at most ``h_tol``."""
+        if self.best is None or self.weights is None:
+            raise RuntimeError("there is no round yet")
         timed_out = self.clock.is_over and not (self.converged or self.interrupted)
         converged = self.converged and self.best.h <= h_tol and not self.interrupted
         return TwoPhaseResult(self.weights, self.best, self.history, converged, self.interrupted, timed_out)

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
@@ -28,10 +29,10 @@ TOLERANCE = 1e-7  # nats an observation: a descent ends after two steps that gai
 
 
 def fit_scales(
-    features: np.ndarray,
+    features: Floats,
     weights: Weights,
     noise: str,
-    rows: np.ndarray | None = None,
+    rows: Mask | None = None,
     clock: Clock | None = None,
 ) -> Weights:
     """Return the weights with W3 and W3_0 refitted; the negative log-likelihood never rises.
@@ -73,8 +74,8 @@ def fit_scales(
 
 
 def fit_scale(
-    s: np.ndarray, residual: np.ndarray, w3: np.ndarray, w3_bias: float, noise: str, rows: np.ndarray | None = None
-) -> tuple[np.ndarray, float]:
+    s: Floats, residual: Floats, w3: Floats, w3_bias: float, noise: str, rows: Mask | None = None
+) -> tuple[Floats, float]:
     """Return W3_n and W3_n0 of one node.
 
     Parameters
@@ -102,7 +103,7 @@ def fit_scale(
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
 
-def _activations_and_residual(features, weights, n):
+def _activations_and_residual(features: Floats, weights: Weights, n: int) -> tuple[Floats, Floats]:
     """Return the hidden activations of node n, shape (m1, M), and its residual, shape (M,)."""
     s = activations(features, weights, n)
     residual = features[n] - weights.w2[n] @ s
@@ -115,10 +116,10 @@ class ScaleProblem:
     Without its constant; ``residual`` has unit root mean square.
     """
 
-    def __init__(self, s: np.ndarray, residual: np.ndarray):
+    def __init__(self, s: Floats, residual: Floats):
         self.s, self.residual = s, residual
 
-    def system(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def system(self, theta: Floats) -> tuple[float, Floats, Floats]:
         """Return L, its gradient, shape (m1 + 1,), and Fisher's information, shape (m1 + 1, m1 + 1)."""
         from icdh.two_phase._scale_kernels import scale_system
 
@@ -126,7 +127,7 @@ class ScaleProblem:
         return scale_system(self.s, self.residual, theta, gradient, fisher), gradient, fisher
 
 
-def descend(problem: ScaleProblem, theta: np.ndarray, lowest: float, tolerance: float) -> tuple[np.ndarray, float]:
+def descend(problem: ScaleProblem, theta: Floats, lowest: float, tolerance: float) -> tuple[Floats, float]:
     """Minimise L by Fisher scoring with Levenberg-Marquardt damping; return theta and L there.
 
     It ends after two steps in a row that gain less than ``tolerance``. L is infinite if it is no number at the start.
@@ -165,7 +166,7 @@ def descend(problem: ScaleProblem, theta: np.ndarray, lowest: float, tolerance: 
     return theta, value
 
 
-def _damped_step(gradient, fisher, damping, floor, lowest):
+def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float, lowest: float) -> Floats:
     """Return a step, which leaves W3_n0 where it is if it would leave its bounds, and NaN if there is none."""
     outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= HIGHEST_FLOOR and gradient[-1] < 0.0)
     free, system, diagonal = gradient.size - outward, fisher.copy(), fisher.diagonal()
@@ -176,7 +177,7 @@ def _damped_step(gradient, fisher, damping, floor, lowest):
     return np.full(gradient.size, np.nan) if failed else step
 
 
-def _minimise(problem, start):
+def _minimise(problem: ScaleProblem, start: Floats) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
     lowest = min(np.log(RELATIVE_FLOOR), start[-1])
     start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
@@ -184,6 +185,6 @@ def _minimise(problem, start):
     return min(ends, key=lambda end: end[1])[0]
 
 
-def _alive_start(s):
+def _alive_start(s: Floats) -> Floats:
     """Return theta for a constant-like scale of one, half from a ReLU that is alive at every observation."""
     return np.append(np.full(s.shape[0], 0.5 / s.mean() / s.shape[0]), np.log(0.5))

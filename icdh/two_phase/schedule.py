@@ -21,7 +21,7 @@ class DagFinish(NamedTuple):
     """
 
     decided_h: float
-    reaches: tuple
+    reaches: tuple[float, ...]
     turns: bool
 
 
