@@ -80,10 +80,10 @@ class Weights:
             if value is not None:
                 object.__setattr__(self, field.name, np.ascontiguousarray(value, dtype=np.float64))
         self._check_shapes()
-        own = np.arange(self.n_variables)
-        if self.w1[own, :, own].any():
+        n = np.arange(self.n_variables)
+        if self.w1[n, :, n].any():
             object.__setattr__(self, "w1", self.w1.copy())
-            self.w1[own, :, own] = 0.0
+            self.w1[n, :, n] = 0.0
 
     def _check_shapes(self) -> None:
         if self.w1.ndim != 3 or self.w1.shape[0] != self.w1.shape[2]:

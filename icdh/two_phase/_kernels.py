@@ -115,14 +115,14 @@ def _bend(features, causes, units, s, w2, root, residual, start, rows, bend, by_
 
 
 @kernel()
-def mean_hessian(features, inputs, own, units, root, w2, s, residual, hessian, diagonal):
+def mean_hessian(features, inputs, at, units, root, w2, s, residual, hessian, diagonal):
     """Set the second derivatives of half the squared residuals of a node, and the diagonal of Gauss-Newton's.
 
-    They are by w2, then by the weight of each input ``inputs[own[k]]`` and unit ``units[k]``. ``s`` and ``residual``
+    They are by w2, then by the weight of each input ``inputs[at[k]]`` and unit ``units[k]``. ``s`` and ``residual``
     are as `projected_least_squares` leaves them.
     """
     outputs, size = w2.size, w2.size + units.size
-    causes = inputs[own]
+    causes = inputs[at]
     jacobian, gram = np.zeros((padded(size), ROWS)), np.zeros((padded(size), padded(size)))
     bend, by_input = np.empty((units.size, ROWS)), np.zeros((inputs.size, units.size))
     by_output = np.zeros(units.size)
@@ -139,7 +139,7 @@ def mean_hessian(features, inputs, own, units, root, w2, s, residual, hessian, d
         gram[units[k], outputs + k] += by_output[k]
         for j in range(k + 1):
             if units[j] == units[k]:
-                gram[outputs + j, outputs + k] += by_input[own[j], k]
+                gram[outputs + j, outputs + k] += by_input[at[j], k]
     for i in range(size):
         for j in range(i, size):
             hessian[i, j] = hessian[j, i] = gram[i, j]

@@ -16,7 +16,7 @@ part and a lasso, in a form that is cheap to evaluate and well conditioned:
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from icdh.two_phase._kernels import projected_least_squares
 SMALLEST_RIDGE = 1e-10
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
+Array = TypeVar("Array", Floats, Mask)
 
 
 class Objective(Protocol):
@@ -250,7 +251,7 @@ class NetworkObjective:
         self.families = tuple(families)
         sizes = [family.inputs.size for family in self.families]
         ends = np.cumsum(sizes).tolist()
-        self._own = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        self._rows = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self.effects = np.repeat(np.arange(len(sizes)), sizes)
         self.causes = np.concatenate([family.inputs for family in self.families])
         self.is_free = np.concatenate([family.is_free for family in self.families])
@@ -308,10 +309,10 @@ class NetworkObjective:
             )
         return cls(families)
 
-    def by_child(self, w: Floats) -> Iterator[tuple[FamilyObjective, Floats]]:
-        """Yield the objective of every child with the weights of its inputs."""
-        for family, own in zip(self.families, self._own, strict=True):
-            yield family, w[own]
+    def by_child(self, w: Array) -> Iterator[tuple[FamilyObjective, Array]]:
+        """Yield the objective of every child with what belongs to its inputs, for instance their weights."""
+        for family, rows in zip(self.families, self._rows, strict=True):
+            yield family, w[rows]
 
     def input_weights(self, weights: Weights) -> Floats:
         """Return the weights that a network has for every input, shape (inputs, m1)."""
@@ -319,8 +320,7 @@ class NetworkObjective:
 
     def without(self, absent: Mask, w: Floats) -> tuple["NetworkObjective", Floats]:
         """Return the objective without some of the inputs, and the weights of the others."""
-        kept = [family.inputs[~absent[own]] for family, own in zip(self.families, self._own, strict=True)]
-        families = [family.among(inputs) for family, inputs in zip(self.families, kept, strict=True)]
+        families = [family.among(family.inputs[~missing]) for family, missing in self.by_child(absent)]
         return NetworkObjective(families), w[~absent]
 
     def without_absent_edges(self, w: Floats) -> tuple["NetworkObjective", Floats]:
@@ -329,7 +329,7 @@ class NetworkObjective:
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
         """See `Objective.smooth`."""
-        values, gradients = zip(*(family.smooth(own) for family, own in self.by_child(w)), strict=True)
+        values, gradients = zip(*(family.smooth(hidden) for family, hidden in self.by_child(w)), strict=True)
         return sum(values), np.concatenate(gradients)
 
     def adjacency(self, w: Floats) -> Floats:
@@ -365,18 +365,18 @@ class NetworkObjective:
             A network of the same shape, whose scale weights are carried along.
         """
         N, units = template.w2.shape
-        value, hidden, outputs = 0.0, np.zeros((N, units, N + 1)), np.zeros((N, units + 1))
-        for n, (family, own) in enumerate(self.by_child(w)):
-            evaluation = family.evaluate(own)
-            value += evaluation.value + family.penalty(own)
-            hidden[n][:, family.inputs] = own.T
+        value, w1, outputs = 0.0, np.zeros((N, units, N + 1)), np.zeros((N, units + 1))
+        for n, (family, hidden) in enumerate(self.by_child(w)):
+            evaluation = family.evaluate(hidden)
+            value += evaluation.value + family.penalty(hidden)
+            w1[n][:, family.inputs] = hidden.T
             outputs[n, : evaluation.w2.size] = evaluation.w2
         bias = template.hidden_bias is not None
         network = dataclasses.replace(
             template,
-            w1=hidden[:, :, :N],
+            w1=w1[:, :, :N],
             w2=outputs[:, :units],
-            hidden_bias=hidden[:, :, N] if bias else None,
+            hidden_bias=w1[:, :, N] if bias else None,
             output_bias=outputs[:, units] if bias else None,
         )
         return float(value), network
