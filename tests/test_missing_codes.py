@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from helpers import hetero_chain
 
-from icdh import ICDH, DataWarning, HNMSearch
+from icdh import ICDH, DataWarning, HNMSearch, cli
 from icdh._table.missing_codes import said_of_codes, says_none, suspected_codes
 
 NAMES = list("abcde")
@@ -86,6 +86,24 @@ def test_who_says_that_there_are_no_codes_is_not_warned():
     with pytest.warns(DataWarning, match="999 in 4 rows of 'x0'"):
         HNMSearch().as_table(table).warn()
     HNMSearch().as_table(table).warn(codes=False)
+
+
+def test_codes_of_unknown_columns_are_refused():
+    with pytest.raises(ValueError, match=r"missing_values has the variable 'incme'.*did you mean 'income'"):
+        HNMSearch(missing_values={"incme": -9}).as_table(pd.DataFrame({"income": [1.0, 2.0]}))
+
+
+def test_codes_on_the_command_line(tmp_path, capsys):
+    rows = [
+        f"{k % 7}.5,{-999 if k % 20 == 1 else k * k},{'*' if k == 3 else 'u' if k % 2 else 'NA'}" for k in range(40)
+    ]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,b,c", *rows]))
+    options = ["--missing", "drop", "--max-seconds", "1e-6", "--quiet"]
+    for codes, told in (["-999,*"], False), (["-999", "--na", "3="], False), ([], True), ([""], False):
+        declared = ["--na", *codes] if codes else []
+        assert cli.main(["fit", str(path), "--kinds", "c=categorical", *declared, *options]) == 0
+        assert ("-999 in 2 rows of 'b'" in capsys.readouterr().err) == told
 
 
 def test_labels_that_differ_by_case_alone_are_named():

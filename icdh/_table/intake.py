@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icdh._ground.arrays import Floats
-from icdh._ground.labels import default_names
+from icdh._ground.labels import default_names, variable_index
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
 from icdh._table.frames import as_array, column_labels, columns_of
 from icdh._table.missing_codes import Codes, Declared, codes_of
@@ -86,6 +86,9 @@ def values_and_labels(
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
+    for column in missing_values if isinstance(missing_values, Mapping) else ():
+        if column is not None:
+            variable_index(column, names, "missing_values")
     types = [dtype if str(dtype) == "category" else None for dtype in getattr(X, "dtypes", [None] * len(columns))]
     values, categories = np.empty((len(columns), len(columns[0]))), {}
     for i, (name, cells, dtype) in enumerate(zip(names, columns, types, strict=True)):

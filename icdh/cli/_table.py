@@ -173,6 +173,8 @@ def read(
         except UnreadableTableError as error:
             raise ValueError(f"{error.problems}{_said_of_command(args, error.options or {})}") from None
     table = LabelledTable(values, names or default_names(values.shape[1]))
+    if codes := getattr(args, "missing_values", None):  # the estimator knows no numbers of columns that are not read
+        args.missing_values = {name: codes[name] for name in (None, *table.columns) if name in codes}
     if not getattr(args, "quiet", False):
         _say_what_was_done(table, drop, dates, missing)
         if hasattr(args, "drop"):
