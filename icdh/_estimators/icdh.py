@@ -220,7 +220,7 @@ class ICDH(CausalGraphEstimator):
     Mean SHD on ten fresh raw tables of 1000 rows and ten variables (``benchmarks/last_stage.py``), and median CPU
     seconds on a busy machine. Of 20 variables the stage leaves 2.2 to 7.4 errors under constant noise, where the fast
     procedure makes 8.2 to 16.4; under softplus-shared noise 3.8 and 15.8, where that makes 11.8 and 28.4; of 50
-    variables 13.0 in 11 s, where that makes 39.3.
+    variables 12.3 in 13 s, where that makes 39.3.
 
     =========================  ===========  =====================
     tables                     fast         with the last stage

@@ -331,12 +331,11 @@ class FamilyCosts(FamilyScores):
             self._fit_from(family[1], family, np.inf)
 
     def _keep(self, family: Family, fit: FamilyFit) -> None:
-        if family not in self.fits:
+        before = self.fits.get(family)
+        if before is None:
             self._fitted[family[0]].append(family[1])
-        elif (
-            fit.penalised > self.fits[family].penalised - self.fitter.tuning.least_gain
-        ):  # a fit is replaced a few times
-            fit = self.fits[family]._replace(finished=self.fits[family].finished or fit.finished)
+        elif fit.penalised > before.penalised - self.fitter.tuning.least_gain:  # each is replaced a few times at most
+            fit = before._replace(finished=before.finished or fit.finished)
         self.fits[family] = fit
         self._estimates.pop(family, None)
 
