@@ -26,15 +26,15 @@ class Content(io.BytesIO):
         self.name = name
 
 
-def twice(path: str) -> tuple:
-    """Return two sources of the content of a path, as standard input and pipes can be read only once."""
+def copies(path: str, number: int) -> tuple:
+    """Return so many sources of the content of a path, as standard input and pipes can be read only once."""
     if os.path.isfile(path):
-        return path, path
+        return (path,) * number
     data = source(path)
     if data is path:
         with open(path, "rb") as file:
-            return tuple(Content(path, content) for content in [file.read()] * 2)
-    return tuple(Content(label_of(data), content) for content in [data.read()] * 2)
+            return tuple(Content(path, content) for content in [file.read()] * number)
+    return tuple(Content(label_of(data), content) for content in [data.read()] * number)
 
 
 def is_model(path: str | None) -> bool:

@@ -3,12 +3,12 @@
 import argparse
 import shlex
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from icdh._ground.labels import default_names
-from icdh.cli._files import check_table, source, twice
+from icdh.cli._files import check_table, copies, source
 from icdh.cli._messages import report
 from icdh.cli._progress import busy
 from icdh.files import LabelledTable, UnreadableTableError, read_labels, read_table
@@ -112,15 +112,49 @@ class _MissingValues(argparse.Action):
         setattr(namespace, self.dest, known)
 
 
-def read_with_conditions(
-    args: argparse.Namespace, categorical: Collection[str] | None = None
-) -> tuple[LabelledTable, list[str] | None]:
-    """Return the table that the arguments describe, as `read`, and the condition of every row, None without any."""
-    if args.condition_column is None:
-        return read(args, categorical=categorical), None
-    first, second = twice(args.data)
+class RowsOfFile(NamedTuple):
+    """What a file says of its rows.
+
+    Attributes
+    ----------
+    table : LabelledTable
+        The variables.
+    conditions, groups : list of str, or None
+        The condition of every row, and the group; None without such a column.
+    """
+
+    table: LabelledTable
+    conditions: list[str] | None
+    groups: list[str] | None
+
+
+def add_relation_options(parser: Any) -> None:
+    """Describe the options about rows that depend on one another."""
+    parser.add_argument(
+        "--group-column",
+        metavar="NAME",
+        help="the column of labels of groups whose rows depend on one another (visits of a person); it is no variable",
+    )
+    parser.add_argument(
+        "--sequence",
+        action="store_true",
+        help="rows depend on those before them; with --group-column, on those of their group",
+    )
+
+
+def read_rows(args: argparse.Namespace, categorical: Collection[str] | None = None) -> RowsOfFile:
+    """Return the table that the arguments describe, as `read`, and the labels of its rows."""
+    columns = [getattr(args, role, None) for role in ("condition_column", "group_column")]
+    given = len([column for column in columns if column is not None])
+    first, *others = copies(args.data, 1 + given) if given else [None]
     table = read(args, data=first, categorical=categorical)
-    return table, read_labels(second, args.condition_column, **format_of(args))
+    labels = [None if column is None else read_labels(others.pop(), column, **format_of(args)) for column in columns]
+    return RowsOfFile(table, *labels)
+
+
+def relations_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options say of rows that depend on one another, as arguments of ``fit``."""
+    return {"groups": getattr(args, "group_labels", None), "sequence": getattr(args, "sequence", False)}
 
 
 def format_of(args: argparse.Namespace) -> dict:
@@ -153,7 +187,7 @@ def read(
     categorical : collection of str, optional
         Categorical columns. By default text is refused; an empty collection lets columns of text be categorical.
     """
-    roles = (getattr(args, role, None) for role in ("id_column", "condition_column"))
+    roles = (getattr(args, role, None) for role in ("id_column", "condition_column", "group_column"))
     drop = [*getattr(args, "drop", ()), *filter(None, roles)]
     dates, missing = getattr(args, "dates", ()), getattr(args, "missing", "error")
     columns = columns or getattr(args, "columns", None)

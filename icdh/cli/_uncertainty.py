@@ -9,6 +9,7 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import printable
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._progress import watched
+from icdh.cli._table import relations_of
 from icdh.cli._words import as_options
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
@@ -74,6 +75,7 @@ def _ensemble(args, model, table, interventions, clock):
                 table,
                 args.bootstrap,
                 interventions=interventions,
+                **relations_of(args),
                 sampling=args.sampling,
                 n_jobs=model.n_jobs,
                 random_state=args.seed,

@@ -66,6 +66,8 @@ _RULES = (
     ),
     (re.compile(r"\bkinds\[(['\"])(.+?)\1\]"), lambda found: f"--kinds {shlex.quote(found[2])}"),
     (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
+    (re.compile(r"\bsequence=True to HNMSearch\.fit"), lambda found: "--sequence"),
+    (re.compile(r"\bgroups=( with one label [\w ]+ to HNMSearch\.fit|(?= if ))"), lambda found: "--group-column NAME"),
     (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),
     (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),
     (re.compile(r"(?<=\bin )adjust\b"), lambda found: "--adjust"),

@@ -19,7 +19,8 @@ from icdh.cli._table import (
     TABLE_HELP,
     add_cell_options,
     add_format_options,
-    read_with_conditions,
+    add_relation_options,
+    read_rows,
 )
 
 
@@ -46,6 +47,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of rows and initial weights")
     add_format_options(parser)
     add_cell_options(parser, missing=("error", "drop"))
+    add_relation_options(parser)
     add_experiment_options(parser.add_argument_group("experiments"))
     parser.set_defaults(run=run, dataset=None)
 
@@ -64,9 +66,12 @@ def run(args: argparse.Namespace) -> int:
     model = load(args.model)
     knowledge = Knowledge.read(args.knowledge) if args.knowledge else None
     args.columns = [str(name) for name in model.names]
-    table, conditions = read_with_conditions(args, columns_of_labels(model))
+    table, conditions, groups = read_rows(args, columns_of_labels(model))
     rows, interventions = complete(table, interventions_of(args, conditions))
-    found = check(model, rows, interventions=interventions, knowledge=knowledge, random_state=args.seed)
+    if groups is not None:
+        groups = [group for group, gap in zip(groups, table.gaps.any(axis=1), strict=True) if not gap]
+    relations = {"groups": groups, "sequence": args.sequence}
+    found = check(model, rows, interventions=interventions, knowledge=knowledge, **relations, random_state=args.seed)
     written = not args.questions or succeeds(_write, args.questions, found.questions(args.n_questions))
     print(json.dumps(found.to_dict(), indent=2) if args.json else found.summary())
     return SUCCESS if written else BAD_INPUT

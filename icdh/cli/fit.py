@@ -30,7 +30,14 @@ from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of, question_about_roots
 from icdh.cli._messages import BAD_INPUT, SUCCESS, report
 from icdh.cli._progress import watched
-from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read_with_conditions
+from icdh.cli._table import (
+    TABLE_HELP,
+    add_column_options,
+    add_format_options,
+    add_relation_options,
+    read_rows,
+    relations_of,
+)
 from icdh.cli._uncertainty import (
     add_uncertainty_options,
     check,
@@ -76,6 +83,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--dataset", choices=DATASETS, help="a data set of the package, in place of a file")
     add_format_options(group)
     add_column_options(group, missing=MISSING)
+    add_relation_options(group)
     add_experiment_options(parser.add_argument_group("experiments"))
 
 
@@ -235,13 +243,23 @@ def read_input(args: argparse.Namespace, categorical: Collection[str] | None = N
     ``categorical`` names the categorical columns; by default the options do.
     """
     check_experiment_options(args)
+    _check_relations(args)
     if args.dataset:
         from icdh.datasets import load_sachs
 
         sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
         return sachs.table, sachs.adjacency, sachs.interventions
-    table, conditions = read_with_conditions(args, _columns_of_labels(args) if categorical is None else categorical)
-    return table, None, interventions_of(args, conditions)
+    rows = read_rows(args, _columns_of_labels(args) if categorical is None else categorical)
+    args.group_labels = rows.groups
+    return rows.table, None, interventions_of(args, rows.conditions)
+
+
+def _check_relations(args):
+    """Raise ValueError if the options about dependent rows do not go together with the others."""
+    if args.group_column is not None and args.dataset:
+        raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
+    if (args.group_column is not None or args.sequence) and args.method != "search":
+        raise ValueError("--group-column and --sequence need the evidence that --method search weighs; leave them out")
 
 
 def _columns_of_labels(args):
@@ -307,5 +325,5 @@ def learned(args: argparse.Namespace, estimator: Any, table: Any, interventions:
     """Fit the estimator with a progress bar or lines, and return it."""
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
     with watched(args, what) as callback:
-        estimator.set_params(callback=callback).fit(table, interventions=interventions)
+        estimator.set_params(callback=callback).fit(table, interventions=interventions, **relations_of(args))
     return estimator.set_params(callback=None)
