@@ -50,8 +50,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
     for node, parents in enumerate(found.graph):
         fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
-        if scores.families.worth is not None and parents:
-            rise /= scores.families.worth.design_effects((node, parents), scores.fit_of((node, parents)))
+        rise /= scores.families.design_effects((node, parents), scores.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.in_users_order(strength)
 

@@ -126,6 +126,12 @@ class Families:
         """Return how many observations count for each variable, shape (N,)."""
         return np.full(len(self), self.n_observations) if self.rows is None else self.rows.sum(axis=1)
 
+    def design_effects(self, family: Family, fit: NodeFit) -> np.ndarray:
+        """Return for each parent by how many times fewer rows than there are its edge is backed, shape (p,)."""
+        if self.worth is None or not family[1]:
+            return np.ones(len(family[1]))
+        return self.worth.design_effects(family, fit)
+
     def largest_effect(self) -> float:
         """Return the largest design effect of two variables, one where rows are independent."""
         return 1.0 if self.worth is None else self.worth.largest_effect()

@@ -59,7 +59,10 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
     gains = cheap_gains(scores, list(enumerate(found.graph)))
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
         for (i, j), nats in direction_losses(climber, found.graph, edges, gains):
-            loss[found.order[i], found.order[j]] = nats
+            effects = found.scores.families.design_effects(
+                (j, found.graph[j]), found.scores.fit_of((j, found.graph[j]))
+            )
+            loss[found.order[i], found.order[j]] = nats / effects[found.graph[j].index(i)]
     return loss
 
 
