@@ -400,3 +400,18 @@ def bartlett_effect(x, y):
     """Variance of the correlation of two independent series over that of independent rows."""
     M, rho_x, rho_y = len(x), autocorrelation(x), autocorrelation(y)
     return 1.0 + 2.0 * sum(rho_x[k] * rho_y[k] * M / (M - k) for k in range(1, M))
+
+
+def design_effect(x, y, groups, places=None):
+    """Design effect of rows of groups, where every lag is a kind of pair of its own if rows have places."""
+    x, y, n = x - x.mean(), y - y.mean(), len(x)
+    kinds = {}
+    for r in range(n):
+        for s in range(n):
+            if r != s and groups[r] == groups[s]:
+                kinds.setdefault(None if places is None else abs(places[r] - places[s]), []).append((r, s))
+
+    def correlation(z, pairs):
+        return np.mean([z[r] * z[s] for r, s in pairs]) / np.mean(z * z)
+
+    return 1.0 + sum(len(pairs) / n * correlation(x, pairs) * correlation(y, pairs) for pairs in kinds.values())
