@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh import two_phase as two_phase
     from icdh import uncertainty as uncertainty
     from icdh._effect.answer import effect as effect
+    from icdh._effect.result import Effect as Effect
     from icdh._estimators.hnm_search import HNMSearch as HNMSearch
     from icdh._estimators.icdh import ICDH as ICDH
     from icdh._model.effects import AverageEffect as AverageEffect
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
 
 _PUBLIC = {
     "AverageEffect": "icdh._model.effects",
+    "Effect": "icdh._effect.result",
     "HNMSearch": "icdh._estimators.hnm_search",
     "ICDH": "icdh._estimators.icdh",
     "Interventions": "icdh._table.experiments",

@@ -279,7 +279,7 @@ def test_contrasts_by_nature():
         ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
         ({"where": {"dose": 3}}, "where leaves no row"),
         ({"level": 1.5}, "level must be between"),
-        ({"trim": 0.7}, "trim must be between"),
+        ({"trim": 0.7}, "trim must be at least 0"),
         ({"groups": [1, 2]}, "groups"),
     ],
 )

@@ -102,7 +102,14 @@ ROOMS = {
         "refit",
         "icdh hnm_search",
     ),
-    "_effect": ("adjustment families estimation result", "crossfit", "pair", "of_model", "answer"),
+    "_effect": (
+        "adjustment estimation result tuning",
+        "families question",
+        "crossfit",
+        "pair",
+        "of_model",
+        "answer",
+    ),
     "diagnostics": (
         "_kernels track_record questions",
         "words independence records residuals",

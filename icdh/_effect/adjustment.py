@@ -35,7 +35,7 @@ def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int)
     )
 
 
-def _path(adjacency, start, end):
+def _path(adjacency: Floats, start: int, end: int) -> list[int]:
     """Return the variables on a shortest directed path."""
     before, reached = {start: start}, [start]
     for node in reached:
@@ -110,5 +110,5 @@ def notes_on_covariates(
     return notes
 
 
-def _stands(names):
+def _stands(names: Sequence[Any]) -> str:
     return "stands" if len(names) == 1 else "stand"

@@ -1,28 +1,24 @@
 """What happens to one variable if another is changed: the question read, asked and answered."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from icdh._effect.adjustment import adjustment_set, check_path, notes_on_covariates
 from icdh._effect.of_model import effect_of_model
-from icdh._effect.pair import Pair, contrasts_compared
+from icdh._effect.pair import PairFit, comparison_of, fits_of
+from icdh._effect.question import Asked, covariates_of, pairs_of, table_of
 from icdh._effect.result import Effect
+from icdh._effect.tuning import TUNING
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Mask
 from icdh._ground.checks import check_choice, random_generator
 from icdh._ground.labels import counted, listed, variable_index
-from icdh._model.contrasts import contrasts_of, outcomes_of, shown
+from icdh._model.contrasts import outcomes_of, shown
 from icdh._model.structural import StructuralModel
-from icdh._table.relations import with_relations, without_groups
-from icdh._table.table import Table, said_of_gaps
-from icdh._table.transforms import normal_scores
+from icdh._table.relations import without_groups
+from icdh._table.table import Table
 from icdh.exceptions import DataWarning, warn
 
 TARGETS = ("all", "treated", "untreated")
-FEWEST_ROWS, FEW_EFFECTIVE, MUCH_BEYOND = 20, 20.0, 0.2
-HEAVY = 20.0  # fourth moment of a standardised covariate, from which its normal scores take its place
 
 
 def effect(
@@ -37,7 +33,7 @@ def effect(
     level: float = 0.95,
     groups: Any = None,
     trim: float = 0.0,
-    kinds: Mapping[Hashable, str] | None = None,
+    kinds: Mapping[Any, str] | None = None,
     model: Any = None,
     random_state: Any = 0,
 ) -> Effect:
@@ -76,7 +72,7 @@ def effect(
 
     Returns
     -------
-    icdh._effect.result.Effect
+    icdh.Effect
         Difference and interval, means or risks under both values, their ratio, how quantiles and spread move, the crude
         difference, how many rows speak, and notes.
 
@@ -110,70 +106,66 @@ def effect(
     (2.6, True)
     """
     check_choice("target", target, TARGETS)
-    for name, share in (("level", level), ("trim", trim)):
-        if not (0.0 if name == "level" else -1.0) < share < (1.0 if name == "level" else 0.5):
-            raise ValueError(f"{name} must be between 0 and {'1' if name == 'level' else '0.5'}; got {share!r}")
-    if _model_of(X) is not None:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}")
+    if not 0.0 <= trim < 0.5:
+        raise ValueError(f"trim must be at least 0 and below 0.5; got {trim!r}")
+    if isinstance(adjust, str):
+        check_choice("adjust, if not a list of covariates,", adjust, ("graph",))
+    alone = _model_of(X)
+    if alone is not None:
         _check_alone(adjust, target, where, groups, trim)
-        fitted = _model_of(X)
-        at = [variable_index(key, fitted.names, name) for name, key in (("cause", cause), ("effect", effect))]
-        return effect_of_model(fitted, *at, contrast, level, random_state)
+        pair = [variable_index(key, alone.names, name) for name, key in (("cause", cause), ("effect", effect))]
+        return effect_of_model(alone, pair[0], pair[1], contrast, level, random_state)
     X, labels = without_groups(X, groups)
-    table = _table(X, labels, kinds)
-    graph = _model_of(model)
+    table, graph = table_of(X, labels, kinds), _model_of(model)
     if graph is not None and graph.names != table.names:
-        raise ValueError(
-            f"model is about {listed(graph.names)}, but X has {listed(table.names)}; pass the table of fit"
-        )
+        raise ValueError(f"model is about {listed(graph.names)}, but X has {listed(table.names)}; pass its own table")
     source, goal = (variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if source == goal:
         raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
-    notes, asides = list[str](), list[str]()
-    if isinstance(adjust, str):
-        check_choice("adjust, if not a list of covariates,", adjust, ("graph",))
-        graph = graph or HNMSearch(kinds=kinds, random_state=seed).fit(X, groups=labels).model_
-        check_path(graph.adjacency, graph.names, source, goal)
-        covariates = adjustment_set(graph.adjacency, source, goal)
-    else:
-        covariates = _covariates(adjust, table, source, goal)
-        if graph is not None:
-            notes += notes_on_covariates(graph.adjacency, graph.names, source, goal, covariates)
+    if isinstance(adjust, str) and graph is None:
+        graph = HNMSearch(kinds=kinds, random_state=seed).fit(X, groups=labels).model_
+    covariates, notes = _covariates(adjust, graph, table, source, goal)
     constant = [k for k in covariates if table.n_distinct(k) < 2]
-    if constant:
-        asides.append(f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for")
     covariates = [k for k in covariates if k not in constant]
-    among = _where(where, table)
-    pair, contrasts = _pair(table, kinds, covariates, source, goal, contrast, target, among, trim)
+    asked = Asked(source, goal, covariates, contrast, target, where, trim)
+    fits = fits_of(pairs_of(table, kinds, asked), seed)
     outcomes = outcomes_of(table.categories.get(goal))
-    fits, comparisons = contrasts_compared(pair, contrasts, outcomes, level, seed)
-    rows: dict[Any, float] = {}
-    for fit, own in zip(fits, contrasts, strict=True):
-        speak = [np.mean([split.rows[at].effective_rows for split in fit.splits]) for at in (0, 1)]
-        rows |= dict(zip((own.reference, own.value), map(float, speak), strict=True))
-    beyond = float(max(fit.splits[0].beyond for fit in fits))
-    warnings = [*_doubts(pair, contrasts, rows, beyond)]
-    for message in [*warnings, *notes]:
+    rows = {value: speak for fit in fits for value, speak in fit.effective_rows.items()}
+    warnings = [*_doubts(fits, rows), *notes]
+    for message in warnings:
         warn(message, DataWarning)
-    families = {"effect": _word(fits[0].effect), "cause": _word(fits[0].cause)}
+    asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
     return Effect(
         table.names[source],
         table.names[goal],
-        tuple(comparisons),
+        tuple(comparison_of(fit, text, code, level) for fit in fits for text, code in outcomes),
         tuple(table.names[k] for k in covariates),
         target,
         level,
         table.n_observations,
-        round(float(fits[0].splits[0].rows[0].target.sum())),
+        round(fits[0].n_target),
         rows,
-        beyond,
-        families,
-        (*warnings, *notes, *asides),
+        max(fit.splits[0].beyond for fit in fits),
+        {"effect": fits[0].effect.form, "cause": fits[0].cause.form},
+        (*warnings, *asides),
     )
 
 
-def _word(family):
-    return "linear" if family.is_linear else "network"
+def _covariates(
+    adjust: Sequence[Hashable] | str, graph: StructuralModel | None, table: Table, cause: int, effect: int
+) -> tuple[list[int], list[str]]:
+    """Return the covariates, and what the graph has against those that the user names."""
+    if isinstance(adjust, str):
+        assert graph is not None
+        check_path(graph.adjacency, graph.names, cause, effect)
+        return adjustment_set(graph.adjacency, cause, effect), []
+    covariates = covariates_of(adjust, table, cause, effect)
+    if graph is None:
+        return covariates, []
+    return covariates, notes_on_covariates(graph.adjacency, graph.names, cause, effect, covariates)
 
 
 def _model_of(X: Any) -> StructuralModel | None:
@@ -182,7 +174,7 @@ def _model_of(X: Any) -> StructuralModel | None:
     return found if isinstance(found, StructuralModel) else None
 
 
-def _check_alone(adjust, target, where, groups, trim):
+def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, groups: Any, trim: float) -> None:
     asked = {"where": where is not None, "groups": groups is not None, "trim": bool(trim)}
     asked |= {"target": target != "all", "adjust": not isinstance(adjust, str)}
     for name, is_asked in asked.items():
@@ -190,86 +182,22 @@ def _check_alone(adjust, target, where, groups, trim):
             raise ValueError(f"{name} is about the rows of a table, and a model keeps none; pass X, and model=")
 
 
-def _table(X: Any, labels: list[Hashable] | None, kinds: Mapping[Hashable, str] | None) -> Table:
-    """Return the table, which knows what rows depend on one another."""
-    declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
-    table = Table.of(X, categorical=declared, min_rows=FEWEST_ROWS, gaps=True)
-    return with_relations(table.coded(kinds), labels, False)
-
-
-def _covariates(adjust, table, source, goal):
-    chosen = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
-    for role, at in (("cause", source), ("effect", goal)):
-        if at in chosen:
-            raise ValueError(f"adjust has the {role} {table.names[at]!r} itself; name common causes of the two")
-    return chosen
-
-
-def _where(where: Any, table: Table) -> Mask:
-    chosen = np.ones(table.n_observations, dtype=bool)
-    for key, value in (where or {}).items():
-        at = variable_index(key, table.names, "where")
-        known = table.categories.get(at)
-        code = float(value) if known is None else known.encoded([value], "where")[0]
-        chosen &= table.values[at] == code
-    if not chosen.any():
-        raise ValueError(f"where leaves no row: none has {where!r}")
-    return chosen
-
-
-def _pair(table, kinds, covariates, source, goal, said, target, where, trim):
-    """Return the question as numbers, and the contrasts of the cause."""
-    order = [*covariates, source, goal]
-    if table.gaps[order].any():
-        gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
-        raise ValueError(f"X has gaps (NaN) in {gaps}; drop these rows or impute them first")
-    all_kinds = table.kinds_given(kinds)
-    for role, at in (("cause", source), ("effect", goal)):
-        if not table.varying[at]:
-            raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
-    categories = table.categories.get(source)
-    contrasts = contrasts_of(table.values[source], categories, said)
-    few_values = all_kinds[source] in ("binary", "categorical") or categories is not None
-    for own in contrasts if few_values else ():
-        for value, text in zip(own[:2], (own.reference, own.value), strict=True):
-            if np.count_nonzero((table.values[source] == value) & where) < 2:
-                raise ValueError(f"fewer than two rows have {table.names[source]!r} at {shown(text)}")
-    if not few_values and (target != "all" or trim):
-        raise ValueError(
-            f"{'target' if target != 'all' else 'trim'} is for causes of two values or labels; "
-            f"{table.names[source]!r} is a number"
-        )
-    kinds = ["continuous" if all_kinds[k] == "gridded" else all_kinds[k] for k in order]
-    values = table.values[order].copy()
-    for k in range(len(covariates)):
-        if kinds[k] == "continuous" and _is_heavy(values[k]):
-            values[k] = normal_scores(values[k])
-    n_categories = [len(table.categories[k].labels) if k in table.categories else 1 for k in order]
-    groups = None if table.related is None else table.related.groups
-    question = Pair(values, kinds, n_categories, few_values, contrasts[0], target, where, groups, trim)
-    return question, contrasts
-
-
-def _is_heavy(values):
-    unit = (values - values.mean()) / values.std()
-    return float(np.mean(unit**4)) > HEAVY
-
-
-def _doubts(pair, contrasts, rows, beyond):
+def _doubts(fits: Sequence[PairFit], rows: Mapping[Any, float]) -> Iterator[str]:
     """Yield why an answer would be an extrapolation."""
     remedy = "ask for target='treated', or leave rows without counterparts out by trim=0.05"
+    pair, beyond = fits[0].pair, max(fit.splits[0].beyond for fit in fits)
     for value, speak in rows.items() if pair.few_values else ():
-        if speak < FEW_EFFECTIVE:
+        if speak < TUNING.few_effective:
             yield (
                 f"only {counted(round(speak), 'effective row')} at {shown(value)}: there the answer is an "
                 f"extrapolation; {remedy}"
             )
-    if beyond > MUCH_BEYOND:
+    if beyond > TUNING.much_beyond:
         yield f"{beyond:.0%} of the rows have no counterpart with the other value: an extrapolation; {remedy}"
-    for own in () if pair.few_values else contrasts:
-        outside = [value for value in own[:2] if not pair.cause.min() <= value <= pair.cause.max()]
-        if outside:
-            yield (
-                f"the cause is set to {listed(map(shown, outside))}, but the rows go from {shown(pair.cause.min())} to "
-                f"{shown(pair.cause.max())}: the answer is an extrapolation"
-            )
+    low, high = float(pair.cause.min()), float(pair.cause.max())
+    outside = [value for value in pair.contrast[:2] if not low <= value <= high]
+    if outside:
+        yield (
+            f"the cause is set to {listed(map(shown, outside))}, but the rows go from {shown(low)} to {shown(high)}: "
+            "the answer is an extrapolation"
+        )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icdh._effect.families import Family, Levels, Numbers
+from icdh._effect.families import Family, Given, Levels, Numbers
 from icdh._ground.arrays import Floats, Integers
 
 
@@ -33,7 +33,7 @@ def folds_of(
     return folds
 
 
-def out_of_fold(family: Family, folds: Integers | None, parents: Sequence[Floats]) -> list[Numbers | Levels]:
+def out_of_fold(family: Family, folds: Integers | None, parents: Sequence[Floats]) -> list[Given]:
     """Return the variable's distribution at each of several parents, shape (p, n), each row by a fit to other folds.
 
     Without folds or parents one fit to all rows answers.
@@ -41,7 +41,7 @@ def out_of_fold(family: Family, folds: Integers | None, parents: Sequence[Floats
     if folds is None or not family.depends:
         given = family.fitted()
         return [given(own) for own in parents]
-    parts: list[list[Numbers | Levels]] = [[] for _ in parents]
+    parts: list[list[Given]] = [[] for _ in parents]
     rows = [np.flatnonzero(folds == k) for k in range(int(folds.max()) + 1)]
     for k, held_out in enumerate(rows):
         given = family.fitted(folds != k)
@@ -51,9 +51,10 @@ def out_of_fold(family: Family, folds: Integers | None, parents: Sequence[Floats
     return [_joined(part, order) for part in parts]
 
 
-def _joined(parts, order):
-    first = parts[0]
-    if isinstance(first, Numbers):
-        mean, deviation = (np.concatenate([getattr(own, name) for own in parts]) for name in ("mean", "deviation"))
-        return Numbers(mean[order], deviation[order])
-    return Levels(first.values, np.concatenate([own.probabilities for own in parts], axis=1)[:, order])
+def _joined(parts: list[Given], order: Integers) -> Given:
+    numbers = [part for part in parts if isinstance(part, Numbers)]
+    if numbers:
+        mean = np.concatenate([part.mean for part in numbers])
+        return Numbers(mean[order], np.concatenate([part.deviation for part in numbers])[order])
+    levels = [part for part in parts if isinstance(part, Levels)]
+    return Levels(levels[0].values, np.concatenate([part.probabilities for part in levels], axis=1)[:, order])

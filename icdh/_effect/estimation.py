@@ -100,11 +100,11 @@ class Estimate(NamedTuple):
         return self.value - reach, self.value + reach
 
 
-def _sums(influence, groups):
-    return influence if groups is None else np.bincount(groups, influence)
+def _sums(influence: Floats, groups: Integers | None) -> Floats:
+    return influence if groups is None else np.bincount(groups, influence).astype(np.float64)
 
 
-def _joint_degrees(one, other):
+def _joint_degrees(one: Estimate, other: Estimate) -> float:
     """Return Welch's degrees of freedom of a difference."""
     variances = np.array([np.square(own.influence).sum() for own in (one, other)])
     shares = np.square(variances) / np.array([one.degrees, other.degrees])

@@ -8,11 +8,12 @@ fit to a part of the rows starts from there.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
+from icdh._effect.tuning import TUNING
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model.categorical import CategoricalResponse
@@ -21,14 +22,9 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import fit_linear
 from icdh._node_model.network import GivenParents, indicators, with_twice_the_units
 from icdh._node_model.ordinal import OrdinalResponse
-from icdh._node_model.responses import Response
 from icdh._table.table import LEVEL_KINDS
 
-UNITS, MOST_UNITS = 5, 20  # hidden units at first, and at most
-LEAST_GAIN = 5.0  # nats that twice the units must gain
-N_RESTARTS = 3
-MOST_ROWS = 2000  # on which parents are chosen
-TOLERANCE = 0.01  # nats
+EffectResponse = GaussianResponse | OrdinalResponse | CategoricalResponse
 LEAST_DEVIATION = 1e-6  # of a standardised variable
 
 
@@ -43,9 +39,14 @@ class Numbers:
         """Return the mean of the number, or of its square, shape (n,)."""
         return self.mean if order == 1 else np.square(self.mean) + np.square(self.deviation)
 
+    def share(self, label: int) -> Floats:
+        """Return the probability of a label, which a number does not have: zero."""
+        return np.zeros(self.mean.size)
+
     def below(self, limit: float) -> Floats:
         """Return the probability of at most this value, shape (n,)."""
-        return ndtr((limit - self.mean) / self.deviation)
+        share: Floats = ndtr((limit - self.mean) / self.deviation)
+        return share
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,21 @@ class Levels:
 
     def moment(self, order: int) -> Floats:
         """Return the mean of the value, or of its square, shape (n,)."""
-        return self.values**order @ self.probabilities
+        mean: Floats = self.values**order @ self.probabilities
+        return mean
+
+    def share(self, label: int) -> Floats:
+        """Return the probability of a label by its code, shape (n,)."""
+        share: Floats = self.probabilities[label]
+        return share
 
     def below(self, limit: float) -> Floats:
         """Return the probability of at most this value, shape (n,)."""
-        return self.probabilities[self.values <= limit].sum(axis=0)
+        share: Floats = self.probabilities[self.values <= limit].sum(axis=0)
+        return share
+
+
+Given = Numbers | Levels
 
 
 class Family:
@@ -104,7 +115,7 @@ class Family:
         with single_blas_thread():
             some = _selected(scaled, widths, tuple(always), self._response, random_state)
             choices = dict.fromkeys([tuple(range(len(values) - 1)), some])
-            models = [_model(scaled, widths, own, self._response, random_state, N_RESTARTS) for own in choices]
+            models = [_model(scaled, widths, own, self._response, random_state, TUNING.n_restarts) for own in choices]
         self._model = min(models, key=lambda model: model.evidence)
 
     @property
@@ -117,28 +128,41 @@ class Family:
         """Whether the variable has parents."""
         return len(self._model.parents) > 0
 
-    def _scaled(self, values):
-        at = slice(len(values))
-        return (values - self._offset[at, np.newaxis]) / self._scale[at, np.newaxis]
+    @property
+    def form(self) -> str:
+        """Return "linear" or "network"."""
+        return "linear" if self.is_linear else "network"
 
-    def fitted(self, rows: Mask | None = None) -> Callable[[Floats], Numbers | Levels]:
+    def _scaled(self, values: Floats) -> Floats:
+        at = slice(len(values))
+        scaled: Floats = (values - self._offset[at, np.newaxis]) / self._scale[at, np.newaxis]
+        return scaled
+
+    def fitted(self, rows: Mask | None = None) -> Callable[[Floats], Given]:
         """Return the variable's distribution at given parents, shape (p, n), fitted to some rows; by default to all."""
         x, widths = self._model.x, self._model.widths
         x = x if rows is None else np.ascontiguousarray(x[:, rows])
         response = self._response if rows is None else self._response.take(rows)
-        if self.is_linear:
+        if self.is_linear and isinstance(response, GaussianResponse):
             return partial(self._at, _Line.of(self._model.parents, widths, x, response.centre))
         fit = self._model.fit if rows is None else self._refit(x, response)
         return partial(self._at, response.conditional(self._model.parents, widths, fit.theta, fit.hidden_units))
 
-    def _refit(self, x, response):
+    def _refit(self, x: Floats, response: EffectResponse) -> NodeFit:
         whole = self._model.fit
         warm = whole.succeeded and len(x) > 0
-        start = {"start": whole.theta, "precision": whole.precision, "precision_updates": 0} if warm else {}
         with single_blas_thread():
-            return fit_node(x, response, hidden_units=whole.hidden_units, tol=TOLERANCE, **start)
+            return fit_node(
+                x,
+                response,
+                hidden_units=whole.hidden_units,
+                tol=TUNING.tolerance,
+                start=whole.theta if warm else None,
+                precision=whole.precision if warm else None,
+                precision_updates=0 if warm else 2,
+            )
 
-    def _at(self, conditional, parents):
+    def _at(self, conditional: Any, parents: Floats) -> Given:
         scaled = self._scaled(parents)
         if isinstance(self._response, GaussianResponse):
             mean, deviation = conditional.mean_and_scale(scaled)
@@ -159,15 +183,15 @@ class _Model(NamedTuple):
 
 
 def _selected(
-    scaled: Floats, widths: Integers, parents: tuple[int, ...], response: Response, seed: int
+    scaled: Floats, widths: Integers, parents: tuple[int, ...], response: EffectResponse, seed: int
 ) -> tuple[int, ...]:
     """Return parents to which no other one adds evidence, found by adding the best one again and again."""
-    if scaled.shape[1] > MOST_ROWS:
+    if scaled.shape[1] > TUNING.selection_rows:
         rows = np.zeros(scaled.shape[1], dtype=bool)
-        rows[np.random.default_rng(seed).choice(scaled.shape[1], MOST_ROWS, replace=False)] = True
+        rows[np.random.default_rng(seed).choice(scaled.shape[1], TUNING.selection_rows, replace=False)] = True
         scaled, response = scaled[:, rows], response.take(rows)
 
-    def evidence(family):
+    def evidence(family: tuple[int, ...]) -> float:
         return _model(scaled, widths, family, response, seed, 1).evidence
 
     least = evidence(parents)
@@ -181,7 +205,7 @@ def _selected(
 
 
 def _model(
-    scaled: Floats, widths: Integers, parents: Sequence[int], response: Response, seed: int, n_restarts: int
+    scaled: Floats, widths: Integers, parents: Sequence[int], response: EffectResponse, seed: int, n_restarts: int
 ) -> _Model:
     chosen = np.array(parents, dtype=np.int64)
     x = np.vstack([np.empty((0, scaled.shape[1])), *(_inputs(scaled[k], widths[k]) for k in parents)])
@@ -191,14 +215,15 @@ def _model(
     return _Model(chosen, widths[chosen], x, fit, line < fit.evidence, min(line, fit.evidence))
 
 
-def _best_network(x: Floats, response: Response, seed: int, n_restarts: int) -> NodeFit:
+def _best_network(x: Floats, response: EffectResponse, seed: int, n_restarts: int) -> NodeFit:
     starts = range(seed, seed + (n_restarts if len(x) else 1))
-    best = min((fit_node(x, response, hidden_units=UNITS, random_state=k) for k in starts), key=lambda f: f.evidence)
+    fits = [fit_node(x, response, hidden_units=TUNING.hidden_units, random_state=own) for own in starts]
+    best = min(fits, key=lambda fit: fit.evidence)
     grows = n_restarts > 1 and len(x) > 0 and not isinstance(response, CategoricalResponse)
-    while grows and 2 * best.hidden_units <= MOST_UNITS:
+    while grows and 2 * best.hidden_units <= TUNING.most_units:
         start = with_twice_the_units(best.theta, len(x), best.hidden_units, seed)
         larger = fit_node(x, response, hidden_units=2 * best.hidden_units, start=start)
-        if larger.evidence > best.evidence - LEAST_GAIN:
+        if larger.evidence > best.evidence - TUNING.least_gain:
             break
         best = larger
     return best
@@ -208,7 +233,7 @@ def _inputs(values: Floats, width: int) -> Floats:
     return values[np.newaxis] if width == 1 else indicators(values, width)
 
 
-def _response(values: Floats, kind: str, n_categories: int) -> Response:
+def _response(values: Floats, kind: str, n_categories: int) -> EffectResponse:
     """Return a variable as an effect: its values as they are."""
     if kind == "categorical":
         return CategoricalResponse(values.astype(np.int64), n_categories)
@@ -219,7 +244,7 @@ class _Line(GivenParents):
     """A linear mean and a constant spread: theta is the intercept, the slopes and the standard deviation."""
 
     @classmethod
-    def of(cls, inputs, widths, x: Floats, values: Floats) -> "_Line":
+    def of(cls, inputs: Integers, widths: Integers, x: Floats, values: Floats) -> "_Line":
         """Return the least-squares fit to the network inputs x, shape (inputs, n), and values, shape (n,)."""
         design = np.vstack([np.ones(values.size), x])
         slopes = np.linalg.lstsq(design.T, values, rcond=None)[0]

@@ -8,8 +8,9 @@ import numpy as np
 from icdh._effect.adjustment import check_path
 from icdh._effect.pair import QUANTILES
 from icdh._effect.result import Comparison, Effect, Interval
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import random_generator
-from icdh._model.contrasts import contrasts_of, outcomes_of
+from icdh._model.contrasts import Contrast, contrasts_of, outcomes_of
 from icdh._model.effects import outcome_values
 from icdh._model.intervene import drawn, under
 from icdh._model.structural import StructuralModel
@@ -55,7 +56,7 @@ def effect_of_model(
     return Effect(*names, tuple(comparisons), None, "all", level, n_rows, n_rows, {}, math.nan, {}, (note,))
 
 
-def _comparison(contrast, outcome, low, high):
+def _comparison(contrast: Contrast, outcome: str, low: Floats, high: Floats) -> Comparison:
     moved, is_risk = high - low, set(np.unique(np.append(low, high)).tolist()) <= {0.0, 1.0}
     quantiles = () if is_risk else QUANTILES
     spread = float(high.std() / low.std()) if low.std() > 0.0 else math.nan

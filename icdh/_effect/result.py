@@ -93,11 +93,20 @@ class Effect:
     effective_rows : dict
         For each value of the cause, how many rows of equal weight would say as much.
     beyond_support : float
-        The share of these rows that are less likely to have one of the values than any row with it; NaN of numbers.
+        The share of these rows that are less likely to have one of the values than any row with it; zero of numbers.
     families : dict of str to str
         The model of the effect and of the cause: "linear" or "network".
     notes : tuple of str
         What to know before the answer is used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import icdh
+    >>> given, rng = np.arange(200) % 2, np.random.default_rng(0)
+    >>> answer = icdh.effect(np.column_stack([given, given + rng.normal(size=200)]), 0, 1, [])
+    >>> isinstance(answer, icdh.Effect), answer.adjusted, answer.effective_rows
+    (True, (), {0.0: 100.0, 1.0: 100.0})
     """
 
     cause: Any
@@ -134,7 +143,8 @@ class Effect:
         for own, comparison in zip(record["comparisons"], self.comparisons, strict=True):
             own["quantiles"] = {str(q): list(moved) for q, moved in comparison.quantiles.items()}
         first = {"difference": self.difference, "lower": self.lower, "upper": self.upper}
-        return _plain(record | first)
+        plain: dict[str, Any] = _plain(record | first)
+        return plain
 
     def summary(self) -> str:
         """Return the answer as text."""
@@ -146,14 +156,14 @@ class Effect:
             lines += ["", f"effective rows: {', '.join(rows)}, of {self.n_target:,}"]
         return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
 
-    def _about(self):
+    def _about(self) -> str:
         if self.adjusted is None:
             return "by the fitted model alone"
         rows = {"all": "", "treated": "treated ", "untreated": "untreated "}[self.target]
         names = f"adjusted for {listed(self.adjusted, 8)}" if self.adjusted else "adjusted for nothing"
         return f"{self.n_target:,} {rows}{'row' if self.n_target == 1 else 'rows'}, {names}"
 
-    def _lines(self, comparison):
+    def _lines(self, comparison: Comparison) -> list[str]:
         what = f"probability of {comparison.outcome}" if comparison.outcome else "mean"
         low, high = (f"set to {shown(value)}" for value in (comparison.reference, comparison.value))
         table = [
@@ -173,7 +183,7 @@ class Effect:
         width = max(len(label) for label, _ in table)
         return [f"{label:<{width}}  {number}" for label, number in table]
 
-    def _said_interval(self):
+    def _said_interval(self) -> str:
         return "" if math.isnan(self.lower) else f"  ({100 * self.level:g} % interval)"
 
     def _repr_html_(self) -> str:
@@ -185,13 +195,13 @@ class Effect:
         return shell("plotting").plot_comparisons(self, ax)
 
 
-def _like(value, interval):
+def _like(value: float, interval: Interval) -> str:
     """Return a number with the digits of an interval."""
     digits = str(interval).partition(" ")[0].partition(".")[2]
     return f"{value:,.{len(digits)}f}"
 
 
-def _plain(record):
+def _plain(record: Any) -> Any:
     if isinstance(record, Mapping):
         return {key: _plain(value) for key, value in record.items()}
     if isinstance(record, (list, tuple)):

@@ -78,7 +78,7 @@ def contrasts_of(values: Floats, categories: Categories | None = None, said: Any
     return [Contrast(low, high, low, high)]
 
 
-def _said(said, categories):
+def _said(said: Any, categories: Categories | None) -> Contrast:
     if np.ndim(said) != 1 or len(said) != 2:
         raise ValueError(f"contrast must be a pair: what the cause is set from, and to; got {said!r}")
     if categories is not None and (holds_text(said) or not categories.ordered):
@@ -105,7 +105,6 @@ def outcomes_of(categories: Categories | None) -> list[tuple[str, int | None]]:
     """Return what is compared of an effect, as text and code: risks of labels, of two that of "yes"; else its mean."""
     if categories is None or categories.ordered:
         return [("", None)]
-    codes = range(len(categories.labels))
-    if len(categories.labels) == 2:
-        codes = [1 - reference_of(categories)]
+    several = len(categories.labels) > 2
+    codes = range(len(categories.labels)) if several else [1 - reference_of(categories)]
     return [(printable(categories.labels[code]), code) for code in codes]

@@ -36,6 +36,14 @@ class AverageEffect(NamedTuple):
         Mean and standard deviation of the effect at each of these values, in its units.
     lower, upper : ndarray, shape (K,), or None
         The band of the mean over other fits; None if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import icdh
+    >>> curve = icdh.AverageEffect("dose", "answer", np.array([0.0, 1.0]), np.array([2.0, 5.0]), np.ones(2))
+    >>> float(curve.mean[1] - curve.mean[0])
+    3.0
     """
 
     cause: str
@@ -71,6 +79,13 @@ class TotalEffect(NamedTuple):
         as they are, divided by the standard deviation of the effect. It also detects effects that rise and fall.
     spread_ratio : float
         The standard deviation of the effect at the second value of the contrast over that at the first.
+
+    Examples
+    --------
+    >>> import icdh
+    >>> total = icdh.TotalEffect("dose", "answer", "", "0 -> 1", 2.0, 0.01, 0.9, 1.0)
+    >>> total.contrast, total.change
+    ('0 -> 1', 2.0)
     """
 
     cause: str

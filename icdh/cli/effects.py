@@ -2,8 +2,9 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from icdh.cli.fit import (
     read_input,
 )
 from icdh.files import LabelledTable
+
+if TYPE_CHECKING:
+    from icdh._effect.result import Effect
+    from icdh._model.structural import StructuralModel
 
 QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level")
 NOTHING = "none"  # what --adjust holds in a randomised trial
@@ -100,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(args):
+def _check(args: argparse.Namespace) -> None:
     check_files({"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}, {"--plot": args.plot})
     if (args.cause is None) != (args.effect is None):
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
@@ -112,7 +117,7 @@ def _check(args):
         check_plot_path(args.plot)
 
 
-def _model(args, table):
+def _model(args: argparse.Namespace, table: LabelledTable | None) -> "StructuralModel":
     """Return the saved model, or one that is fitted to the table."""
     from icdh._model.structural import load
 
@@ -121,13 +126,15 @@ def _model(args, table):
         interventions = None
         if table is None:
             table, _, interventions = read_input(args)
-        model = learned(args, estimator_of(args, table.columns), table, interventions).model_
+        assert table is not None
+        assert table.columns is not None
+        model: StructuralModel = learned(args, estimator_of(args, table.columns), table, interventions).model_
     else:
         model = load(saved)
     return replace(model, names=[str(name) for name in model.names])
 
 
-def _answer(args):
+def _answer(args: argparse.Namespace) -> "Effect":
     """Return the answer about one pair."""
     from icdh._effect.answer import effect
     from icdh._table.table import Table
@@ -167,21 +174,22 @@ def _answer(args):
     )
 
 
-def _without_groups(args, table):
+def _without_groups(args: argparse.Namespace, table: LabelledTable) -> tuple[LabelledTable, list[Any] | None]:
     """Return the table without the column that --groups names, and its cells; None without any."""
     if args.groups is None:
         return table, None
+    assert table.columns is not None
     at = variable_index(args.groups, table.columns, "--groups")
     columns = [name for name in table.columns if name != table.columns[at]]
     return LabelledTable(np.delete(table.values, at, axis=1), columns), table.values[:, at].tolist()
 
 
-def _names(text):
+def _names(text: str) -> list[str]:
     """Return the covariates of --adjust; none in a randomised trial."""
     return [] if text == NOTHING else names_in([text])[0]
 
 
-def _contrast(args, of):
+def _contrast(args: argparse.Namespace, of: Any) -> list[Any] | None:
     """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
     if args.contrast is None:
         return None
@@ -189,7 +197,7 @@ def _contrast(args, of):
     return [_cell(of, args.cause, text.strip(), "--contrast") for text in texts]
 
 
-def _cell(of, name, text, option):
+def _cell(of: Any, name: str, text: str, option: str) -> Any:
     """Return a value of a variable that an option holds: one of its labels, or a number."""
     known = of.categories.get(variable_index(name, of.names, option))
     if known is None:
@@ -197,14 +205,14 @@ def _cell(of, name, text, option):
     return {str(label): label for label in known.labels}.get(text, text)
 
 
-def _draw(args, answer):
+def _draw(args: argparse.Namespace, answer: Any) -> None:
     if args.plot:
         from icdh.plotting import save_figure
 
         save_figure(args.plot, answer.plot())
 
 
-def _curve(args, model):
+def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str, Any]]:
     """Return the effect at every value, drawn if that was asked for."""
     values = [_cell(model, args.cause, text, "--values") for text in args.values]
     answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
@@ -215,7 +223,7 @@ def _curve(args, model):
     ]
 
 
-def _table(rows, legend):
+def _table(rows: list[dict[str, Any]], legend: Sequence[str]) -> str:
     """Return rows as text, without columns that hold nothing; a change has the digits that its error leaves."""
     if not rows:
         return "the graph has no edges, so it gives no estimate: that is not evidence of no effect"
@@ -230,7 +238,7 @@ def _table(rows, legend):
     return "\n".join([*lines, *legend])
 
 
-def _supported(row):
+def _supported(row: dict[str, Any]) -> str:
     """Return a change as text, rounded to where its Monte Carlo error begins."""
     from icdh._effect.result import Interval
 
@@ -238,5 +246,5 @@ def _supported(row):
     return str(Interval(row["change"], row["change"] - reach, row["change"] + reach)).partition(" ")[0]
 
 
-def _text(value):
+def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))

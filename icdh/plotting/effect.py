@@ -58,7 +58,7 @@ def plot_comparisons(effect: Any, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    effect : icdh._effect.result.Effect
+    effect : icdh.Effect
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.

@@ -1,0 +1,182 @@
+"""A question about one cause and one effect, read from the arguments of a user and checked."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from icdh._effect.tuning import TUNING
+from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.labels import listed, variable_index
+from icdh._model.contrasts import Contrast, contrasts_of, shown
+from icdh._table.relations import with_relations
+from icdh._table.table import Table, said_of_gaps
+from icdh._table.transforms import normal_scores
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user asks of a table: variables by their positions, and whom the answer is about.
+
+    Attributes
+    ----------
+    cause, effect : int
+        The variables.
+    covariates : list of int
+        What is adjusted for.
+    contrast : pair or None
+        From and to what the cause is set, as the user says it.
+    target : str
+        "all", "treated" or "untreated".
+    where : mapping or None
+        Only rows in which these variables have these values.
+    trim : float
+        Rows whose probability of either value is smaller are left out.
+    """
+
+    cause: int
+    effect: int
+    covariates: list[int]
+    contrast: Any
+    target: str
+    where: Mapping[Hashable, Any] | None
+    trim: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is asked of a table.
+
+    Attributes
+    ----------
+    values : ndarray, shape (p + 2, n)
+        Covariates, cause and effect; codes in place of labels.
+    kinds : list of str
+        Their kinds: "continuous", "ordinal", "binary" or "categorical".
+    n_categories : list of int
+        The number of labels of each that is categorical.
+    contrast : Contrast
+        From and to what the cause is set.
+    few_values : bool
+        Whether the cause takes few values, each with a probability.
+    where : ndarray of bool, shape (n,)
+        The rows among which those are that the answer is about.
+    groups : ndarray of int, shape (n,), or None
+        Rows of one group depend on one another.
+    target : {"all", "treated", "untreated"}
+        The rows that the answer is about.
+    trim : float
+        Rows whose probability of either value is smaller do not belong to the target.
+    """
+
+    values: Floats
+    kinds: list[str]
+    n_categories: list[int]
+    contrast: Contrast
+    few_values: bool
+    where: Mask
+    groups: Integers | None
+    target: str
+    trim: float
+
+    @property
+    def has_covariates(self) -> bool:
+        """Whether anything is adjusted for."""
+        return len(self.values) > 2
+
+    @property
+    def cause(self) -> Floats:
+        """The cause, shape (n,)."""
+        cause: Floats = self.values[-2]
+        return cause
+
+    @property
+    def observed(self) -> Floats:
+        """The effect, shape (n,)."""
+        effect: Floats = self.values[-1]
+        return effect
+
+
+def table_of(X: Any, labels: list[Hashable] | None, kinds: Mapping[Any, str] | None) -> Table:
+    """Return the table, which knows what rows depend on one another: those with equal labels."""
+    declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
+    table = Table.of(X, categorical=declared, min_rows=TUNING.fewest_rows, gaps=True)
+    return with_relations(table.coded(kinds), labels, False)
+
+
+def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: int) -> list[int]:
+    """Return the positions of the covariates that a user names."""
+    chosen = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
+    for role, at in (("cause", cause), ("effect", effect)):
+        if at in chosen:
+            raise ValueError(f"adjust has the {role} {table.names[at]!r} itself; name common causes of the two")
+    return chosen
+
+
+def pairs_of(table: Table, kinds: Mapping[Any, str] | None, asked: Asked) -> list[Pair]:
+    """Return the question as numbers, once for each contrast of the cause.
+
+    Raises
+    ------
+    ValueError
+        If a column has gaps or takes one value alone, a value of the contrast has fewer than two rows, or what is asked
+        does not go with the kind of the cause.
+    """
+    order = [*asked.covariates, asked.cause, asked.effect]
+    _check_columns(table, order, asked)
+    all_kinds = table.kinds_given(kinds)
+    categories, name = table.categories.get(asked.cause), table.names[asked.cause]
+    few_values = all_kinds[asked.cause] in ("binary", "categorical") or categories is not None
+    if not few_values and (asked.target != "all" or asked.trim):
+        argument = "target" if asked.target != "all" else "trim"
+        raise ValueError(f"{argument} is for causes of two values or labels; {name!r} is a number")
+    where, cause = _rows_where(asked.where, table), table.values[asked.cause]
+    contrasts = contrasts_of(cause, categories, asked.contrast)
+    if few_values:
+        contrasts = _with_rows(contrasts, cause[where], asked.contrast is not None, name)
+    chosen = ["continuous" if all_kinds[k] == "gridded" else all_kinds[k] for k in order]
+    values = table.values[order].copy()
+    for k in range(len(asked.covariates)):
+        if chosen[k] == "continuous" and _is_heavy(values[k]):
+            values[k] = normal_scores(values[k])
+    n_categories = [len(table.categories[k].labels) if k in table.categories else 1 for k in order]
+    groups = None if table.related is None else table.related.groups
+    rest = few_values, where, groups, asked.target, asked.trim
+    return [Pair(values, chosen, n_categories, own, *rest) for own in contrasts]
+
+
+def _check_columns(table: Table, order: list[int], asked: Asked) -> None:
+    if table.gaps[order].any():
+        gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
+        raise ValueError(f"X has gaps (NaN) in {gaps}; drop these rows or impute them first")
+    for role, at in (("cause", asked.cause), ("effect", asked.effect)):
+        if not table.varying[at]:
+            raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
+
+
+def _rows_where(where: Mapping[Hashable, Any] | None, table: Table) -> Mask:
+    chosen = np.ones(table.n_observations, dtype=bool)
+    for key, value in (where or {}).items():
+        at = variable_index(key, table.names, "where")
+        known = table.categories.get(at)
+        code = float(value) if known is None else known.encoded([value], "where")[0]
+        chosen &= table.values[at] == code
+    if not chosen.any():
+        raise ValueError(f"where leaves no row: none has {where!r}")
+    return chosen
+
+
+def _with_rows(contrasts: list[Contrast], cause: Floats, said: bool, name: Any) -> list[Contrast]:
+    """Return the contrasts whose values have rows; of one that the user says both must have some."""
+    counts = {value: np.count_nonzero(cause == value) for own in contrasts for value in own[:2]}
+    kept = [own for own in contrasts if min(counts[own.low], counts[own.high]) >= 2]
+    if kept and (len(kept) == len(contrasts) or not said):
+        return kept
+    few = {own.reference if counts[own.low] < 2 else own.value for own in contrasts if own not in kept}
+    raise ValueError(f"fewer than two rows have {name!r} at {listed(map(shown, few))}")
+
+
+def _is_heavy(values: Floats) -> bool:
+    unit = (values - values.mean()) / values.std()
+    return float(np.mean(unit**4)) > TUNING.heavy
