@@ -22,12 +22,14 @@ class Conditional(Protocol):
     @property
     def inputs(self) -> Integers:
         """The variables that mean and scale depend on."""
+        ...
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M).
 
         For categorical variables these are the most probable label, and the total probability of the other labels.
         """
+        ...
 
 
 class Discrete(Conditional, Protocol):
@@ -38,6 +40,7 @@ class Discrete(Conditional, Protocol):
 
     def log_probabilities(self, values: Floats) -> Floats:
         """Return the log-probability of every label or level, shape (K, M), given all variables, shape (N, M)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ def response(conditional: Conditional, values: Floats, noise: Floats) -> Floats:
     """Return a variable's values, shape (M,), given all variables, shape (N, M), and its noise, shape (M,)."""
     if has_probabilities(conditional):
         shares = np.cumsum(np.exp(conditional.log_probabilities(values)), axis=0)
-        codes, levels = (shares[:-1] <= noise).sum(axis=0), _levels(conditional)
+        codes: Integers = (shares[:-1] <= noise).sum(axis=0)
+        levels = _levels(conditional)
         return codes.astype(np.float64) if levels is None else levels[codes]
     mean, scale = conditional.mean_and_scale(values)
     return mean + scale * noise

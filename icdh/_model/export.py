@@ -1,9 +1,11 @@
 """Fitted models in the hands of other libraries: DoWhy gets graph and mechanisms, pgmpy the graph."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import texts
 from icdh._model.conditionals import is_of_labels, response
 from icdh.exceptions import import_extra
@@ -53,10 +55,10 @@ def to_dowhy(model: "StructuralModel") -> Any:
 class _Response:
     """One variable of a model as a function of its causes and its standardised noise, in the units of the data."""
 
-    def __init__(self, model, node, causes=()):
+    def __init__(self, model: "StructuralModel", node: int, causes: Sequence[int] = ()):
         self.model, self.node, self.causes = model, node, list(causes)
 
-    def given(self, rows, n_rows):
+    def given(self, rows: Floats, n_rows: int) -> Floats:
         """Return scaled observations, shape (N, n_rows), with these causes, one a column, and all else at its mean."""
         model = self.model
         values = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
@@ -64,62 +66,64 @@ class _Response:
             values[cause] = model.scaled_variable(cause, np.asarray(column, dtype=np.float64))
         return values
 
-    def value(self, rows, noise):
+    def value(self, rows: Floats, noise: Floats) -> Floats:
         """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""
         values = self.given(rows, len(noise))
         drawn = response(self.model.conditionals[self.node], values, np.ravel(noise))
         return self.model.in_units(self.node, drawn)[:, np.newaxis]
 
-    def moments(self, rows, n_rows):
+    def moments(self, rows: Floats, n_rows: int) -> tuple[Floats, Floats]:
         """Return mean and standard deviation, each of shape (n_rows,), given the causes, one a column."""
         model = self.model
         mean, scale = model.given_causes(self.node, self.given(rows, n_rows))
         return model.scaling.undo_variable(self.node, mean), scale * model.scaling.scale[self.node]
 
-    def noise(self, n_rows):
+    def noise(self, n_rows: int) -> Floats:
         """Draw standardised noise, shape (n_rows, 1)."""
         seed = np.random.randint(2**31)  # noqa: NPY002 - all of DoWhy draws from numpy's global state
         return self.model.noise[self.node].draw(n_rows, np.random.default_rng(seed))[:, np.newaxis]
 
 
-def _mechanisms(gcm):
+def _mechanisms(gcm: Any) -> tuple[Any, Any]:
     """Return the classes of a variable without, and of one with causes."""
+    stochastic: Any = gcm.causal_mechanisms.StochasticModel
+    invertible: Any = gcm.causal_mechanisms.InvertibleFunctionalCausalModel
 
-    class Root(gcm.causal_mechanisms.StochasticModel):
+    class Root(stochastic):  # type: ignore[misc]  # a class of an optional package
         """A variable without causes, as icdh fitted it."""
 
-        def __init__(self, model, node):
+        def __init__(self, model: "StructuralModel", node: int):
             self.arguments, self.response = (model, node), _Response(model, node)
 
-        def fit(self, X):
+        def fit(self, X: Any) -> None:
             """Do nothing: the mechanism is that of the fitted model."""
 
-        def draw_samples(self, num_samples):
+        def draw_samples(self, num_samples: int) -> Floats:
             return self.response.value(np.empty((num_samples, 0)), self.response.noise(num_samples))
 
-        def clone(self):
+        def clone(self) -> "Root":
             return Root(*self.arguments)
 
-    class Effect(gcm.causal_mechanisms.InvertibleFunctionalCausalModel):
+    class Effect(invertible):  # type: ignore[misc]
         """A variable and its causes, as icdh fitted them; its noise is standardised."""
 
-        def __init__(self, model, node, causes):
+        def __init__(self, model: "StructuralModel", node: int, causes: Sequence[int]):
             self.arguments, self.response = (model, node, causes), _Response(model, node, causes)
 
-        def fit(self, X, Y):
+        def fit(self, X: Any, Y: Any) -> None:
             """Do nothing: the mechanism is that of the fitted model."""
 
-        def draw_noise_samples(self, num_samples):
+        def draw_noise_samples(self, num_samples: int) -> Floats:
             return self.response.noise(num_samples)
 
-        def evaluate(self, parent_samples, noise_samples):
+        def evaluate(self, parent_samples: Floats, noise_samples: Floats) -> Floats:
             return self.response.value(parent_samples, noise_samples)
 
-        def estimate_noise(self, target_samples, parent_samples):
+        def estimate_noise(self, target_samples: Floats, parent_samples: Floats) -> Floats:
             mean, scale = self.response.moments(parent_samples, len(parent_samples))
             return ((np.ravel(target_samples) - mean) / np.where(scale > 0.0, scale, 1.0))[:, np.newaxis]
 
-        def clone(self):
+        def clone(self) -> "Effect":
             return Effect(*self.arguments)
 
     return Root, Effect

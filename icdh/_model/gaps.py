@@ -1,18 +1,23 @@
 """Draws of missing values from a fitted model, given the observed values of the same row."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icdh._model.conditionals import has_probabilities, log_density, nearest, response
+from icdh._ground.arrays import Floats, Mask
+from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, response
 from icdh._table.table import LEVEL_KINDS, Table
+
+if TYPE_CHECKING:
+    from icdh._model.structural import StructuralModel
 
 SWEEPS = 10
 STEP = 0.5  # of a random walk, in units of the standard deviation given the causes
 
 
-def redrawn(model: Any, table: Table, gaps: np.ndarray, rng: np.random.Generator) -> Table:
+def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.Generator) -> Table:
     """Return a completed table with new draws in its gaps, as `draw_gaps`, in the variables' units.
 
     Draws of a discrete variable, or of one recorded on a grid, are rounded to the nearest of its observed values.
@@ -26,7 +31,7 @@ def redrawn(model: Any, table: Table, gaps: np.ndarray, rng: np.random.Generator
     return replace(table, values=np.where(gaps, values, table.values), imputed=gaps)
 
 
-def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_gaps(model: "StructuralModel", values: Floats, gaps: Mask, rng: np.random.Generator) -> Floats:
     """Return scaled values with new draws in the gaps, shape (N, M).
 
     A Metropolis walk visits the gaps variable by variable, all rows at once. Proposals alternate between draws given
@@ -49,32 +54,42 @@ def draw_gaps(model: Any, values: np.ndarray, gaps: np.ndarray, rng: np.random.G
     for sweep in range(SWEEPS):
         for n in np.flatnonzero(gaps.any(axis=1)):
             rows = values[:, gaps[n]]
-            values[n, gaps[n]] = _stepped(model.conditionals, rows, n, effects[n], sweep % 2 == 1, rng)
+            values[n, gaps[n]] = _stepped(model.conditionals, rows, int(n), effects[n], sweep % 2 == 1, rng)
     return values
 
 
-def _stepped(conditionals, rows, n, effects, walks, rng):
+def _stepped(
+    conditionals: Sequence[Conditional],
+    rows: Floats,
+    n: int,
+    effects: Sequence[int],
+    walks: bool,
+    rng: np.random.Generator,
+) -> Floats:
     """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
-    proposed = rows.copy()
+    proposed, gain = rows.copy(), np.zeros(rows.shape[1])
     if has_probabilities(conditionals[n]):  # a walk is one of densities
-        proposed[n], gain = response(conditionals[n], rows, rng.random(rows.shape[1])), 0.0
+        proposed[n] = response(conditionals[n], rows, rng.random((rows.shape[1],)))
     else:
         proposed[n], gain = _proposed_number(conditionals[n], rows, n, walks, rng)
     gain = gain + _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
-    accepted = np.log(rng.random(rows.shape[1])) < gain
-    return np.where(accepted, proposed[n], rows[n])
+    accepted = np.log(rng.random((rows.shape[1],))) < gain
+    stepped: Floats = np.where(accepted, proposed[n], rows[n])
+    return stepped
 
 
-def _proposed_number(conditional, rows, n, walks, rng):
+def _proposed_number(
+    conditional: Conditional, rows: Floats, n: int, walks: bool, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Return proposals, and their own part of the gain; draws given the causes already follow their density."""
     mean, scale = conditional.mean_and_scale(rows)
     noise = rng.standard_normal(rows.shape[1])
     if not walks:
-        return mean + scale * noise, 0.0
+        return mean + scale * noise, np.zeros_like(mean)
     proposed = rows[n] + STEP * scale * noise
     return proposed, (np.square(rows[n] - mean) - np.square(proposed - mean)) / (2.0 * np.square(scale))
 
 
-def _log_density(conditionals, rows, nodes):
+def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Sequence[int]) -> Floats:
     """Return the log density of some variables given their causes, shape (rows,)."""
     return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))

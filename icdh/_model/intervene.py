@@ -11,12 +11,16 @@ Peters, Janzing, Schölkopf: "Elements of Causal Inference", 2017, Sections 6.3 
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._model.conditionals import has_probabilities, is_of_labels, response, standardised
-from icdh._table.actions import actions_of, carry_out
+from icdh._table.actions import Action, actions_of, carry_out
+
+if TYPE_CHECKING:
+    from icdh._model.structural import StructuralModel
 
 
 class Rows(NamedTuple):
@@ -32,14 +36,14 @@ class Rows(NamedTuple):
         The standardised noise of every variable.
     """
 
-    values: np.ndarray
-    scaled: np.ndarray
-    noise: np.ndarray
+    values: Floats
+    scaled: Floats
+    noise: Floats
 
 
-def drawn(model: Any, n_rows: int, rng: np.random.Generator) -> Rows:
+def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Rows:
     """Return rows drawn from a model, causes before effects."""
-    values, noise = np.empty((2, len(model.names), n_rows))
+    values, noise = np.empty((len(model.names), n_rows)), np.empty((len(model.names), n_rows))
     scaled = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
         noise[node] = model.noise[node].draw(n_rows, rng)
@@ -48,7 +52,7 @@ def drawn(model: Any, n_rows: int, rng: np.random.Generator) -> Rows:
     return Rows(values, scaled, noise)
 
 
-def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
+def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
     """Return observed rows with their noise under the model; values and scaled have shape (N, M).
 
     The noise of a label or a level is not determined: it is NaN.
@@ -60,22 +64,24 @@ def abducted(model: Any, values: np.ndarray, scaled: np.ndarray) -> Rows:
     return Rows(values, scaled, noise)
 
 
-def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarray:
+def under(model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | None) -> Floats:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
     Values that the intervention does not reach keep their bits. It must not reach labels and levels of unknown noise.
     """
     values, scaled = rows.values.copy(), rows.scaled.copy()
 
-    def respond(node, scaled):
+    def respond(node: int, scaled: Floats) -> Floats:
         if np.isnan(rows.noise[node, 0]):
-            return _undetermined(model, node, actions, scaled)
+            _check_set(model, node, node in actions)
+            as_set: Floats = scaled[node]
+            return as_set
         natural = response(model.conditionals[node], model.others_held(node, scaled), rows.noise[node])
         values[node] = model.in_units(node, natural)
         return natural
 
-    def on_scaled(node, action):
-        def act(natural):
+    def on_scaled(node: int, action: Action) -> Action:
+        def act(natural: Floats) -> Floats:
             values[node] = action(model.scaling.undo_variable(node, natural))
             return model.scaled_variable(node, values[node])
 
@@ -86,11 +92,10 @@ def under(model: Any, rows: Rows, do: Mapping[Hashable, Any] | None) -> np.ndarr
     return values
 
 
-def _undetermined(model, node, actions, scaled):
-    if node not in actions:
+def _check_set(model: "StructuralModel", node: int, is_set: bool) -> None:
+    if not is_set:
         kind = "label" if is_of_labels(model.conditionals[node]) else "level"
         raise ValueError(
             f"do reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
             "determined; set it as well, or ask how often each would occur: sample(do=...)"
         )
-    return scaled[node]

@@ -13,6 +13,7 @@ class Noise(Protocol):
 
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws, shape (size,)."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,22 @@
 """The strength of the edges of a fitted model, in nats, and the graph of the strong ones."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.density import gaussian_nll
 from icdh.graphs import strongest_first
+
+if TYPE_CHECKING:
+    from icdh._model.structural import StructuralModel
 
 FEWEST_VARIABLES = 8  # of fewer, more than half of the possible edges is nothing remarkable
 
 
 def strength_of_inputs(
-    model: Any, values: np.ndarray, rows: np.ndarray | None = None, among: np.ndarray | None = None
-) -> np.ndarray:
+    model: "StructuralModel", values: Floats, rows: Mask | None = None, among: Mask | None = None
+) -> Floats:
     """Return how many nats of log-likelihood the data lose when an input of a conditional is held at its mean.
 
     Parameters
@@ -33,12 +37,13 @@ def strength_of_inputs(
     """
     strength = np.zeros((len(values), len(values)))
     among = np.ones(strength.shape, dtype=bool) if among is None else among
+    conditional: Any
     for n, conditional in enumerate(model.conditionals):
         node = slice(n, n + 1)
         counts = None if rows is None else rows[node]
 
-        def nll(mean, scale, node=node, counts=counts):
-            return values.shape[1] * gaussian_nll(values[node], mean[np.newaxis], scale[np.newaxis], counts)
+        def nll(mean: Floats, scale: Floats, node: slice = node, counts: Mask | None = counts) -> float:
+            return float(values.shape[1] * gaussian_nll(values[node], mean[np.newaxis], scale[np.newaxis], counts))
 
         fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
         for i, mean, scale in conditional.with_each_input_held(values, model.centre, among[:, n]):
@@ -46,9 +51,7 @@ def strength_of_inputs(
     return strength
 
 
-def strong_edges(
-    A: np.ndarray, strength: np.ndarray, min_strength: float, max_edges: int | None, required: np.ndarray
-) -> np.ndarray:
+def strong_edges(A: Floats, strength: Floats, min_strength: float, max_edges: int | None, required: Mask) -> Floats:
     """Return the graph without its weak edges.
 
     Parameters
@@ -72,7 +75,7 @@ def strong_edges(
     return kept
 
 
-def density_warning(A: np.ndarray) -> str | None:
+def density_warning(A: Floats) -> str | None:
     """Return what to say of a graph with more than half of the possible edges; None of any other."""
     N, edges = len(A), np.count_nonzero(A)
     possible = N * (N - 1) // 2

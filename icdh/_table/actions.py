@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import as_float, check_number
 from icdh._ground.labels import variable_index
 from icdh.graphs import causal_order
 
-Action = Callable[[np.ndarray], np.ndarray]
+Action = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class Shift:
 
     by: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number("by", self.by)
 
-    def __call__(self, natural: np.ndarray) -> np.ndarray:
+    def __call__(self, natural: Floats) -> Floats:
         """Return the shifted values, shape (M,)."""
         return natural + self.by
 
@@ -79,14 +80,14 @@ def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_r
     return actions
 
 
-def _action(label, value, n_rows):
+def _action(label: str, value: Any, n_rows: int) -> Action:
     if callable(value):
         return lambda natural: _checked_values(f"the result of {label}", value(natural.copy()), n_rows)
     values = _checked_values(label, value, n_rows)
     return lambda natural: values
 
 
-def _checked_values(label, value, n_rows):
+def _checked_values(label: str, value: Any, n_rows: int) -> Floats:
     values = as_float(np.asarray(value), label)
     if values.shape not in ((), (n_rows,)):
         raise ValueError(f"{label} must be one number or have shape ({n_rows},), one a row; got shape {values.shape}")
@@ -96,10 +97,10 @@ def _checked_values(label, value, n_rows):
 
 
 def carry_out(
-    adjacency: np.ndarray,
+    adjacency: Floats,
     actions: Mapping[int, Action],
-    values: np.ndarray,
-    respond: Callable[[int, np.ndarray], np.ndarray],
+    values: Floats,
+    respond: Callable[[int, Floats], Floats],
 ) -> None:
     """Apply interventions in place, causes before effects; values that no intervention reaches keep their bits.
 

@@ -216,7 +216,8 @@ class Design:
     @property
     def always_set(self) -> Mask:
         """Which variables have too few rows without an intervention to search their causes, shape (N,)."""
-        return self.without_causes | (self.left_alone.sum(axis=1) < LEAST_ROWS)
+        too_few: Mask = self.left_alone.sum(axis=1) < LEAST_ROWS
+        return self.without_causes | too_few
 
     @property
     def rows(self) -> Mask | None:
@@ -255,7 +256,8 @@ class Design:
 
 def _of_unit_size(held: Mask) -> Floats:
     """Return contexts of root mean square one, shape (K, M), from the rows where their conditions hold."""
-    return held / np.sqrt(np.maximum(held.mean(axis=1, keepdims=True), np.finfo(float).tiny))
+    shares: Floats = np.maximum(held.mean(axis=1, keepdims=True), np.finfo(float).tiny)
+    return held / np.sqrt(shares)
 
 
 def _classes(mask: Mask) -> Integers:

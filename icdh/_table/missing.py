@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import counted, listed, plural
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, warn
@@ -12,7 +13,7 @@ MOST_DONORS = 2000
 CHUNK = 1000  # rows compared with all donors at once
 
 
-def complete_rows(table: Table) -> np.ndarray:
+def complete_rows(table: Table) -> Mask:
     """Return which rows are complete, shape (M,).
 
     Raises
@@ -20,7 +21,7 @@ def complete_rows(table: Table) -> np.ndarray:
     ValueError
         If fewer than two rows are complete.
     """
-    complete = ~table.gaps.any(axis=0)
+    complete: Mask = np.logical_not(table.gaps.any(axis=0))
     if np.count_nonzero(complete) < min(2, complete.size):
         raise ValueError(
             f"missing='drop' leaves {np.count_nonzero(complete)} of {counted(complete.size, 'row')}; use "
@@ -41,7 +42,7 @@ def warn_about_mostly_imputed_columns(table: Table) -> None:
         )
 
 
-def neighbours_values(table: Table, rng: np.random.Generator) -> np.ndarray:
+def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
     """Return the values with every gap filled from a similar row, shape (N, M).
 
     Each gap takes the value of a donor drawn from the five nearest rows that have one. The distance is the mean squared
@@ -55,7 +56,7 @@ def neighbours_values(table: Table, rng: np.random.Generator) -> np.ndarray:
     rng : Generator
         Source of randomness.
     """
-    values = table.values.copy()
+    values: Floats = table.values.copy()
     scaled = _scaled(values)
     donors = rng.permutation(values.shape[1])[:MOST_DONORS]
     receivers = np.flatnonzero(table.gaps.any(axis=0))
@@ -74,12 +75,13 @@ def neighbours_values(table: Table, rng: np.random.Generator) -> np.ndarray:
     return values
 
 
-def _scaled(values):
+def _scaled(values: Floats) -> Floats:
     mean, spread = np.nanmean(values, axis=1, keepdims=True), np.nanstd(values, axis=1, keepdims=True)
-    return (values - mean) / np.where(spread > 0.0, spread, 1.0)
+    scaled: Floats = (values - mean) / np.where(spread > 0.0, spread, 1.0)
+    return scaled
 
 
-def _distances(a, b):
+def _distances(a: Floats, b: Floats) -> Floats:
     """Return mean squared differences between columns of a and b over shared cells; infinite if there are none."""
     has_a, has_b = (~np.isnan(x) for x in (a, b))
     a, b = np.nan_to_num(a), np.nan_to_num(b)
