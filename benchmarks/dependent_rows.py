@@ -142,10 +142,10 @@ def warned(X, fitted):
     return "; ".join(str(own.message) for own in caught if "independent" in str(own.message))
 
 
-def rates(tables, seeds, fitted):
+def rates(tables, first, seeds, fitted):
     for name, draw in tables.items():
         n = min(seeds, 20) if name.startswith("100,000") else seeds
-        found = [warned(draw(np.random.default_rng([7, seed])), fitted) for seed in range(n)]
+        found = [warned(draw(np.random.default_rng([7, seed])), fitted) for seed in range(first, first + n)]
         kinds = {kind: found.count(kind) for kind in sorted(set(found) - {""})} if not fitted else ""
         print(f"{name:30} {sum(map(bool, found)):4d} of {n} {kinds}", flush=True)
 
@@ -242,14 +242,14 @@ def main():
     parser.add_argument("what", choices=("level", "power", "groups"))
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--fit", action="store_true", help="by fits of HNMSearch, not by the columns alone")
-    parser.add_argument("--first", type=int, default=0, help="the first seed of groups")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--densities", nargs="+", type=float, default=[0.0, 0.4])
     args = parser.parse_args()
     if args.what == "groups":
         what_groups_mend(range(args.first, args.first + args.seeds), args.kinds, args.densities)
         return
-    rates({"level": INDEPENDENT, "power": DEPENDENT}[args.what], args.seeds, args.fit)
+    rates({"level": INDEPENDENT, "power": DEPENDENT}[args.what], args.first, args.seeds, args.fit)
 
 
 if __name__ == "__main__":

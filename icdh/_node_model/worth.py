@@ -108,7 +108,7 @@ class Worth:
         related = self._related(node)
         of_residuals = np.array([related.correlations(own) for own in series])
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
-        return np.maximum(related.design_effects(of_residuals, of_parents).max(axis=0), self._static(node, parents))
+        return related.design_effects(of_residuals, of_parents).max(axis=0)
 
     def _related(self, node):
         if node not in self._of_nodes:
