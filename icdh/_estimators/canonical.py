@@ -1,11 +1,12 @@
 """The table as the search sees it: scaled, with an order and signs of columns that depend on their values alone."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from icdh._estimators.users_columns import edges_among_all, move_among_all
+from icdh._ground.arrays import Floats, Integers
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
 from icdh._table.row_order import rows_by_content
@@ -47,13 +48,13 @@ class CanonicalTable(NamedTuple):
     """
 
     values: np.ndarray
-    kinds: list
-    n_categories: list
+    kinds: list[str]
+    n_categories: list[int]
     rows: np.ndarray | None
     rules: EdgeRules
     order: np.ndarray
     signs: np.ndarray
-    names: list
+    names: list[Hashable]
     baseline: np.ndarray | None
     related: RelatedRows | None
 
@@ -158,14 +159,15 @@ class CanonicalTable(NamedTuple):
         )
 
 
-def _order_and_signs(values, columns):
+def _order_and_signs(values: Floats, columns: Integers) -> tuple[Integers, Floats]:
     """Return the columns by their fourth and third moments, and for each the sign that makes the third positive.
 
     Where rounding would decide, other columns do: by what the columns have in common, and by the sum of those whose
     signs are known.
     """
     chosen = values[columns]
-    third, fourth = (np.round(np.mean(chosen**power, axis=1), DIGITS) for power in (3, 4))
+    third: Floats = np.round((chosen**3).mean(axis=1), DIGITS)
+    fourth: Floats = np.round((chosen**4).mean(axis=1), DIGITS)
     shared = np.round(np.abs(chosen @ chosen.T).sum(axis=1) / chosen.shape[1], DIGITS)
     order = np.lexsort((shared, np.abs(third), fourth))
     signs = np.sign(third[order])

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._estimators.canonical import CanonicalTable
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
-from icdh.search.escapes import greedy_search
-from icdh.search.moves import Graph, Move
+from icdh.search.escapes import SearchResult, greedy_search
+from icdh.search.moves import Family, Graph, Move
+from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.prior import price_of_width
 from icdh.search.reversals import reverse_while_it_gains
 
@@ -48,7 +50,7 @@ class SearchSettings:
     @property
     def units_grow(self) -> bool:
         """Whether variables get more hidden units where that pays."""
-        return self.hidden_units == "auto"
+        return isinstance(self.hidden_units, str)
 
     def price_of_edge(self, n_variables: int) -> float:
         """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
@@ -83,7 +85,7 @@ class FoundGraph(NamedTuple):
     """
 
     graph: Graph
-    moves: list
+    moves: list[Move]
     scores: Any
     table: CanonicalTable
     transform: str
@@ -149,7 +151,7 @@ def family_evidence(
     most_units = SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
     return FamilyEvidence(
         families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
-        hidden_units=FEWEST_UNITS if settings.units_grow else settings.hidden_units,
+        hidden_units=FEWEST_UNITS if isinstance(settings.hidden_units, str) else settings.hidden_units,
         most_units=most_units if settings.units_grow else None,
         noise=settings.noise_distribution,
         n_restarts=n_restarts,
@@ -158,7 +160,7 @@ def family_evidence(
     )
 
 
-def cheap_gains(scores: Any, families: list) -> Callable | None:
+def cheap_gains(scores: Any, families: list[Family]) -> Gains | None:
     """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
 
     Parameters
@@ -231,14 +233,14 @@ class GraphSearch:
             found.timed_out,
         )
 
-    def _evidence(self, columns, table, n_restarts):
+    def _evidence(self, columns: Any, table: CanonicalTable, n_restarts: int) -> Any:
         return family_evidence(self.settings, columns, table, n_restarts, self.seed, self.clock)
 
     def transform(self) -> str:
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
         from icdh._estimators.transform_choice import choose_transform
 
-        def pilot(columns, part):
+        def pilot(columns: Any, part: CanonicalTable) -> Climber:
             return self._climber(self._evidence(columns, part, 1), part.rules)
 
         if self.settings.column_transform != "auto":
@@ -250,11 +252,11 @@ class GraphSearch:
         finally:
             self.clock.stage = ""
 
-    def _greedy(self, columns):
+    def _greedy(self, columns: Any) -> tuple[Any, SearchResult]:
         """Search greedily; a subsample of a long table first, and then on with all observations."""
         from icdh._node_model.subsample import on_all_observations
 
-        options = {
+        options: dict[str, Any] = {
             "max_parents": self.settings.max_parents,
             "required": self.table.rules.required,
             "callback": self._tell,
@@ -274,39 +276,36 @@ class GraphSearch:
             found = reverse_while_it_gains(self._climber(scores, self.table.rules), found, self._tell)
         return scores, found
 
-    def _climber(self, scores, rules):
+    def _climber(self, scores: Any, rules: EdgeRules) -> Climber:
         return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)
 
-    def _tell(self, move):
+    def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
 
-    def _cheap_start(self, scores, graph):
+    def _cheap_start(self, scores: Any, graph: Graph) -> Graph | None:
         """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
 
         What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
         a climb would have to turn a chain of edges without a gain.
         """
-        from icdh.search.order_search import search_orders
-
         cheap = cheap_gains(scores, list(enumerate(graph)))
         if cheap is None:
             return None
 
-        def gains(node, parents):
+        def gains(node: int, parents: tuple[int, ...]) -> Floats:
             self.clock.check()
             return cheap(node, parents)
 
         rules, most = self.table.rules, self.settings.max_parents
         return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)
 
-    def _lingam_start(self, scores, graph):
+    def _lingam_start(self, scores: Any, graph: Graph) -> Graph | None:
         """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
 
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
         and its residuals need not show that the noise is not Gaussian.
         """
         from icdh._node_model.lingam_order import lingam_order
-        from icdh.search.order_search import graph_of_order
 
         rules, most = self.table.rules, self.settings.max_parents
         cheap = cheap_gains(scores, list(enumerate(graph)))
@@ -315,7 +314,7 @@ class GraphSearch:
         order = lingam_order(scores.families.causes)
         return graph_of_order(cheap, order, rules.forbidden, max_parents=most, required=rules.required)
 
-    def _exact(self, scores, found):
+    def _exact(self, scores: Any, found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
         from icdh.search.candidates import weigh_families
         from icdh.search.orders import best_graph

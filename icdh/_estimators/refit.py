@@ -1,14 +1,14 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
-from icdh._model.conditionals import Constant, log_density
-from icdh.search.moves import Graph
+from icdh._model.conditionals import Conditional, Constant, log_density
+from icdh.search.moves import Family, Graph
 
 
 class Refit(NamedTuple):
@@ -26,9 +26,9 @@ class Refit(NamedTuple):
         Whether the refit was done before time was over.
     """
 
-    conditionals: list
+    conditionals: list[Conditional]
     evidence: float
-    noise: set
+    noise: set[str]
     in_time: bool
 
 
@@ -81,7 +81,7 @@ def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Re
         )
 
 
-def _with_final_units(found, graph, clock):
+def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Any, bool]:
     """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
 
     If time is over they have the units of the search, and those that the search did not ask for are quickly had.
@@ -101,7 +101,7 @@ def _with_final_units(found, graph, clock):
     return _without_limit(found, graph), False
 
 
-def _without_limit(found, graph):
+def _without_limit(found: FoundGraph, graph: Graph) -> Any:
     """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
     from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 
@@ -113,7 +113,9 @@ def _without_limit(found, graph):
     return scores
 
 
-def _fits_on_exact_columns(found, scores, families, clock, at_fixed_point):
+def _fits_on_exact_columns(
+    found: FoundGraph, scores: Any, families: list[Family], clock: Clock, at_fixed_point: bool
+) -> list[tuple[Any, Any]]:
     """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
 
     The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
@@ -134,7 +136,7 @@ def _fits_on_exact_columns(found, scores, families, clock, at_fixed_point):
     return fits
 
 
-def _scores_on_exact_columns(found, families, clock):
+def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[Any, bool]:
     """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
 
     If time is over the fits are to a few observations.
@@ -155,7 +157,7 @@ def _scores_on_exact_columns(found, families, clock):
         return quick, False
 
 
-def _likeliest(found, response, family, fits):
+def _likeliest(found: FoundGraph, response: Any, family: Family, fits: list[Any]) -> Any:
     """Return the fit of a family under which all observations are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
@@ -166,18 +168,21 @@ def _likeliest(found, response, family, fits):
     constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
     fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
 
-    def likelihood(fit):
+    def likelihood(fit: Any) -> float:
         conditional = response.conditional(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
-        return log_density(conditional, values[node], values)[counts].sum()
+        return float(log_density(conditional, values[node], values)[counts].sum())
 
     return max(fits, key=likelihood)
 
 
-def _conditionals(found, families, fits, n_variables):
+def _conditionals(
+    found: FoundGraph, families: list[Family], fits: list[tuple[Any, Any]], n_variables: int
+) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero."""
     from icdh._node_model.network import in_original_signs
 
-    table, conditionals = found.table, [Constant()] * n_variables
+    table = found.table
+    conditionals: list[Conditional] = [Constant()] * n_variables
     for (node, parents), (response, fit) in zip(families, fits, strict=True):
         if table.order[node] >= n_variables:
             continue

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from icdh._estimators.canonical import CanonicalTable
+from icdh._ground.arrays import Integers
 from icdh._ground.clock import Clock
 from icdh._node_model.columns import Columns
 from icdh._table.transforms import TRANSFORMS
@@ -60,7 +61,7 @@ def choose_transform(
     return most_asked_for(evidences, rows.size)
 
 
-def _some(size, most, rng):
+def _some(size: int, most: int, rng: np.random.Generator) -> Integers:
     """Return at most so many of the positions below ``size``, in order."""
     return np.arange(size) if size <= most else np.sort(rng.choice(size, most, replace=False))
 
@@ -77,5 +78,5 @@ def most_asked_for(evidences: Mapping[str, np.ndarray], n_observations: int) -> 
     """
     most, none = MOST_GAIN * n_observations, evidences["none"]
     gains = {transform: np.clip(own - none, -most, most).sum() for transform, own in evidences.items()}
-    best = max(gains, key=gains.get)
+    best = max(gains, key=lambda transform: gains[transform])
     return best if gains[best] > PRICE * none.size else "none"

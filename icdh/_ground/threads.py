@@ -13,10 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 logger = logging.getLogger("icdh")
+
+Result = TypeVar("Result")
 
 PREFIXES = ("scipy_openblas_", "openblas_")
 SUFFIXES = ("64_", "")
@@ -79,8 +82,8 @@ def single_blas_thread():
 
 
 def map_on_threads(
-    function: Callable, arguments: Sequence[Sequence], n_threads: int, part_done: Callable[[], None]
-) -> list:
+    function: Callable[..., Result], arguments: Sequence[Sequence[Any]], n_threads: int, part_done: Callable[[], None]
+) -> list[Result]:
     """Return the results of a function for each of these arguments; this thread is one of the workers.
 
     Parameters
@@ -95,9 +98,10 @@ def map_on_threads(
         Called after each result.
     """
     tasks = list(zip(*arguments, strict=True))
-    results, order = [None] * len(tasks), iter(range(len(tasks)))
+    results: dict[int, Result] = {}
+    order = iter(range(len(tasks)))
 
-    def work():
+    def work() -> None:
         for k in order:
             results[k] = function(*tasks[k])
             part_done()
@@ -105,7 +109,7 @@ def map_on_threads(
     n_helpers = min(n_threads, len(tasks)) - 1
     if n_helpers < 1:
         work()
-        return results
+        return list(results.values())
     helpers = ThreadPoolExecutor(n_helpers)
     try:
         helping = [helpers.submit(work) for _ in range(n_helpers)]
@@ -116,4 +120,4 @@ def map_on_threads(
         for _ in order:  # after Ctrl-C no further task begins
             pass
         helpers.shutdown()
-    return results
+    return [results[k] for k in range(len(tasks))]

@@ -10,10 +10,11 @@ network's, which can describe what is linear as well.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._ground.threads import map_on_threads
 from icdh._node_model import NOISE_DISTRIBUTIONS
@@ -21,6 +22,10 @@ from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import OPTIMISM, Families, Family
 from icdh._node_model.linear_gains import LinearGains
 from icdh._node_model.warm_starts import warm_start
+
+Result = TypeVar("Result")
+Own = TypeVar("Own", bound="FamilyCache")  # typing.Self of Python 3.11
+Key = tuple[Family, int]  # a family, and the hidden units of its node
 
 
 class FamilyCache:
@@ -47,10 +52,15 @@ class FamilyCache:
         self.families, self.units, self.noise = families, units, noise
         self.n_jobs, self.clock = n_jobs, clock or Clock()
         self.linear_gains = LinearGains(families)
-        self._fits, self._scores, self._linear_scores, self._estimates = {}, {}, {}, {}
-        self._known_parents = [{} for _ in range(len(families))]  # as keys, in the order of their fits
+        self._fits: dict[Key, NodeFit] = {}
+        self._scores: dict[tuple[Key, str], float] = {}
+        self._linear_scores: dict[tuple[Family, str], float] = {}
+        self._estimates: dict[tuple[Key, str], Floats] = {}
+        self._known_parents: list[dict[tuple[int, ...], None]] = [
+            {} for _ in range(len(families))
+        ]  # as keys, in the order of their fits
 
-    def copy(self) -> "FamilyCache":
+    def copy(self: Own) -> Own:
         """Return scores that go on from what is known here, which stays as it is."""
         other = copy(self)
         other.units, other._known_parents = list(self.units), [known.copy() for known in self._known_parents]
@@ -69,14 +79,14 @@ class FamilyCache:
     def __contains__(self, family: Family) -> bool:
         return self._key(family) in self._fits
 
-    def _key(self, family):
+    def _key(self, family: Family) -> Key:
         return family, self.units[family[0]]
 
-    def _start_of(self, family):
+    def _start_of(self, family: Family) -> dict[str, Any]:
         known = self._known_parents[family[0]]
         return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
 
-    def _fit_from(self, family, start):
+    def _fit_from(self, family: Family, start: dict[str, Any]) -> NodeFit:
         return self.fit(family, **start)
 
     def fit(self, family: Family, start: np.ndarray | None = None, **options: Any) -> NodeFit:
@@ -143,7 +153,7 @@ class FamilyCache:
             self._estimates[key] = estimates
         return self._estimates[key]
 
-    def _linear_estimates(self, family, score):
+    def _linear_estimates(self, family: Family, score: float) -> Floats:
         """Return estimates of the gain of every change of a family's parents that makes its model linear."""
         node, parents = family
         behind = self.linear_score_of(family) - score if parents else 0.0
@@ -165,7 +175,7 @@ class FamilyCache:
         """Return the families that have a fit, of any number of units."""
         return {family for family, _ in self._fits}
 
-    def run(self, task: str, function: Callable, *arguments: Sequence) -> list:
+    def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
         """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
         self.clock.begin(task, len(arguments[0]))
         return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done)

@@ -26,11 +26,13 @@ Statistics 42 (1971).
 """
 
 import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start
 from icdh._node_model.responses import Response
@@ -135,7 +137,7 @@ def fit_node(
     size = response.n_weights(n_parents, hidden_units)
     theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
 
-    def enough(fits):
+    def enough(fits: Sequence[NodeFit]) -> bool:
         return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
 
     settings = hidden_units, prior_precision, max_steps, tol, weight
@@ -175,7 +177,7 @@ def at_fixed_point(
         return fit
     still = AT_REST * x.shape[1]
 
-    def enough(fits):
+    def enough(fits: Sequence[NodeFit]) -> bool:
         return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
     settings = fit.hidden_units, prior_precision, 300, 0.01 * still, weight
@@ -183,36 +185,48 @@ def at_fixed_point(
     return fits[-1] if fits else fit
 
 
-def _fits_of_updated_precisions(x, response, theta, precision, settings, enough, *, cold=False):
+def _fits_of_updated_precisions(
+    x: Floats,
+    response: Response,
+    theta: Floats,
+    precision: Floats | None,
+    settings: tuple[int, float, int, float, float],
+    enough: Callable[[Sequence[NodeFit]], bool],
+    *,
+    cold: bool = False,
+) -> list[NodeFit]:
     """Return a fit, and one from its weights after each update of the precisions, until enough or H is not definite.
 
     A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
     """
     hidden_units, prior_precision, max_steps, tol, weight = settings
     x, parts = np.ascontiguousarray(x), response.layers(len(x), hidden_units)
-    precision = np.full(len(parts), float(prior_precision)) if precision is None else precision
+    precisions = np.full(len(parts), float(prior_precision)) if precision is None else precision
     layer = _layer_of_weights(parts, theta.size)
-    factor, fits, minimised = np.zeros((theta.size, theta.size)), [], response.minimiser(x, hidden_units)
+    factor, minimised = np.zeros((theta.size, theta.size)), response.minimiser(x, hidden_units)
+    fits: list[NodeFit] = []
 
-    def minimise(free, patience=2):
-        penalty = _penalties(layer, precision) / weight
-        objective, log_determinant, *ended = minimised(theta, penalty, free, max_steps, tol / weight, patience, factor)
+    def minimise(free: int, patience: int = 2) -> tuple[float, float, int, bool]:
+        penalty = _penalties(layer, precisions) / weight
+        objective, log_determinant, steps, converged = minimised(
+            theta, penalty, free, max_steps, tol / weight, patience, factor
+        )
         factor[:] *= math.sqrt(weight)
-        return weight * objective, log_determinant + parts[-1].stop * math.log(weight), *ended
+        return weight * objective, log_determinant + parts[-1].stop * math.log(weight), steps, converged
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
     while not enough(fits):
         if fits:
             variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
-            precision = _updated_precision(theta, variances, layer, precision, prior_precision)
+            precisions = _updated_precision(theta, variances, layer, precisions, prior_precision)
         # An update hardly moves the minimum, so after it one small step ends the fit.
         objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
         if np.isnan(log_determinant):
             break
-        evidence = objective + 0.5 * log_determinant + _prior_cost(layer, precision, prior_precision)
+        evidence = objective + 0.5 * log_determinant + _prior_cost(layer, precisions, prior_precision)
         fits.append(
-            NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precision, hidden_units)
+            NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precisions, hidden_units)
         )
     return fits
 
@@ -275,12 +289,13 @@ def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tup
     return -0.5 * np.linalg.slogdet(covariance)[1] - 0.5 * m * np.log(fit.precision[0]), cost
 
 
-def _inverse_root(factor):
+def _inverse_root(factor: Floats) -> Floats:
     """Return L with L^T L = (R^T R)^-1, R the factor, an upper triangle."""
-    return dtrtri(factor.T, lower=1)[0]
+    root: Floats = dtrtri(factor.T, lower=1)[0]
+    return root
 
 
-def _constant_in_place_of_fit(response, n_parents, hidden_units, weight):
+def _constant_in_place_of_fit(response: Response, n_parents: int, hidden_units: int, weight: float) -> NodeFit:
     """Return the constant model, for parents whose Fisher matrix is indefinite by rounding: they gain nothing."""
     constant = _fit_without_parents(response, hidden_units)
     theta = np.zeros(response.n_weights(n_parents, hidden_units))
@@ -290,7 +305,7 @@ def _constant_in_place_of_fit(response, n_parents, hidden_units, weight):
     return constant._replace(theta=theta, objective=objective, evidence=evidence, steps=-1, converged=False)
 
 
-def _layer_of_weights(parts, size):
+def _layer_of_weights(parts: Sequence[slice], size: int) -> Integers:
     """Return the layer of every weight; for intercepts, and for weights that a response does not use, one further."""
     layer = np.full(size, len(parts))
     for k, own in enumerate(parts):
@@ -298,16 +313,17 @@ def _layer_of_weights(parts, size):
     return layer
 
 
-def _sums(values, layer, precision):
+def _sums(values: Floats, layer: Integers, precision: Floats) -> Floats:
     """Return the sum of the first weights' values over each layer."""
-    return np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
+    sums: Floats = np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
+    return sums
 
 
-def _penalties(layer, precision):
+def _penalties(layer: Integers, precision: Floats) -> Floats:
     return np.array([*precision, FLAT])[layer]
 
 
-def _prior_cost(layer, precision, prior_precision):
+def _prior_cost(layer: Integers, precision: Floats, prior_precision: float) -> float:
     """Return the prior's part of the evidence: its normalisation, and the hyperprior of the precisions."""
     cost, n_weights = 0.0, np.bincount(layer)[: precision.size].tolist()
     for value, n in zip(precision.tolist(), n_weights, strict=True):
@@ -316,14 +332,16 @@ def _prior_cost(layer, precision, prior_precision):
     return 0.5 * cost
 
 
-def _updated_precision(theta, posterior_variance, layer, precision, prior_precision):
+def _updated_precision(
+    theta: Floats, posterior_variance: Floats, layer: Integers, precision: Floats, prior_precision: float
+) -> Floats:
     """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about the first one."""
     determined = np.bincount(layer)[: precision.size] - precision * _sums(posterior_variance, layer, precision)
     squares = _sums(np.square(theta), layer, precision)
     return (np.maximum(determined, 0.0) + 1.0) / (squares + 1.0 / prior_precision)
 
 
-def _fit_without_parents(response, hidden_units):
+def _fit_without_parents(response: Response, hidden_units: int) -> NodeFit:
     theta, objective, log_determinant = response.without_parents(hidden_units)
     evidence = objective + 0.5 * log_determinant
     return NodeFit(theta, objective, log_determinant, evidence, 0, True, np.full(3, np.nan), hidden_units)

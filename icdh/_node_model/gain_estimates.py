@@ -12,6 +12,7 @@ candidates need no fit.
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.jit import padded
 from icdh._node_model._gain_kernels import add_products_of_features
 
@@ -52,7 +53,7 @@ def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, sc
     return _evidence(_with_large_effects(squares[0], total, n), relative, n) + of_others
 
 
-def _orthonormal(vectors):
+def _orthonormal(vectors: Floats) -> Floats:
     """Return an orthonormal basis, one vector a row, of the space that these vectors span."""
     products = vectors @ vectors.T
     norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
@@ -61,7 +62,7 @@ def _orthonormal(vectors):
     return (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
 
 
-def _squared_projections(candidates, hidden, explained, rest):
+def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, rest: Floats) -> Floats:
     """Return the squared projections of all scores on the features of every candidate, shape (S, c, k).
 
     The features are smooth functions of the candidate and its products with the hidden units, each made orthogonal to
@@ -82,14 +83,14 @@ def _squared_projections(candidates, hidden, explained, rest):
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 
-def _with_large_effects(squares, total, n):
+def _with_large_effects(squares: Floats, total: float, n: int) -> Floats:
     """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
     growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
     return squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
 
 
-def _evidence(squares, relative, n):
+def _evidence(squares: Floats, relative: Floats, n: int) -> Floats:
     """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
     ratio = n * PRIOR_VARIANCES[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from icdh._node_model.cache import FamilyCache
+from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Family
 
 LEAST_GAIN = 5.0  # nats that twice the hidden units must gain
@@ -20,8 +21,8 @@ class Growth:
 
     def __init__(self, most_units: int):
         self.most_units = most_units
-        self._large_enough = set()
-        self._worse_with_more = set()  # hidden units and family
+        self._large_enough: set[Family] = set()
+        self._worse_with_more: set[tuple[int, Family]] = set()  # by hidden units
 
     def up_to(self, most_units: int) -> "Growth":
         """Return the growth with another limit, and a copy of what is known."""
@@ -35,7 +36,7 @@ class Growth:
         grown = False
         while families := [family for family in families if self._may_grow(scores, family)]:
 
-            def fit_twice_the_units(family):
+            def fit_twice_the_units(family: Family) -> NodeFit:
                 scores.clock.check()
                 return scores.families.fit_twice_the_units(family, scores.fit_of(family))
 
@@ -52,12 +53,14 @@ class Growth:
                     self._large_enough.add(family)
         return grown
 
-    def _may_grow(self, scores, family):
+    def _may_grow(self, scores: FamilyCache, family: Family) -> bool:
         node, parents = family
         few = 2 * scores.units[node] <= self.most_units and not scores.families.is_categorical(node)
-        return parents and few and family not in self._large_enough and not self._is_like_a_worse_one(scores, family)
+        return (
+            bool(parents) and few and family not in self._large_enough and not self._is_like_a_worse_one(scores, family)
+        )
 
-    def _is_like_a_worse_one(self, scores, family):
+    def _is_like_a_worse_one(self, scores: FamilyCache, family: Family) -> bool:
         """Return whether twice the units lowered the evidence of a family with nearly the same parents.
 
         Of 171 such families of simulated tables one gained more than `LEAST_GAIN`, and that was 8 nats.

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
+
 FEWEST_EXPECTED = 0.5  # observations of a cell: fewer would make a single one a large excess
 
 
@@ -45,7 +47,7 @@ def label_gain_estimates(
     return np.max([alone, *(_excess(members, first, residuals, probabilities, own) for own in parents)], axis=0)
 
 
-def _excess(members, first, residuals, probabilities, groups):
+def _excess(members: Floats, first: Integers, residuals: Floats, probabilities: Floats, groups: Integers) -> Floats:
     """Return chi-square less its degrees of freedom for every candidate, within groups of observations."""
     chi_square, cells = np.zeros(len(first)), np.zeros(len(first))
     for group in range(int(groups.max()) + 1):

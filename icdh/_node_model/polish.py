@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from icdh._node_model.cache import FamilyCache
+from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Family
 
 FINE_TOLERANCE = 0.001  # nats
@@ -24,7 +25,8 @@ class Polish:
 
     def __init__(self, n_restarts: int, fewest_units: int):
         self.n_restarts, self.fewest_units = n_restarts, fewest_units
-        self._polished, self._restarted = set(), set()
+        self._polished: set[tuple[Family, int, str]] = set()
+        self._restarted: set[tuple[Family, int]] = set()
 
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> None:
         """Polish the families of a cache that were not polished yet."""
@@ -41,11 +43,11 @@ class Polish:
         self._fit_again(scores, new, [self.n_restarts] * len(new))
         self._restarted.update(large.values())
 
-    def _is_large(self, scores, family):
+    def _is_large(self, scores: FamilyCache, family: Family) -> bool:
         return scores.units[family[0]] > self.fewest_units
 
-    def _fit_again(self, scores, families, n_starts):
-        def polished(family, starts):
+    def _fit_again(self, scores: FamilyCache, families: Sequence[Family], n_starts: Sequence[int]) -> None:
+        def polished(family: Family, starts: int) -> list[tuple[NodeFit, float]]:
             return polished_fits(scores, family, starts)
 
         results = scores.run("fitting families from further weights", polished, families, n_starts)
@@ -54,7 +56,7 @@ class Polish:
                 scores.keep(family, fit, score)
 
 
-def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tuple]:
+def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tuple[NodeFit, float]]:
     """Return fits from further cold starts, and the best of all fits at a finer tolerance; each with its score."""
     # Once families choose their noise, a cold start that lost to a better Gaussian fit may win.
     first = 0 if scores.noise == "auto" else 1

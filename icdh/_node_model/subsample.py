@@ -5,6 +5,7 @@ all observations go on from there.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
@@ -26,7 +27,7 @@ class ContinuedEvidence(FamilyCache):
 
     def __init__(self, subsample: FamilyEvidence):
         self.subsample = subsample
-        self._polished = set()
+        self._polished: set[tuple[Family, int]] = set()
         super().__init__(
             subsample.families.whole, subsample.units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock
         )
@@ -36,7 +37,7 @@ class ContinuedEvidence(FamilyCache):
         self.subsample([family for family in dict.fromkeys(families) if family not in self])
         return super().__call__(families)
 
-    def _start_of(self, family):
+    def _start_of(self, family: Family) -> dict[str, Any]:
         begun = self.subsample.fit_of(family)
         if begun.succeeded:  # the precisions stay
             return {"start": begun.theta, "precision": begun.precision, "precision_updates": 0}
@@ -53,7 +54,7 @@ class ContinuedEvidence(FamilyCache):
             self.keep(family, fit)
         self._polished.update(with_parents.values())
 
-    def _finer_fit(self, family) -> NodeFit:
+    def _finer_fit(self, family: Family) -> NodeFit:
         start = self._start_of(family)
         return self.fit(family, **{**start, "precision_updates": 2}, tol=TOLERANCE / 10)
 
@@ -121,7 +122,7 @@ class QuickEvidence:
         """Return the noise distribution of a family that was scored."""
         return self._source(family).noise_of(family)
 
-    def _source(self, family):
+    def _source(self, family: Family) -> FamilyCache:
         return self.known if family in self.known else self.quick
 
 

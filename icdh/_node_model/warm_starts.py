@@ -49,19 +49,22 @@ def warm_start(
         weights = families.weights_of(new, parents, hidden_units)
         theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
         return {"start": theta, "precision": fit.precision}
-    more = [own for own in known_parents if len(own) == len(parents) + 1 and {*parents} < {*own}]
-    if best := _best_known([((node, own), *({*own} - {*parents})) for own in more], known_fit):
+    more = [other for other in known_parents if len(other) == len(parents) + 1 and {*parents} < {*other}]
+    if best := _best_known([((node, other), min({*other} - {*parents})) for other in more], known_fit):
         fit, new = best
         theta = np.delete(fit.theta, families.weights_of(new, parents, hidden_units))
         return {"start": theta, "precision": fit.precision}
     return {}
 
 
-def _best_known(neighbours, known_fit):
+def _best_known(
+    neighbours: Iterable[tuple[Family, int]], known_fit: Callable[[Family], NodeFit | None]
+) -> tuple[NodeFit, int] | None:
     """Return the best known fit among families that are each given with a variable, and that variable."""
-    known = [(known_fit(family), variable) for family, variable in neighbours]
-    return min((own for own in known if own[0] is not None and own[0].succeeded), key=_evidence_first, default=None)
+    fits = ((known_fit(family), variable) for family, variable in neighbours)
+    known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
+    return min(known, key=_evidence_first, default=None)
 
 
-def _evidence_first(fit_and_variable):
+def _evidence_first(fit_and_variable: tuple[NodeFit, int]) -> float:
     return fit_and_variable[0].evidence

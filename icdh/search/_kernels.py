@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.jit import kernel
 
 
 @kernel()
-def before(candidates, n, variables):
+def before(candidates: Integers, n: int, variables: int) -> int:
     """Return which candidates of node n are in a set of variables, as the bits of an integer."""
     found = 0
     for b in range(candidates.shape[1]):
@@ -22,7 +23,7 @@ def before(candidates, n, variables):
 
 
 @kernel()
-def log_add(a, b):
+def log_add(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b))."""
     if a < b:
         a, b = b, a
@@ -30,7 +31,7 @@ def log_add(a, b):
 
 
 @kernel()
-def best_last(tables, candidates, value, last):
+def best_last(tables: Floats, candidates: Integers, value: Floats, last: Integers) -> None:
     """Find the best order of every set of variables.
 
     Parameters
@@ -57,7 +58,7 @@ def best_last(tables, candidates, value, last):
 
 
 @kernel()
-def sums_of_orders(tables, candidates, first, rest, given):
+def sums_of_orders(tables: Floats, candidates: Integers, first: Floats, rest: Floats, given: Floats) -> None:
     """Fill the sums over orders that posterior probabilities are made of, all as logarithms.
 
     Parameters
@@ -100,7 +101,7 @@ def sums_of_orders(tables, candidates, first, rest, given):
 
 
 @kernel()
-def draw_orders(tables, candidates, first, uniforms, orders):
+def draw_orders(tables: Floats, candidates: Integers, first: Floats, uniforms: Floats, orders: Integers) -> None:
     """Draw orders from their posterior, from the last variable to the first.
 
     Parameters
@@ -135,7 +136,7 @@ def draw_orders(tables, candidates, first, uniforms, orders):
 
 
 @kernel()
-def count_orders(parents, counts):
+def count_orders(parents: Integers, counts: Floats) -> float:
     """Return how many orders put every variable behind its parents.
 
     Parameters
@@ -153,11 +154,12 @@ def count_orders(parents, counts):
             for n in range(parents.size):
                 if not (variables >> n) & 1 and parents[n] & variables == parents[n]:
                     counts[variables | (1 << n)] += counts[variables]
-    return counts[counts.size - 1]
+    orders: float = counts[counts.size - 1]
+    return orders
 
 
 @kernel()
-def _candidates_before(candidates, place, n):
+def _candidates_before(candidates: Integers, place: Integers, n: int) -> int:
     found = 0
     for b in range(candidates.shape[1]):
         if candidates[n, b] >= 0 and place[candidates[n, b]] < place[n]:
@@ -166,7 +168,9 @@ def _candidates_before(candidates, place, n):
 
 
 @kernel()
-def walk_orders(tables, candidates, order, swaps, uniforms, kept):
+def walk_orders(
+    tables: Floats, candidates: Integers, order: Integers, swaps: Integers, uniforms: Floats, kept: Integers
+) -> float:
     """Take Metropolis steps over orders and return the share of accepted steps; each step swaps two places.
 
     Parameters
@@ -205,4 +209,5 @@ def walk_orders(tables, candidates, order, swaps, uniforms, kept):
         if (step + 1) % every == 0 and (step + 1) // every <= kept.shape[0]:
             for p in range(order.size):
                 kept[(step + 1) // every - 1, p] = order[p]
-    return accepted / swaps.shape[0]
+    share: float = accepted / swaps.shape[0]
+    return share

@@ -8,12 +8,13 @@ graph occurs twice.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Protocol
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh.search.moves import (
     KINDS,
     Family,
@@ -38,7 +39,7 @@ class FamilyScores(Protocol):
     def __call__(self, families: Sequence[Family]) -> Sequence[float]:
         """Return the score of each family, a finite number; lower is better."""
 
-    def gain_estimates(self, family: Family) -> np.ndarray:
+    def gain_estimates(self, family: Family) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added, or removed."""
 
     def polish(self, families: Sequence[Family]) -> None:
@@ -66,21 +67,21 @@ class Climber:
         [i, j] is True where the edge i -> j of an acyclic graph must appear.
     """
 
-    def __init__(
-        self, scores: FamilyScores, forbidden: np.ndarray, max_parents: int, required: np.ndarray | None = None
-    ):
+    def __init__(self, scores: FamilyScores, forbidden: Mask, max_parents: int, required: Mask | None = None):
         self.scores = scores
         self.forbidden = forbidden
         self.max_parents = max_parents
         self.required = np.zeros_like(forbidden) if required is None else required
         self._least = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in self.required.T)
-        self._scored = {}  # for each family, the variables whose change was scored
+        self._scored: dict[Family, tuple[int, ...]] = {}  # for each family, the variables whose change was scored
         self._gains = np.zeros(
             forbidden.shape
         )  # of toggling i -> j, scored or estimated: the columns that are up to date
         self._certain = np.zeros(forbidden.shape, dtype=bool)  # which of them are scored
         self._own = np.zeros(len(forbidden))  # scores of the families of the graph
-        self._up_to_date = {}  # the parents, for each node, that its columns and its own score are about
+        self._up_to_date: dict[
+            int, tuple[int, ...]
+        ] = {}  # the parents, for each node, that its columns and its own score are about
         self._hopeful = np.zeros(forbidden.shape, dtype=bool)  # the insertions that may gain: few of the N^2 edges
         self._last = self._least, with_ancestors(self._least)  # the graph looked at last
 
@@ -139,7 +140,7 @@ class Climber:
             self._forget()
         return changed
 
-    def _forget(self):
+    def _forget(self) -> None:
         self._up_to_date.clear()
         self._scored.clear()  # moves that were worth scoring need not be so any more
 
@@ -159,7 +160,7 @@ class Climber:
                 report(move, graph)
         return graph, moves
 
-    def _contenders(self, graph):
+    def _contenders(self, graph: Graph) -> list[Family]:
         """Return the families of a graph, and those with a parent fewer that were scored nearly as well."""
         own = list(enumerate(graph))
         fewer = [
@@ -176,7 +177,7 @@ class Climber:
         ]
         return sorted({*own, *close})
 
-    def _best_move(self, graph, forbidden, least_gain):
+    def _best_move(self, graph: Graph, forbidden: Mask, least_gain: float) -> tuple[Move, Graph] | None:
         self._update(graph)
         gains, scored = self._gains, self._certain
         tie = max(MIN_GAIN, RESOLUTION * float(np.abs(self._own).sum()))
@@ -210,7 +211,7 @@ class Climber:
         families = dict(changed)
         return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))
 
-    def _update(self, graph):
+    def _update(self, graph: Graph) -> None:
         """Update the gains of every node whose parents or scores have changed; a move changes one or two nodes."""
         changed = [family for family in enumerate(graph) if self._up_to_date.get(family[0]) != family[1]]
         for node, parents in changed:
@@ -223,7 +224,7 @@ class Climber:
         self._fill(graph, [(i, family[0]) for family in changed for i in self._scored.get(family, ())])
         self._up_to_date.update(changed)
 
-    def _score(self, graph, moves):
+    def _score(self, graph: Graph, moves: Iterable[tuple[bool, int, int]]) -> None:
         """Score the families that these moves (whether it is a reversal, cause, effect) change."""
         edges = [(i, j) for _, i, j in moves] + [(j, i) for turns, i, j in moves if turns]
         edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not self._certain[i, j]]
@@ -231,7 +232,7 @@ class Climber:
             self._scored[j, graph[j]] = (*self._scored.get((j, graph[j]), ()), i)
         self._fill(graph, edges)
 
-    def _fill(self, graph, edges):
+    def _fill(self, graph: Graph, edges: Sequence[tuple[int, int]]) -> None:
         new = self.scores([(j, toggled(graph[j], i)) for i, j in edges])
         old = self.scores([(j, graph[j]) for _, j in edges])
         for (i, j), before, after in zip(edges, old, new, strict=True):
@@ -241,7 +242,7 @@ class Climber:
             self._hopeful[i, j] = gain > MIN_GAIN and i not in graph[j]
 
 
-def first_largest(values: np.ndarray, count: int, tie: float) -> np.ndarray:
+def first_largest(values: Floats, count: int, tie: float) -> Integers:
     """Return where the largest values are, the largest first; of values within ``tie`` of the largest, the first."""
     left, places = values.copy(), []
     for _ in range(min(count, values.size)):
@@ -250,6 +251,6 @@ def first_largest(values: np.ndarray, count: int, tie: float) -> np.ndarray:
     return np.array(places, dtype=np.int64)
 
 
-def first_least(values: Sequence[float]) -> int:
+def first_least(values: Sequence[float] | Floats) -> int:
     """Return the place of the least value; of values that are equal but for rounding, the first."""
     return int(np.argmax(np.asarray(values) <= np.min(values) + MIN_GAIN))

@@ -51,5 +51,5 @@ def detach(climber: Climber, graph: Graph, node: int) -> Move:
     return Move("detach", node, node, before - after)
 
 
-def _without_parents(climber, graph, node):
+def _without_parents(climber: Climber, graph: Graph, node: int) -> Graph:
     return tuple(climber.least_graph()[node] if j == node else parents for j, parents in enumerate(graph))

@@ -34,7 +34,7 @@ class SearchResult(NamedTuple):
     """
 
     graph: Graph
-    moves: list
+    moves: list[Move]
     interrupted: bool
     timed_out: bool = False
 
@@ -109,15 +109,16 @@ def greedy_search(
 class _Search:
     """The best graph so far, and the moves that led to it."""
 
-    def __init__(self, climber, callback, moves):
+    def __init__(self, climber: Climber, callback: Callable[[Move], None], moves: list[Move]):
         self.climber, self.callback = climber, callback
-        self.graph, self.moves = (), moves
+        self.graph: Graph = ()
+        self.moves = moves
 
-    def climb(self, graph):
+    def climb(self, graph: Graph) -> None:
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
 
-    def choose_noise(self, start_of_noise):
+    def choose_noise(self, start_of_noise: Callable[[Graph], Graph | None]) -> bool:
         """Choose the noise distribution by the graph, or by the other start; return whether scores changed.
 
         Another graph may then be far better. So the climb goes on from this graph, and others start anew.
@@ -131,13 +132,13 @@ class _Search:
             self.climb_from(start)
         return True
 
-    def climb_from(self, start):
+    def climb_from(self, start: Graph) -> None:
         """Climb from another graph, too, and take the end of that climb if it is better."""
         moves = self._moves_to(start)
         graph, further = self.climber.climb(start, self._try)
         self._take_if_better(graph, moves + further)
 
-    def _moves_to(self, start):
+    def _moves_to(self, start: Graph) -> list[Move]:
         """Return the moves to another graph: variables with other parents lose theirs, then get the new ones."""
         least = self.climber.least_graph()
         others = [node for node, own in enumerate(self.graph) if own != start[node]]
@@ -151,15 +152,15 @@ class _Search:
                 parents = more
         return moves
 
-    def _keep(self, move, graph):
+    def _keep(self, move: Move, graph: Graph) -> None:
         self.graph = graph
         self.moves.append(move)
         self.callback(move)
 
-    def _try(self, move, graph):
+    def _try(self, move: Move, graph: Graph) -> None:
         self.callback(move._replace(kept=False))
 
-    def escape(self):
+    def escape(self) -> None:
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
         before, least = self.graph, self.climber.least_graph()
         for node in range(len(before)):
@@ -170,11 +171,11 @@ class _Search:
         if self.graph != before:
             self.climb(self.graph)
 
-    def _take_if_better(self, graph, moves):
+    def _take_if_better(self, graph: Graph, moves: list[Move]) -> None:
         if self.climber.fall(self.graph, graph) > MIN_GAIN:
             self._take(graph, moves)
 
-    def _take(self, graph, moves):
+    def _take(self, graph: Graph, moves: list[Move]) -> None:
         self.graph = graph
         self.moves += moves
         for move in moves:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Integers, Mask
+
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
 KINDS = ("insert", "delete", "reverse")
@@ -93,7 +95,7 @@ def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -
     known : tuple, optional
         Another graph of these nodes, and what this function returns for it. Only what differs is computed anew.
     """
-    lines, left = [0] * len(graph), range(len(graph))
+    lines, left = [0] * len(graph), list(range(len(graph)))
     if known is not None:
         differing = sum(1 << node for node, _ in differing_families(graph, known[0]))
         left = [node for node, line in enumerate(known[1]) if line & differing]
@@ -114,11 +116,12 @@ def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -
     return lines
 
 
-def _are_ancestors(lines, ancestors, nodes):
+def _are_ancestors(lines: list[int], ancestors: Integers, nodes: Integers) -> Mask:
     """Return whether each of these nodes has that ancestor, or is it."""
     size = -(-len(lines) // 8)
     octets = np.frombuffer(b"".join(line.to_bytes(size, "little") for line in lines), dtype=np.uint8)
-    return (octets[nodes * size + ancestors // 8] >> (ancestors % 8).astype(np.uint8) & 1).astype(bool)
+    bits: Mask = (octets[nodes * size + ancestors // 8] >> (ancestors % 8).astype(np.uint8) & 1).astype(bool)
+    return bits
 
 
 def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[Family]:

@@ -12,16 +12,19 @@ order score search and grow-shrink trees", NeurIPS 2023.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh.graphs.cycles import causes_first
 from icdh.search.climb import MIN_GAIN, first_least
-from icdh.search.moves import Graph, toggled
+from icdh.search.moves import Family, Graph, toggled
 
 RANDOM_ORDERS = 4
-Gains = Callable[[int, tuple[int, ...]], np.ndarray]
+Gains = Callable[[int, tuple[int, ...]], Floats]
+Change = tuple[float, int]  # a gain, and the variable that is added or removed
+Choice = tuple[tuple[int, ...], float]  # parents, and the score with them
 
 
 def search_orders(
@@ -79,18 +82,19 @@ class _Orders:
     Scores are relative to those of the parents that are required.
     """
 
-    def __init__(self, gains, forbidden, required, max_parents):
+    def __init__(self, gains: Gains, forbidden: Mask, required: Mask, max_parents: int):
         self.gains, self.forbidden, self.max_parents = gains, forbidden, max_parents
-        self.least = [tuple(np.flatnonzero(causes).tolist()) for causes in required.T]
-        self._known_changes, self._known_families = {}, {}
+        self.least: list[tuple[int, ...]] = [tuple(np.flatnonzero(causes).tolist()) for causes in required.T]
+        self._known_changes: dict[Family, tuple[list[Change], list[Change]]] = {}
+        self._known_families: dict[tuple[int, int], Choice] = {}
 
-    def random_order(self, rng):
+    def random_order(self, rng: np.random.Generator) -> list[int]:
         """Return an order, drawn at random, of causes before what they have to be causes of."""
         drawn = rng.permutation(len(self.least))
         place = np.argsort(drawn)
         return [int(drawn[k]) for k in causes_first([tuple(place[list(self.least[k])]) for k in drawn])]
 
-    def improved(self, order):
+    def improved(self, order: Sequence[int]) -> list[int]:
         """Return an order in which no variable has a better place."""
         order, moved = list(order), True
         while moved:
@@ -103,9 +107,12 @@ class _Orders:
                     moved = True
         return order
 
-    def best_place(self, order, variable):
+    def best_place(self, order: list[int], variable: int) -> tuple[int, float]:
         """Return the place where a variable lowers the score most, and by how much it does."""
-        before, own, without, beside = 0, [], [], []
+        before = 0
+        own: list[float] = []
+        without: list[float] = []
+        beside: list[float] = []
         for other in order:
             if other != variable:
                 own.append(self.family(variable, before)[1])
@@ -117,26 +124,26 @@ class _Orders:
         best = first_least(totals)
         return best, totals[order.index(variable)] - totals[best]
 
-    def total(self, order):
+    def total(self, order: Sequence[int]) -> float:
         """Return the score of the graph of an order."""
         return sum(score for _, score in self._families(order))
 
-    def graph(self, order):
+    def graph(self, order: Sequence[int]) -> Graph:
         """Return the graph of an order."""
         families = dict(zip(order, self._families(order), strict=True))
         return tuple(families[variable][0] for variable in range(len(order)))
 
-    def _families(self, order):
+    def _families(self, order: Sequence[int]) -> list[Choice]:
         before = [sum(1 << other for other in order[:k]) for k in range(len(order))]
         return list(map(self.family, order, before))
 
-    def family(self, variable, before):
+    def family(self, variable: int, before: int) -> Choice:
         """Return the parents of a variable among those before it, and their score."""
         if (variable, before) not in self._known_families:
             self._known_families[variable, before] = self._grown_and_shrunk(variable, before)
         return self._known_families[variable, before]
 
-    def _grown_and_shrunk(self, variable, before):
+    def _grown_and_shrunk(self, variable: int, before: int) -> Choice:
         """Return the best parents found; required ones that are not before a variable make its score infinite."""
         parents, score = self.least[variable], 0.0
         if not all(before >> parent & 1 for parent in parents):
@@ -151,7 +158,7 @@ class _Orders:
             score, parents = score - fewer[0][0], toggled(parents, fewer[0][1])
         return parents, score
 
-    def _changes(self, variable, parents):
+    def _changes(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
         """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
         if (variable, parents) not in self._known_changes:
             gains = np.where(self.forbidden[:, variable], -np.inf, self.gains(variable, parents))

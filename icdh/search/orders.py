@@ -10,11 +10,13 @@ Koivisto and Sood, "Exact Bayesian structure discovery in Bayesian networks", JM
 Silander and Myllymäki, "A simple approach for finding the globally optimal Bayesian network structure", UAI 2006.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
 from icdh.search._kernels import best_last, count_orders, draw_orders, sums_of_orders, walk_orders
 
 MOST_VARIABLES = 22  # of sums over all orders: memory and time double with every further one
@@ -57,18 +59,19 @@ class WeighedFamilies:
         own = self.candidates[node]
         return tuple(sorted(int(own[b]) for b in range(len(own)) if index >> b & 1))
 
-    def after(self, node: int, places: np.ndarray) -> np.ndarray:
+    def after(self, node: int, places: Integers) -> Integers:
         """Return the set of candidates that come after the node; ``places`` of the variables have shape (..., N)."""
         own = self.candidates[node]
         later = (own >= 0) & (places[..., own] > places[..., [node]])
-        return later @ (1 << np.arange(own.size))
+        sets: Integers = later @ (1 << np.arange(own.size))
+        return sets
 
     def allowed(self, node: int, after: int) -> np.ndarray:
         """Return the sets of parents that contain none of the candidates in ``after``."""
         return np.flatnonzero(np.isfinite(self.weights[node]) & (np.arange(self.weights.shape[1]) & after == 0))
 
 
-def _over_subsets(values, combine):
+def _over_subsets(values: Floats, combine: Callable[[Floats, Floats], Floats]) -> Floats:
     """Combine the values of all subsets of every set: one pass over the table for every candidate."""
     result = values.copy()
     for b in range(int(result.shape[1]).bit_length() - 1):
@@ -77,7 +80,7 @@ def _over_subsets(values, combine):
     return result
 
 
-def _over_supersets(values):
+def _over_supersets(values: Floats) -> Floats:
     """Log of the sum of the exponentials over all supersets of every set."""
     return _over_subsets(values[:, ::-1], np.logaddexp)[:, ::-1]
 
@@ -99,7 +102,7 @@ def best_graph(families: WeighedFamilies) -> tuple[tuple[tuple[int, ...], ...], 
         variables ^= 1 << int(last[variables])
     parents = []
     for node in range(families.n_variables):
-        allowed = families.allowed(node, families.after(node, place))
+        allowed = families.allowed(node, int(families.after(node, place)))
         parents.append(families.parents(node, int(allowed[np.argmax(families.weights[node, allowed])])))
     return tuple(parents), float(value[-1])
 
@@ -216,7 +219,7 @@ def n_orders_of(graph: np.ndarray, memory: np.ndarray | None = None) -> float:
     return float(count_orders(parents, np.empty(1 << len(graph)) if memory is None else memory))
 
 
-def _check_size(families):
+def _check_size(families: WeighedFamilies) -> None:
     if families.n_variables > MOST_VARIABLES:
         raise ValueError(
             f"sums over all orders are for at most {MOST_VARIABLES} variables; these are {families.n_variables}"
