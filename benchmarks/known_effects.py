@@ -283,7 +283,11 @@ def answers(table, cause, effect, adjust, options):
     comparison = own.comparisons[0]
     a = (table[cause] == comparison.value).to_numpy() * 1.0
     y = table[effect] == comparison.outcome if comparison.outcome else table[effect]
-    w = pd.get_dummies(table[adjust], drop_first=True, dtype=float).to_numpy().T.reshape(-1, len(table))
+    w = (
+        pd.get_dummies(table[adjust], drop_first=True, dtype=float).to_numpy().T
+        if adjust
+        else np.empty((0, len(table)))
+    )
     for method, rival in (("least squares", least_squares), ("weighting", weighting)):
         start, target = time.process_time(), options if rival is weighting else {}
         yield method, rival(w, a, y.to_numpy(dtype=float), **target), time.process_time() - start

@@ -207,7 +207,7 @@ def test_effects_of_labels(model):
     effect = model.average_effect("colour", "y", ["green", "blue"])
     assert_allclose(effect.mean, [2.0, -1.0], atol=0.15)
     assert list(effect.values) == ["green", "blue"]
-    total = model.effects(n_samples=500)
+    total = pd.DataFrame(model.effects(n_samples=500))
     assert set(zip(total["cause"], total["effect"], strict=True)) == {("colour", "y"), ("x", "y"), ("x", "colour")}
     of_colour = total[total["cause"] == "colour"].set_index("contrast")
     reference = model.model_.categories[1].labels[0]

@@ -45,7 +45,6 @@ def test_what_came_in_comes_out(library, expected, tmp_path):
         lambda own, rows: own.residuals(rows),
         lambda own, _: own.sample(20, 0),
         lambda own, rows: own.counterfactual(rows, do={"c": 1.0}),
-        lambda own, _: own.effects(n_samples=50),
     ):
         one, other, known = ask(model, table), ask(again, table), ask(expected, of("pandas"))
         assert type(one) is type(other) is type(table)

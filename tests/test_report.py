@@ -113,7 +113,7 @@ def test_the_page_says_what_was_learned(page, model, table):
     assert f"{table[EVIL[0]].mean():.4g}" in text
     assert "n_restarts = 1" in text
     assert icdh.__version__ in text
-    for effect in model.model_.effects().itertuples():
+    for effect in model.model_.effects():
         assert f"{effect.change:.4g}" in text
 
 

@@ -15,7 +15,6 @@ from icdh._model.conditionals import is_of_labels
 from icdh._model.contrasts import contrasts_of, outcomes_of
 from icdh._model.intervene import Rows, drawn, under
 from icdh._table.categories import holds_text
-from icdh._table.frames import records_as_frame
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -178,8 +177,10 @@ def _curve(
     return np.array([r.mean() for r in results]), np.array([r.std() for r in results])
 
 
-def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: Any = 0) -> Any:
+def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: Any = 0) -> list[TotalEffect]:
     """Return the total effects of all variables on all that they reach, strongest first.
+
+    ``pandas.DataFrame(model.effects())`` makes a table of them.
 
     Parameters
     ----------
@@ -190,16 +191,10 @@ def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: An
 
     Returns
     -------
-    list of icdh.TotalEffect, or DataFrame
+    list of icdh.TotalEffect
         One entry, or one for each label, for every ordered pair with a directed path. Between others the graph has no
         path, which is no evidence of no effect.
     """
-    records = total_effects(model, n_samples, random_state)
-    return records_as_frame(model.frame, records, TotalEffect._fields)
-
-
-def total_effects(model: "StructuralModel", n_samples: int = 2000, random_state: Any = 0) -> list[TotalEffect]:
-    """Return what `effects` tabulates as a list."""
     check_number("n_samples", n_samples, low=2, integer=True)
     rows = drawn(model, n_samples, random_generator(random_state))
     reach = graphs.descendants(model.adjacency)

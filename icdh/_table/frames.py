@@ -1,6 +1,6 @@
 """Tables of pandas, polars and pyarrow: how to recognise them, read them, and return results in the same library."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -147,20 +147,8 @@ def index_of(X: Any) -> Any:
     return X.index if hasattr(X, "iloc") else None
 
 
-def records_as_frame(library: str, records: Sequence[tuple[Any, ...]], fields: Sequence[str]) -> Any:
-    """Return records with the same fields as a table of a library; as they are if there is none."""
-    if not library:
-        return records
-    if library == "pandas":
-        pandas = import_extra("pandas", "dataframe")
-        return pandas.DataFrame(
-            {own: _stored(pandas.Series, [record[k] for record in records]) for k, own in enumerate(fields)}
-        )
-    return frame_of(library, {field: np.array([own[k] for own in records]) for k, field in enumerate(fields)})
-
-
 def _stored(kind: Callable[..., Any], values: list[Any]) -> Any:
-    """Return a pandas Index or Series; of dtype object where pyarrow's text storage refuses a lone surrogate."""
+    """Return a pandas Index; of dtype object where pyarrow's text storage refuses a lone surrogate."""
     try:
         return kind(values)
     except UnicodeEncodeError:

@@ -91,9 +91,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the table or the model, answer, draw and print."""
     _check(args)
     if args.cause is None:
-        from icdh._model.effects import total_effects
-
-        rows = [effect._asdict() for effect in total_effects(_model(args, None), random_state=args.seed)]
+        rows = [effect._asdict() for effect in _model(args, None).effects(random_state=args.seed)]
         print(json.dumps(rows, indent=2) if args.json else _table(rows, LEGEND))
     elif args.values:
         rows = _curve(args, _model(args, None))

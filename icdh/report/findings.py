@@ -12,7 +12,6 @@ import numpy as np
 
 from icdh._ground.labels import short
 from icdh._model.conditionals import is_of_labels
-from icdh._model.effects import total_effects
 from icdh._model.intervene import drawn
 from icdh._model.overview import weight_unit
 from icdh._table.table import LEVEL_KINDS
@@ -62,7 +61,7 @@ def findings(
         "has_probability": model.edge_probability is not None,
         "checks": checks,
         "check": None if check is None else check.to_dict(),
-        "effects": [effect._asdict() for effect in total_effects(model)[:MOST_EFFECTS]],
+        "effects": [effect._asdict() for effect in model.effects()[:MOST_EFFECTS]],
         "assumptions": _assumptions(model, names, table, scaled, residuals, checks),
         "about": model.about,
         "command": command,
