@@ -42,7 +42,7 @@ def measure(variables):
     X = rng.normal(size=(OBSERVATIONS, variables))
     weights = initial_weights(X, UNITS, False, rng)
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
-    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, UNITS, PENALTY, PENALTY)
+    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, PENALTY, PENALTY)
     w = problem.input_weights(weights)
     functions = {"ours": lambda: problem.smooth(w), "floor": floor(X, rng)}
     torch_loss = torch_function(X, problem.solution(w, weights)[1])

@@ -105,7 +105,7 @@ def objective(X, w1):
     variables, units = w1.shape[:2]
     weights = Weights(w1, np.zeros((variables, units)), np.zeros((variables, units)), np.zeros(variables))
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
-    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, units, PENALTY, PENALTY)
+    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, PENALTY, PENALTY)
     return problem.solution(problem.input_weights(weights), weights)[0]
 
 

@@ -51,7 +51,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 10))
 weights = initial_weights(X, 10, False, rng)
 rules = EdgeRules.of(np.eye(10, dtype=bool))
-problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, 10, 0.01, 0.01)
+problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, 0.01, 0.01)
 value = problem.solution(problem.input_weights(weights), weights)[0]
 print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "value": value,
                   "log_lines": lines.count}))

@@ -1,5 +1,7 @@
 """Where a Cholesky factorisation fails there is no number: nothing plausible is made of what it leaves half-written."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from helpers import family_evidence, hetero_chain
@@ -20,9 +22,9 @@ def table(n=3, m=64):
     return np.ascontiguousarray(hetero_chain(np.random.default_rng(0), m)[:, :n].T)
 
 
-def network_objective(values, weights, penalty):
+def network_objective(values, penalty):
     rules = EdgeRules.of(np.eye(len(values), dtype=bool))
-    return NetworkObjective.of(values, np.ones(values.shape), rules, weights.hidden_units, penalty, penalty)
+    return NetworkObjective.of(values, np.ones(values.shape), rules, penalty, penalty)
 
 
 def problem_without_a_solution(node):
@@ -32,8 +34,9 @@ def problem_without_a_solution(node):
     """
     values = table()
     weights = initial_weights(values.T, 2, False, np.random.default_rng(1))
-    problem = network_objective(values, weights, 0.01)
-    problem.families[node].output_ridge[:] = 0.0
+    families = list(network_objective(values, 0.01).families)
+    families[node] = dataclasses.replace(families[node], output_ridge=0.0)
+    problem = NetworkObjective(families)
     w = problem.input_weights(weights)
     w[problem.effects == node] = 0.0
     return problem, w
@@ -88,7 +91,7 @@ def undefined_beyond(monkeypatch, reach):
 def test_steps_that_end_where_there_is_no_number_are_shortened(monkeypatch, minimise):
     values = table(2, 300)
     weights = initial_weights(values.T, 3, False, np.random.default_rng(2))
-    problem = network_objective(values, weights, 1e-4)
+    problem = network_objective(values, 1e-4)
     family, start = list(problem.by_child(problem.input_weights(weights)))[1]
     undefined = undefined_beyond(monkeypatch, 0.8)
     minimum = minimise(family, start, 1e-9)

@@ -25,7 +25,7 @@ LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond t
 
 def network_objective(X, scale, weights, forbidden, l1, l2, required=None):
     bias, rules = weights.hidden_bias is not None, EdgeRules.of(forbidden, required)
-    return NetworkObjective.of(features_of(X.T, bias), scale.T, rules, weights.hidden_units, l1, l2, bias=bias)
+    return NetworkObjective.of(features_of(X.T, bias), scale.T, rules, l1, l2, bias=bias)
 
 
 def fit_means(X, scale, weights, forbidden, *arguments):
@@ -392,7 +392,7 @@ def test_the_newton_model_of_a_node_holds_its_second_derivatives(m, bias):
         s = 1.0 / (1.0 + np.exp(-(family.features[family.inputs].T @ hidden)))
         mean = s @ out[:2] + (out[2] if bias else 0.0)
         squares = np.sum(((X[:, n] - mean) / scale[:, n]) ** 2) / (2.0 * m)
-        return squares + 0.5 * np.sum(family.output_ridge * out**2) + 0.025 * np.sum(is_edge[:, None] * hidden**2)
+        return squares + 0.5 * family.output_ridge * np.sum(out[:2] ** 2) + 0.025 * np.sum(is_edge[:, None] * hidden**2)
 
     at = np.concatenate([evaluation.w2, w.ravel()])
     assert evaluation.value == pytest.approx(half_squares(at), rel=1e-12)

@@ -43,10 +43,8 @@ def test_the_objective_of_a_child_is_that_of_its_rows_alone_times_their_share(rn
     for n in range(N):
         keep, share, causes = rows[n], rows[n].mean(), np.delete(np.arange(N), n)
         short = features_of(values[:, keep], bias)
-        masked = FamilyObjective.of(
-            features_of(values, bias), n, causes, scale[n], 4, 0.03, 0.05, bias=bias, rows=rows[n]
-        )
-        alone = FamilyObjective.of(short, n, causes, scale[n, keep], 4, 0.03 / share, 0.05 / share, bias=bias)
+        masked = FamilyObjective.of(features_of(values, bias), n, causes, scale[n], 0.03, 0.05, bias=bias, rows=rows[n])
+        alone = FamilyObjective.of(short, n, causes, scale[n, keep], 0.03 / share, 0.05 / share, bias=bias)
         w = node_inputs(weights, n)[masked.inputs]
         here, there = masked.evaluate(w), alone.evaluate(w)
         assert here.value == pytest.approx(share * there.value, rel=1e-12)

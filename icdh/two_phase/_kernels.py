@@ -66,16 +66,16 @@ def projected_least_squares(features, child, inputs, root, w, ridge, w2, dw, s, 
         _weigh(s, root, start, rows, weighed)
         _weigh(target, root, start, rows, weighed[outputs:])
         add_gram(weighed, rows, gram)
-    for h in range(outputs):
-        gram[h, h] += ridge[h]
+    for h in range(w.shape[1]):
+        gram[h, h] += ridge
     if math.isnan(cholesky_in_place(gram, outputs)):
         return math.nan
     for h in range(outputs):
         w2[h] = gram[h, outputs]
     cholesky_solve(gram, w2)
     total = 0.0
-    for h in range(outputs):
-        total += 0.5 * ridge[h] * w2[h] * w2[h]
+    for h in range(w.shape[1]):
+        total += 0.5 * ridge * w2[h] * w2[h]
     for i in range(dw.shape[0]):
         for h in range(dw.shape[1]):
             dw[i, h] = 0.0

@@ -160,7 +160,7 @@ class FamilyFitter:
         gain, hopeless, rounds, tuning = np.inf, self.tuning.hopeless_nats, 0, self.tuning
         while True:
             self.clock.check()
-            objective = self._objective(child, causes, hidden.shape[1], scale)
+            objective = self._objective(child, causes, scale)
             hidden = minimise_by_newton(objective, hidden, tuning.tolerance, self.clock.check).w
             fit, scale = self._with_scale(objective, hidden, w3, w3_bias, self.noise)
             w3, w3_bias, rounds = fit.w3, fit.w3_bias, rounds + 1
@@ -200,7 +200,7 @@ class FamilyFitter:
     def adapt(self, child: int, causes: Sequence[int], hidden: Floats) -> FamilyFit:
         """Fit w2 and a constant scale alone, in closed form, whatever the clock says."""
         units = hidden.shape[1]
-        objective = self._objective(child, causes, units, np.ones(self.values.shape[1]))
+        objective = self._objective(child, causes, np.ones(self.values.shape[1]))
         noise = "equal" if self.noise == "equal" else "unequal"
         return self._with_scale(objective, hidden, np.zeros(units), 0.0, noise)[0]
 
@@ -217,14 +217,13 @@ class FamilyFitter:
         rows = None if self.rows is None else self.rows[child : child + 1]
         return mean.size * gaussian_nll(self.values[child : child + 1], mean[np.newaxis], scale[np.newaxis], rows)
 
-    def _objective(self, child: int, causes: Sequence[int], units: int, scale: Floats) -> FamilyObjective:
+    def _objective(self, child: int, causes: Sequence[int], scale: Floats) -> FamilyObjective:
         inputs = np.array(causes, dtype=np.int64)
         return FamilyObjective.of(
             self.features,
             child,
             inputs,
             scale,
-            units,
             self.l1 / scale.size,
             self.l2 / scale.size,
             bias=self.bias,

@@ -100,7 +100,7 @@ def fit_means(
     Algorithm 3.
     """
     bias = weights.hidden_bias is not None
-    network = NetworkObjective.of(features, scale, rules, weights.hidden_units, l1, l2, bias=bias, rows=rows)
+    network = NetworkObjective.of(features, scale, rules, l1, l2, bias=bias, rows=rows)
     finish, watch = schedule.finish, Watch(clock)
     end = augmented_lagrangian(
         network, network.input_weights(weights), finish.decided_h, rho_max, schedule.tolerance, watch

@@ -75,7 +75,7 @@ def quadratic_model(objective: FamilyObjective, w: Floats, evaluation: Evaluatio
     unit = objective.curvature[rows]
     model.unit[outputs:] = unit * (diagonal[outputs:] / unit).max(initial=0.0)
     diagonal = model.hessian.ravel()[:: size + 1]
-    diagonal[:outputs] += objective.output_ridge
+    diagonal[: w.shape[1]] += objective.output_ridge
     diagonal[outputs:] += objective.ridge[rows]
     return model
 

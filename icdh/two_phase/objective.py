@@ -113,10 +113,12 @@ class FamilyObjective:
         See `Objective`.
     ridge : ndarray, shape (inputs,)
         The ridge on the weights of each input.
-    output_ridge : ndarray, shape (m1 or m1 + 1,)
-        The ridge on W2.
+    output_ridge : float
+        The ridge on W2, but for the intercept.
     root : ndarray, shape (M,)
         1 / (sigma sqrt(M)) at every observation; zero where it does not count.
+    bias : bool
+        Whether there are intercepts.
     """
 
     features: Floats
@@ -126,8 +128,9 @@ class FamilyObjective:
     lasso: Floats
     curvature: Floats
     ridge: Floats
-    output_ridge: Floats
+    output_ridge: float
     root: Floats
+    bias: bool
 
     @classmethod
     def of(
@@ -136,7 +139,6 @@ class FamilyObjective:
         child: int,
         causes: Integers,
         scale: Floats,
-        units: int,
         l1: float,
         l2: float,
         *,
@@ -154,8 +156,6 @@ class FamilyObjective:
             The causes that it may have, in ascending order.
         scale : ndarray, shape (M,)
             Its standard deviations, fixed.
-        units : int
-            m1.
         l1, l2 : float
             The penalties.
         bias : bool
@@ -176,8 +176,6 @@ class FamilyObjective:
         precision = np.square(root)
         curvature = np.square(features[inputs]) @ precision
         lasso, ridge = np.where(is_free, l1, 0.0), np.where(is_edge, l2, 0.0)
-        output_ridge = np.zeros(units + bias)
-        output_ridge[:units] = max(l2, SMALLEST_RIDGE * precision.sum())
         return cls(
             features,
             child,
@@ -186,8 +184,9 @@ class FamilyObjective:
             lasso=lasso,
             curvature=np.where(curvature > 0.0, curvature, 1.0),
             ridge=ridge,
-            output_ridge=output_ridge,
+            output_ridge=float(max(l2, SMALLEST_RIDGE * precision.sum())),
             root=root,
+            bias=bias,
         )
 
     def among(self, inputs: Integers) -> "FamilyObjective":
@@ -198,7 +197,7 @@ class FamilyObjective:
 
     def evaluate(self, w: Floats) -> Evaluation:
         """Return what Phase II says of the child at these weights."""
-        outputs, observations = self.output_ridge.size, self.root.size
+        outputs, observations = w.shape[1] + self.bias, self.root.size
         w2, gradient = np.zeros(outputs), np.empty(w.shape)
         s, residual = np.empty((outputs, observations)), np.empty(observations)
         s[w.shape[1] :] = 1.0
@@ -264,7 +263,6 @@ class NetworkObjective:
         features: Floats,
         scale: Floats,
         rules: EdgeRules,
-        units: int,
         l1: float,
         l2: float,
         *,
@@ -281,8 +279,6 @@ class NetworkObjective:
             The standard deviations sigma, fixed.
         rules : EdgeRules
             Edges that must not, and that must, appear.
-        units : int
-            m1.
         l1, l2 : float
             The penalties.
         bias : bool
@@ -299,7 +295,6 @@ class NetworkObjective:
                     n,
                     causes,
                     scale[n],
-                    units,
                     l1,
                     l2,
                     bias=bias,
