@@ -266,7 +266,7 @@ def test_resamples_differ_and_their_seeds_decide(table):
     bootstrap(ICDH(**settings), table, 2, random_state=1, callback=seen.append)
     weights = [resample.adjacency.tobytes() for resample in seen]
     assert len(set(weights)) == 6
-    assert [resample.index for resample in seen] == [0, 1] * 3
+    assert [resample.number for resample in seen] == [0, 1] * 3
 
 
 def test_results_do_not_depend_on_jobs(table, ten):
@@ -289,7 +289,7 @@ def test_an_interrupted_run_goes_on_where_it_was(table, ten, tmp_path):
     path = tmp_path / "resamples.jsonl"
 
     def stop(resample):
-        if resample.index == 3:
+        if resample.number == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -300,7 +300,7 @@ def test_an_interrupted_run_goes_on_where_it_was(table, ten, tmp_path):
     seen = []
     resumed = bootstrap(HNMSearch(**QUICK), table, 10, checkpoint=path, callback=seen.append)
     np.testing.assert_array_equal(resumed.graphs, ten.graphs)
-    assert sorted(resample.index for resample in seen) == list(range(10))
+    assert sorted(resample.number for resample in seen) == list(range(10))
     before = path.read_bytes()
     np.testing.assert_array_equal(bootstrap(HNMSearch(**QUICK), table, 10, checkpoint=path).graphs, ten.graphs)
     assert path.read_bytes() == before

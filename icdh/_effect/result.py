@@ -191,7 +191,7 @@ class Effect:
         return f"<pre>{escape(self.summary())}</pre>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw differences and their intervals, and return the matplotlib figure; needs the extra ``[plot]``."""
+        """Draw differences with intervals on ``ax``, and return the matplotlib figure; needs the extra ``[plot]``."""
         return shell("plotting").plot_comparisons(self, ax)
 
 

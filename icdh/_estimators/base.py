@@ -109,7 +109,8 @@ def _asked_of_the_model(
 class CausalGraphEstimator(Parameters):
     """Base of the estimators: whatever is asked of a fit is asked of its `StructuralModel`.
 
-    Before ``fit`` these methods raise NotFittedError.
+    Before ``fit`` these methods raise NotFittedError. A pickle of an estimator holds the table, which `rethreshold` and
+    `icdh.posterior` need; a file that ``save`` writes does not.
 
     Attributes
     ----------

@@ -36,13 +36,13 @@ class Resample(NamedTuple):
 
     Attributes
     ----------
-    index : int
-        Its number, from zero; with the seed of the whole it decides which rows were drawn.
+    number : int
+        From zero; with the seed of the whole it decides which rows were drawn.
     adjacency : ndarray, shape (N, N)
         The graph learned from them; ``adjacency[i, j] != 0`` means i -> j.
     """
 
-    index: int
+    number: int
     adjacency: np.ndarray
 
 
@@ -137,7 +137,7 @@ def bootstrap(
     store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
     resamples = {}
     for resample in _resamples(store, estimator, draw, n_resamples, n_jobs, clock):
-        resamples[resample.index] = resample.adjacency
+        resamples[resample.number] = resample.adjacency
         if callback is not None:
             callback(resample)
     if len(resamples) < n_resamples:
@@ -157,7 +157,7 @@ def _resamples(store, estimator, draw, n_resamples, n_jobs, clock) -> Iterator[R
     """Yield the resamples that the checkpoint holds, then the others, each written there first."""
     known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
     yield from known
-    missing = sorted(set(range(n_resamples)) - {resample.index for resample in known})
+    missing = sorted(set(range(n_resamples)) - {resample.number for resample in known})
     if not missing:
         return
     fit = partial(_graph_of_resample, _ready(estimator, draw, clock), draw, clock)
