@@ -103,12 +103,12 @@ class Worth:
         return self._effects_on(family, series)
 
     def _effects_on(self, family, series):
-        """Return the largest design effect of every parent on some vectors of residuals, each of shape (s, n)."""
+        """Return the mean design effect of every parent on some vectors of residuals, each of shape (s, n)."""
         node, parents = family
         related = self._related(node)
         of_residuals = np.array([related.correlations(own) for own in series])
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
-        return related.design_effects(of_residuals, of_parents).max(axis=0)
+        return related.design_effects(of_residuals, of_parents).mean(axis=0)
 
     def _related(self, node):
         if node not in self._of_nodes:
