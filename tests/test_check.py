@@ -558,7 +558,7 @@ def test_the_report_has_a_section_of_the_check(fit, tmp_path):
     plain, checked = ((tmp_path / name).read_text(encoding="utf-8") for name in ("plain.html", "checked.html"))
     assert 'id="check"' not in plain
     assert 'href="#check"' not in plain
-    section = checked[checked.index('id="check"') : checked.index('id="residuals"')]
+    section = checked[checked.index('id="check"') : checked.index('id="effects"')]
     assert "the model does not fit 2 of the variables" in section
     assert "x1, no cause of it" in section
     assert "hidden common causes" in section

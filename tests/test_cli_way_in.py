@@ -285,7 +285,7 @@ def test_track_records_reach_list_picture_and_report(table, monkeypatch, capsys)
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'class="edge unlikely"' in page
-    assert '<td class="n warn">37 %</td>' in page
+    assert '<td class="n warn">37 % (worse than a coin)</td>' in page
     assert cli.main(["fit", table, "--method", "icdh"]) == 0  # nobody counted its arrows
     assert "track record" not in capsys.readouterr().out
 

@@ -84,14 +84,6 @@ def curve(x: np.ndarray, y: np.ndarray, at: np.ndarray, mean: np.ndarray, spread
     return {"points": panel.points(x, y), "line": panel.line(at, mean), "band": band, "ticks": panel.ticks()}
 
 
-def scatter(x: np.ndarray, y: np.ndarray, diagonal: bool = False) -> dict[str, Any]:
-    """Return a picture of points, with the line on which both coordinates agree if asked for."""
-    panel = Panel(x, y)
-    ends = np.array([max(panel.x[0], panel.y[0]), min(panel.x[1], panel.y[1])])
-    line = panel.line(ends, ends) if diagonal and ends[0] < ends[1] else ""
-    return {"points": panel.points(x, y), "line": line, "band": "", "ticks": panel.ticks()}
-
-
 def graph(layout: Any, widths: Mapping, labels: list[str]) -> dict[str, Any]:
     """Return nodes and edges of a drawn DAG.
 

@@ -33,7 +33,7 @@ def render(facts: Mapping[str, Any]) -> str:
 
 
 def _number(value):
-    return "" if value is None else f"{value:.4g}"
+    return "" if value is None else value if isinstance(value, str) else f"{value:.4g}"
 
 
 def write_page(path: str | os.PathLike, facts: Mapping[str, Any]) -> None:

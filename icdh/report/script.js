@@ -1,72 +1,52 @@
 "use strict";
 (function () {
-  const figure = document.getElementById("graph");
-  if (!figure) return;
-  const svg = figure.querySelector("svg"), said = figure.querySelector("output");
-  const whole = svg.getAttribute("viewBox").split(" ").map(Number);
-  let box = whole.slice();
-  const show = () => svg.setAttribute("viewBox", box.join(" "));
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const said = document.querySelector(".graph output");
+  const edges = all(".edge"), nodes = all(".node"), rows = all("tr[data-edge]");
 
-  function at(event) {
-    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    return [point.x, point.y];
-  }
-  function zoom(factor, x, y) {
-    const width = Math.min(Math.max(box[2] * factor, whole[2] / 40), whole[2] * 4);
-    const ratio = width / box[2];
-    box = [x - (x - box[0]) * ratio, y - (y - box[1]) * ratio, width, box[3] * ratio];
-    show();
-  }
-  svg.addEventListener("wheel", event => {
-    event.preventDefault();
-    zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, ...at(event));
-  }, { passive: false });
-
-  const fingers = new Map();
-  svg.addEventListener("pointerdown", event => fingers.set(event.pointerId, event));
-  svg.addEventListener("pointermove", event => {
-    const before = fingers.get(event.pointerId);
-    if (!before) return;
-    const others = [...fingers.values()].filter(other => other.pointerId !== event.pointerId);
-    if (others.length) {
-      const apart = finger => Math.hypot(finger.clientX - others[0].clientX, finger.clientY - others[0].clientY);
-      zoom(apart(before) / Math.max(apart(event), 1), ...at(others[0]));
-    } else {
-      const [x0, y0] = at(before), [x1, y1] = at(event);
-      box[0] += x0 - x1;
-      box[1] += y0 - y1;
-      show();
-    }
-    fingers.set(event.pointerId, event);
-  });
-  for (const end of ["pointerup", "pointercancel", "pointerleave"])
-    svg.addEventListener(end, event => fingers.delete(event.pointerId));
-
-  const middle = () => [box[0] + box[2] / 2, box[1] + box[3] / 2];
-  const tools = { closer: () => zoom(1 / 1.3, ...middle()), farther: () => zoom(1.3, ...middle()),
-    whole: () => { box = whole.slice(); show(); } };
-  for (const [name, act] of Object.entries(tools)) figure.querySelector("." + name).addEventListener("click", act);
-
-  const edges = [...svg.querySelectorAll(".edge")], nodes = [...svg.querySelectorAll(".node")];
   function tell(text, lit, named) {
+    const numbers = lit.map(edge => edge.dataset.edge);
     said.textContent = text;
-    edges.forEach(edge => { edge.classList.toggle("lit", lit.includes(edge));
-      edge.classList.toggle("faded", lit.length > 0 && !lit.includes(edge)); });
+    for (const edge of edges) {
+      edge.classList.toggle("lit", lit.includes(edge));
+      edge.classList.toggle("faded", lit.length > 0 && !lit.includes(edge));
+    }
     nodes.forEach(node => node.classList.toggle("faded", named.length > 0 && !named.includes(node.dataset.name)));
+    rows.forEach(row => row.classList.toggle("lit", numbers.includes(row.dataset.edge)));
   }
-  for (const edge of edges) {
-    const on = () => tell(edge.dataset.says, [edge], [edge.dataset.cause, edge.dataset.effect]);
-    edge.addEventListener("pointerenter", on);
-    edge.addEventListener("focus", on);
-    edge.addEventListener("blur", () => tell("", [], []));
-    edge.addEventListener("pointerleave", () => tell("", [], []));
+  function listen(element, on) {
+    for (const event of ["pointerenter", "focus"]) element.addEventListener(event, on);
+    for (const event of ["pointerleave", "blur"]) element.addEventListener(event, () => tell("", [], []));
   }
-  for (const node of nodes) {
-    node.addEventListener("pointerenter", () => {
-      const own = edges.filter(edge => [edge.dataset.cause, edge.dataset.effect].includes(node.dataset.name));
-      const named = own.flatMap(edge => [edge.dataset.cause, edge.dataset.effect]);
-      tell(node.dataset.says, own, [node.dataset.name, ...named]);
-    });
-    node.addEventListener("pointerleave", () => tell("", [], []));
+  const ends = edge => [edge.dataset.cause, edge.dataset.effect];
+  for (const edge of edges) listen(edge, () => tell(edge.dataset.says, [edge], ends(edge)));
+  for (const row of rows) {
+    const edge = edges.find(other => other.dataset.edge === row.dataset.edge);
+    listen(row, () => tell(edge.dataset.says, [edge], ends(edge)));
   }
+  for (const node of nodes) listen(node, () => {
+    const own = edges.filter(edge => ends(edge).includes(node.dataset.name));
+    tell(node.dataset.says, own, [node.dataset.name, ...own.flatMap(ends)]);
+  });
+
+  const value = (row, column) => row.cells[column].textContent.trim();
+  function sort(heading) {
+    const body = heading.closest("table").tBodies[0], column = heading.cellIndex;
+    const up = heading.getAttribute("aria-sort") !== "ascending";
+    all("th", heading.parentNode).forEach(other => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const order = (a, b) => value(a, column).localeCompare(value(b, column), "en", { numeric: true });
+    const byNumber = (a, b) => parseFloat(value(a, column)) - parseFloat(value(b, column)) || order(a, b);
+    body.append(...[...body.rows].sort((a, b) => (up ? 1 : -1) * byNumber(a, b)));
+  }
+  for (const heading of all(".figures thead th")) {
+    heading.tabIndex = 0;
+    heading.addEventListener("click", () => sort(heading));
+    heading.addEventListener("keydown", event => { if (event.key === "Enter") sort(heading); });
+  }
+  for (const input of all("input[data-for]")) input.addEventListener("input", () => {
+    const sought = input.value.toLowerCase();
+    for (const row of document.getElementById(input.dataset.for).tBodies[0].rows)
+      row.hidden = !row.textContent.toLowerCase().includes(sought);
+  });
 })();
