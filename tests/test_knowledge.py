@@ -337,3 +337,17 @@ def test_a_required_edge_at_a_constant_column_is_in_the_graph(chain):
         assert fitted.adjacency_matrix_[2, 1] > 0
         assert fitted.adjacency_matrix_[1, 0] > 0
         assert fitted.adjacency_matrix_[0, 2] == 0
+
+
+def test_arrows_into_what_nothing_causes_are_asked_about(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    risk = rng.normal(size=300)
+    age = risk**2 + 0.3 * rng.normal(size=300)
+    lines = [",".join(f"{value:.6f}" for value in row) for row in zip(risk, age, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["risk,Age", *lines]), encoding="utf-8")
+    assert main(["fit", str(tmp_path / "t.csv")]) == 0
+    assert "can this be: risk -> Age? If nothing causes it, say --roots Age" in capsys.readouterr().err
+    assert main(["fit", str(tmp_path / "t.csv"), "--roots", "Age"]) == 0
+    out, err = capsys.readouterr()
+    assert "can this be" not in err
+    assert "-> Age" not in out

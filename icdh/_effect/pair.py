@@ -120,7 +120,7 @@ class PairFit:
 
     def moment(self, at: int, order: int) -> Estimate:
         """Return the mean of the effect, or of its square, at a value of the contrast."""
-        observed = self.pair.observed if order == 1 else np.square(self.pair.observed)
+        observed = self.pair.observed if order == 1 else self.pair.observed * self.pair.observed
         return self.mean(at, observed, lambda given: given.moment(order))
 
     def risk(self, at: int, label: int) -> Estimate:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from icdh._effect.result import Effect
     from icdh._model.structural import StructuralModel
 
-QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level")
+QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level", "groups", "trim")
 NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
