@@ -11,6 +11,11 @@ from icdh._rows.serial import autocorrelations, bartlett, serial_dependence
 from icdh.exceptions import DataWarning
 from tests.naive import autocorrelation, bartlett_effect
 
+
+def with_sums(X):
+    return np.column_stack([X, X[:, 0] + X[:, 1], 2.54 * X[:, 2], X[:, 3] + 0.3 * X[:, 0]])
+
+
 INDEPENDENT = {
     "continuous": lambda X, rng: X,
     "20 rows": lambda X, rng: X[:20],
@@ -21,9 +26,7 @@ INDEPENDENT = {
     "binary": lambda X, rng: X > 1.0,
     "60 rows of few levels": lambda X, rng: np.clip(np.round(X[:60]), -1, 1),
     "mixed": lambda X, rng: np.column_stack([X[:, 0], np.round(4.0 * X[:, 1]), X[:, 2] > 0, np.exp(X[:, 3])]),
-    "sums and units": lambda X, rng: (lambda Y: np.column_stack([Y, Y[:, 0] + Y[:, 1], 2.54 * Y[:, 2]]))(
-        np.round(9 * X)
-    ),
+    "sums and units": lambda X, rng: with_sums(np.round(9 * X)),
     "many zeros": lambda X, rng: np.where(rng.random((len(X), 1)) < 0.4, 0.0, np.exp(np.round(X, 1))),
     "sorted": lambda X, rng: X[np.argsort(X[:, 3])],
     "sorted by class and number": lambda X, rng: np.column_stack([X[:, 0] > 0, X])[np.lexsort((X[:, 3], X[:, 0] > 0))],
