@@ -12,6 +12,38 @@ class DataWarning(UserWarning):
     """The data, or what was learned from them, deserve a second look."""
 
 
+class ArgumentError(Exception):
+    """An argument is not what it must be.
+
+    Parameters
+    ----------
+    argument : str
+        Its name.
+    demand : str
+        What it must be, and what it is.
+
+    Attributes
+    ----------
+    argument, demand : str
+        The same: the command line names the option in place of the argument.
+    """
+
+    def __init__(self, argument: str, demand: str):
+        super().__init__(argument, demand)
+        self.argument, self.demand = argument, demand
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.demand}"
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """An argument has a value that it must not have."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument has a type that it must not have."""
+
+
 class WorkerLostError(RuntimeError):
     """A process that shared the work was killed."""
 

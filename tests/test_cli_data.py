@@ -122,7 +122,7 @@ def test_datasets_exports_pairs(tmp_path):
         (["evaluate", "missing.csv", "cyclic.csv"], "missing.csv"),
         (["evaluate", "cyclic.csv", "cyclic.csv"], "truth has a cycle"),
         (["evaluate", "chain.csv", "other.csv"], "are not d, b, c"),
-        (["evaluate", "chain.csv", "chain.csv", "--threshold", "-1"], "threshold must be at least 0"),
+        (["evaluate", "chain.csv", "chain.csv", "--threshold", "-1"], "--threshold: must be at least 0"),
         (["datasets", "tuebingen", "out", "--subset", "99"], " is none of "),
         (["datasets", "unknown"], " is none of "),
     ],

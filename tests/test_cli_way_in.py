@@ -153,8 +153,6 @@ def test_check_and_report_of_a_saved_model_read_its_columns_alone(table, capsys)
         ("say drop=['a (b)'] (--drop 'a (b)') if not", "say --drop 'a (b)' if not"),
         ("say dates= (--dates) if days are counted", "say --dates if days are counted"),
         ("say decimal=',' (--decimal ','), if", "say --decimal ',', if"),
-        ("random_state must be None", "--seed must be None"),
-        ("n_jobs must be at least 1", "--jobs must be at least 1"),
         ("X has 1 row; at least 2", "the table has 1 row; at least 2"),
         ("column 'a' of X holds infinity", "column 'a' of the table holds infinity"),
         ("raise max_rounds or tol", "raise --max-rounds or --tol"),

@@ -49,8 +49,8 @@ ROOMS = {
     ),
     "_ground": (
         "aligned arrays atomic checks clock damping density entropy interrupts labels regression shell threads",
-        "compilation parallel",
-        "jit",
+        "checks compilation parallel",
+        "jit parameters",
     ),
     "_rows": ("repeats serial", "related"),
     "_table": (

@@ -364,7 +364,7 @@ def test_without_edges_there_is_nothing_to_report():
         (lambda: simulate.simulate_sem(CHAIN, mechanism="cubic"), ValueError, "mechanism must be one of 'mlp'"),
         (lambda: simulate.simulate_sem(CHAIN, noise="loud"), ValueError, "noise must be one of 'homo-ev'"),
         (lambda: simulate.simulate_sem(CHAIN, distribution="flat"), ValueError, "distribution must be one of"),
-        (lambda: simulate.simulate_sem(CHAIN, mechanism="gp"), ValueError, "softplus-shared.*needs.*mlp"),
+        (lambda: simulate.simulate_sem(CHAIN, mechanism="gp"), ValueError, "softplus-shared.*the mechanism .mlp."),
         (
             lambda: simulate.simulate_sem(np.triu(np.ones((9, 9)), 1), mechanism="linear", noise="exp", random_state=0),
             ValueError,

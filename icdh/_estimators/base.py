@@ -4,24 +4,25 @@ import inspect
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import wraps
 from html import escape
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.aligned import check_same_rows
-from icdh._ground.checks import check_number, random_generator
+from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
+from icdh._ground.parameters import Callback, Choice, Constraint, Number, Workers
 from icdh._model.gaps import redrawn
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
-from icdh._table.missing import complete_rows, neighbours_values, warn_about_mostly_imputed_columns
+from icdh._table.missing import MISSING, complete_rows, neighbours_values, warn_about_mostly_imputed_columns
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._version import __version__
@@ -31,6 +32,15 @@ from icdh.knowledge.rules import EdgeRules
 
 logger = logging.getLogger("icdh")
 
+SHARED = {
+    "min_strength": Number(0),
+    "max_edges": Number(0, integer=True, optional=True),
+    "missing": Choice(MISSING),
+    "n_imputations": Number(1, integer=True),
+    "max_seconds": Number(0, above=True, optional=True),
+    "n_jobs": Workers(),
+    "callback": Callback(),
+}
 OF_IMPUTATIONS = ("edge_probability_", "imputations_")
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -39,6 +49,12 @@ Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
 
 class Parameters:
     """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
+
+    constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    def _check_parameters(self):
+        for name, constraint in self.constraints.items():
+            constraint.check(name, getattr(self, name))
 
     @classmethod
     def _defaults(cls):
@@ -306,12 +322,6 @@ class CausalGraphEstimator(Parameters):
             warn(f"{reason}; the best one is kept", ConvergenceWarning)
         return self
 
-    def _check_limits(self):
-        if self.max_edges is not None:
-            check_number("max_edges", self.max_edges, low=0, integer=True)
-        if self.max_seconds is not None:
-            check_number("max_seconds", self.max_seconds, low=0, low_open=True)
-
     def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "CausalGraphEstimator":
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.
 
@@ -334,7 +344,7 @@ class CausalGraphEstimator(Parameters):
         """Return a copy with the parameters that are not None: `self` takes them over with what comes of them."""
         given = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():
-            check_number(name, value, low=0, integer=name == "max_edges")
+            self.constraints[name].check(name, value)
         return copy(self).set_params(**given)
 
     def _rules(self, names) -> EdgeRules:

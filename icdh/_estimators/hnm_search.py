@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._estimators.base import CausalGraphEstimator
+from icdh._estimators.base import SHARED, CausalGraphEstimator
 from icdh._estimators.canonical import CanonicalTable
 from icdh._estimators.data_warnings import (
     warn_about_dependent_rows,
@@ -17,13 +17,13 @@ from icdh._estimators.data_warnings import (
 )
 from icdh._estimators.graph_search import FoundGraph, GraphSearch, SearchSettings
 from icdh._estimators.refit import refit, strengths
-from icdh._ground.checks import check_callback, check_choice, check_number, n_workers, random_generator
+from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
+from icdh._ground.parameters import Choice, Number
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Interventions
-from icdh._table.missing import MISSING
 from icdh._table.missing_codes import Declared, says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, warn
@@ -190,6 +190,18 @@ class HNMSearch(CausalGraphEstimator):
     (11, 11)
     """
 
+    constraints = SHARED | {
+        "hidden_units": Number(1, integer=True, words=("auto",)),
+        "prior_precision": Number(0, above=True),
+        "edge_penalty": Number(0, words=("auto",)),
+        "binary_effect_penalty": Number(0),
+        "max_parents": Number(1, integer=True),
+        "noise_distribution": Choice(NOISE_DISTRIBUTIONS),
+        "column_transform": Choice(TRANSFORM_CHOICES),
+        "search": Choice(SEARCHES),
+        "n_restarts": Number(1, integer=True),
+    }
+
     history_: list[Any]
     edge_penalty_: float
     evidence_: float
@@ -200,6 +212,7 @@ class HNMSearch(CausalGraphEstimator):
 
     def __init__(
         self,
+        *,
         hidden_units: int | str = "auto",
         prior_precision: float = 3.0,
         edge_penalty: float | str = "auto",
@@ -379,25 +392,3 @@ class HNMSearch(CausalGraphEstimator):
         kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
         decided = {name: kind for name, kind in kinds.items() if kind not in ("constant", "continuous")}
         return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)
-
-    def _check_parameters(self):
-        check_choice("noise_distribution", self.noise_distribution, NOISE_DISTRIBUTIONS)
-        check_choice("column_transform", self.column_transform, TRANSFORM_CHOICES)
-        check_choice("search", self.search, SEARCHES)
-        if isinstance(self.hidden_units, str):
-            check_choice("hidden_units, if not an integer,", self.hidden_units, ("auto",))
-        else:
-            check_number("hidden_units", self.hidden_units, low=1, integer=True)
-        for name in ("max_parents", "n_restarts", "n_imputations"):
-            check_number(name, getattr(self, name), low=1, integer=True)
-        check_choice("missing", self.missing, MISSING)
-        check_number("min_strength", self.min_strength, low=0)
-        self._check_limits()
-        n_workers(self.n_jobs)
-        if isinstance(self.edge_penalty, str):
-            check_choice("edge_penalty, if not a number,", self.edge_penalty, ("auto",))
-        else:
-            check_number("edge_penalty", self.edge_penalty, low=0)
-        check_number("binary_effect_penalty", self.binary_effect_penalty, low=0)
-        check_number("prior_precision", self.prior_precision, low=0, low_open=True)
-        check_callback(self.callback)

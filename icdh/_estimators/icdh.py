@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._estimators.base import CausalGraphEstimator
+from icdh._estimators.base import SHARED, CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
 from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import check_callback, check_choice, check_flag, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
+from icdh._ground.parameters import Choice, Flag, Number
 from icdh._model.conditionals import Constant
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
-from icdh._table.missing import MISSING
 from icdh._table.missing_codes import Declared, says_none
 from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
@@ -249,6 +248,23 @@ class ICDH(CausalGraphEstimator):
     (11, 11)
     """
 
+    constraints = SHARED | {
+        "hidden_units": Number(1, integer=True),
+        "l1": Number(0),
+        "l2": Number(0),
+        "noise": Choice(NOISE),
+        "bias": Flag(),
+        "scaling": Choice(SCALINGS),
+        "threshold": Number(0),
+        "edge_cost": Number(0, words=("auto",), optional=True),
+        "max_rounds": Number(1, integer=True, optional=True),
+        "tol": Number(0),
+        "schedule": Choice(SCHEDULES),
+        "h_tol": Number(0, above=True),
+        "rho_max": Number(0, above=True),
+        "n_restarts": Number(1, integer=True),
+    }
+
     network_: Weights
     weights_: Floats
     history_: list[Any]
@@ -259,6 +275,7 @@ class ICDH(CausalGraphEstimator):
 
     def __init__(
         self,
+        *,
         hidden_units: int = 10,
         l1: float = 0.01,
         l2: float = 0.01,
@@ -393,29 +410,6 @@ class ICDH(CausalGraphEstimator):
         self.__dict__ = changed.__dict__
         _warn_about_cycles(dag)
         return self
-
-    def _check_parameters(self):
-        check_choice("noise", self.noise, NOISE)
-        check_choice("scaling", self.scaling, SCALINGS)
-        check_choice("schedule", self.schedule, SCHEDULES)
-        for name in ("hidden_units", "n_restarts", "n_imputations"):
-            check_number(name, getattr(self, name), low=1, integer=True)
-        if self.max_rounds is not None:
-            check_number("max_rounds", self.max_rounds, low=1, integer=True)
-        if isinstance(self.edge_cost, str):
-            check_choice("edge_cost, if not a number or None,", self.edge_cost, ("auto",))
-        elif self.edge_cost is not None:
-            check_number("edge_cost", self.edge_cost, low=0)
-        for name in ("l1", "l2", "threshold", "tol"):
-            check_number(name, getattr(self, name), low=0)
-        for name in ("h_tol", "rho_max"):
-            check_number(name, getattr(self, name), low=0, low_open=True)
-        check_choice("missing", self.missing, MISSING)
-        check_number("min_strength", self.min_strength, low=0)
-        self._check_limits()
-        n_workers(self.n_jobs)
-        check_flag("bias", self.bias)
-        check_callback(self.callback)
 
     def _report_record(self, names: Sequence[Hashable], record: Any) -> None:
         """Tell log, standard error stream and callback of a round or a move; of a detour's move the callback alone."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from icdh.exceptions import ArgumentTypeError, ArgumentValueError
+
 
 def as_float(raw: np.ndarray, argument: str) -> np.ndarray:
     """Return a copy of an array as float64 in C order, or raise TypeError if it does not hold real numbers."""
@@ -18,19 +20,19 @@ def as_float(raw: np.ndarray, argument: str) -> np.ndarray:
 
 
 def check_choice(name: str, value: Any, choices: Collection) -> None:
-    """Raise ValueError unless ``value`` is one of ``choices``."""
+    """Raise ArgumentValueError unless ``value`` is one of ``choices``."""
     if value not in choices:
         options = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {options}; got {value!r}")
+        raise ArgumentValueError(name, f"must be one of {options}; got {value!r}")
 
 
 def check_number(name: str, value: Any, *, low: float = -np.inf, low_open: bool = False, integer: bool = False) -> None:
     """Raise unless ``value`` is a finite real number (an integer if asked) that is at least, or above, ``low``."""
     kind = numbers.Integral if integer else numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {'an integer' if integer else 'a number'}; got {value!r}")
+        raise ArgumentTypeError(name, f"must be {'an integer' if integer else 'a number'}; got {value!r}")
     if not np.isfinite(value) or value < low or (low_open and value == low):
-        raise ValueError(f"{name} must be {'above' if low_open else 'at least'} {low}; got {value!r}")
+        raise ArgumentValueError(name, f"must be {'above' if low_open else 'at least'} {low}; got {value!r}")
 
 
 def n_workers(n_jobs: Any) -> int:
@@ -50,13 +52,13 @@ def n_workers(n_jobs: Any) -> int:
 def check_flag(name: str, value: Any) -> None:
     """Raise TypeError unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False; got {value!r}")
+        raise ArgumentTypeError(name, f"must be True or False; got {value!r}")
 
 
 def check_callback(callback: Any) -> None:
     """Raise TypeError unless ``callback`` can be called or is None."""
     if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable or None; got {callback!r}")
+        raise ArgumentTypeError("callback", f"must be callable or None; got {callback!r}")
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
@@ -64,6 +66,6 @@ def random_generator(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"random_state must be None, a non-negative integer, a SeedSequence or a Generator; got {random_state!r}"
-        ) from error
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentValueError
+        demand = f"must be None, a non-negative integer, a SeedSequence or a Generator; got {random_state!r}"
+        raise kind("random_state", demand) from error

@@ -9,18 +9,20 @@ import argparse
 import logging
 import os
 import sys
+import sysconfig
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 from icdh._ground.interrupts import follows_interrupt
 from icdh._version import __version__
 from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED, drop
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._parser import CommandParser
-from icdh.cli._words import as_options, said_of_file
+from icdh.cli._words import as_options, said, said_of_file
 from icdh.exceptions import ConvergenceWarning, DataWarning, MissingExtraError, WorkerLostError
 
 COMMANDS = (
@@ -151,17 +153,19 @@ def _explain(error):
     if isinstance(error, OSError) and error.errno:
         say("error", said_of_file(error))
         return BAD_INPUT
-    if isinstance(error, EXPECTED) and not (isinstance(error, OSError) and _is_foreign(error)):
-        say("error", as_options(str(error)))
+    if isinstance(error, EXPECTED) and not _is_foreign(error):
+        say("error", said(error))
         return BAD_INPUT
     say("error", f"a defect of icdh, please report it with what --debug prints: {type(error).__name__}: {error}")
     return DEFECT
 
 
 def _is_foreign(error):
-    """Return whether another library raised an error: what it found wrong is no file of the user."""
+    """Return whether another library raised an error: what it found wrong is nothing that the user gave."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return not frame.f_globals.get("__name__", "").startswith("icdh.")
+    file, paths = Path(frame.f_code.co_filename), sysconfig.get_paths()
+    is_library = any(file.is_relative_to(paths[kind]) for kind in ("stdlib", "purelib", "platlib"))
+    return is_library and not frame.f_globals.get("__name__", "").startswith("icdh.")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):

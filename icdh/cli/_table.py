@@ -10,6 +10,7 @@ import numpy as np
 from icdh._ground.labels import default_names
 from icdh.cli._files import check_table, copies, source
 from icdh.cli._messages import report
+from icdh.cli._options import add_number
 from icdh.cli._progress import busy
 from icdh.files import LabelledTable, UnreadableTableError, read_labels, read_table
 
@@ -42,7 +43,7 @@ def add_format_options(parser, *, header: bool = True) -> None:
     parser.add_argument("--decimal", choices=(".", ","), help="the decimal mark; detected by default")
     if header:
         parser.add_argument("--thousands", metavar="C", help="what separates thousands: . , ' _ or space")
-        parser.add_argument("--skip-rows", type=int, default=0, metavar="N", help="lines above the table")
+        add_number(parser, "--skip-rows", default=0, integer=True, help="lines above the table")
         parser.add_argument("--comment", metavar="C", help="leave out lines that begin with it, such as '#'")
         parser.add_argument("--units-row", action="store_true", help="leave out the line of units below the names")
     parser.add_argument("--encoding", metavar="NAME", help="such as latin-1 or utf-16; by default UTF-8")

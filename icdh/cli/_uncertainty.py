@@ -8,6 +8,7 @@ from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import printable
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
+from icdh.cli._options import add_number
 from icdh.cli._progress import watched
 from icdh.cli._table import relations_of
 from icdh.cli._words import as_options
@@ -23,7 +24,7 @@ def add_uncertainty_options(parser) -> None:
     """Describe the options that ask for probabilities."""
     group = parser.add_argument_group("uncertainty")
     how = group.add_mutually_exclusive_group()
-    how.add_argument("--bootstrap", type=int, metavar="N", help="learn also from N resamples of the rows")
+    add_number(how, "--bootstrap", default=None, integer=True, low=1, help="learn also from N resamples of the rows")
     how.add_argument(
         "--posterior", action="store_true", help="probabilities of edges from the evidence; not for --method icdh"
     )

@@ -6,36 +6,14 @@ import re
 import shlex
 from pathlib import Path
 
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._estimators.icdh import ICDH
 from icdh._ground.labels import did_you_mean
+from icdh.cli._options import option_named
+from icdh.exceptions import ArgumentError
 
-OTHER_NAMES = {"random_state": "seed", "n_jobs": "jobs", "delimiter": "sep"}
 PARAMETERS = (
-    "hidden_units",
-    "l1",
-    "l2",
-    "noise",
-    "bias",
-    "scaling",
-    "threshold",
-    "max_rounds",
-    "tol",
-    "schedule",
-    "h_tol",
-    "n_restarts",
-    "rho_max",
-    "edge_penalty",
-    "binary_effect_penalty",
-    "max_parents",
-    "noise_distribution",
-    "column_transform",
-    "search",
-    "prior_precision",
-    "max_seconds",
-    "min_strength",
-    "max_edges",
-    "missing",
-    "n_imputations",
-    "n_jobs",
+    *{**ICDH.constraints, **HNMSearch.constraints},
     "forbidden_edges",
     "random_state",
     "kinds",
@@ -65,20 +43,27 @@ _RULES = (
         lambda found: f"--kinds {shlex.quote(f'{_shout(found[2])}={_shout(found[4])}')}",
     ),
     (re.compile(r"\bkinds\[(['\"])(.+?)\1\]"), lambda found: f"--kinds {shlex.quote(found[2])}"),
-    (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{_option(found[1])} {found[2] or found[3]}"),
+    (re.compile(rf"{_NAME}={_VALUE}"), lambda found: f"{option_named(found[1])} {found[2] or found[3]}"),
     (re.compile(r"\bsequence=True to HNMSearch\.fit"), lambda found: "--sequence"),
     (re.compile(r"\bgroups=( with one label [\w ]+ to HNMSearch\.fit|(?= if ))"), lambda found: "--group-column NAME"),
-    (re.compile(rf"^{_NAME}(?= must be )"), lambda found: _option(found[1])),
-    (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: _option(found[1])),
+    (re.compile(rf"^{_NAME}(?= must be )"), lambda found: option_named(found[1])),
+    (re.compile(rf"(?<=\braise ){_NAME}"), lambda found: option_named(found[1])),
     (re.compile(r"(?<=\bin )adjust\b"), lambda found: "--adjust"),
-    (re.compile(rf"(?<=\bor ){_NAME}$"), lambda found: _option(found[1])),
-    (re.compile(rf"{_NAME}(?= = )"), lambda found: _option(found[1])),
+    (re.compile(rf"(?<=\bor ){_NAME}$"), lambda found: option_named(found[1])),
+    (re.compile(rf"{_NAME}(?= = )"), lambda found: option_named(found[1])),
     (re.compile(r"^(do|kinds)(?= (has|names) )"), lambda found: f"--{found[1]}"),
     (re.compile(r"^X(?= (has|is|holds) )"), lambda found: "the table"),
     (re.compile(r"(?<= of )X(?= (has|is|holds)\b)"), lambda found: "the table"),
     (re.compile(r"; X has "), lambda found: "; the table has "),
 )
 _PLACES = ("column", "name", "kind")  # what stands for something else is written in capitals
+
+
+def said(error: Exception) -> str:
+    """Return the message of an error in the words of the command line: of an argument, by its option."""
+    if isinstance(error, ArgumentError) and error.argument.isidentifier():
+        return f"{option_named(error.argument)} {error.demand}"
+    return as_options(str(error))
 
 
 def as_options(text: str) -> str:
@@ -95,10 +80,6 @@ def as_options(text: str) -> str:
     for pattern, words in _RULES:
         text = pattern.sub(words, text)
     return text
-
-
-def _option(name):
-    return "--" + OTHER_NAMES.get(name, name).replace("_", "-")
 
 
 def _shout(word):

@@ -15,6 +15,7 @@ from icdh.cli._files import check_files, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._model import MODEL_HELP, columns_of_labels
+from icdh.cli._options import add_number, add_seed
 from icdh.cli._table import (
     TABLE_HELP,
     add_cell_options,
@@ -39,12 +40,12 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--questions", metavar="FILE", help="write the least certain arrows as a file of knowledge to fill in: .toml"
     )
-    parser.add_argument("--n-questions", type=int, default=5, metavar="N", help="number of arrows in that file")
+    add_number(parser, "--n-questions", default=5, integer=True, low=1, help="number of arrows in that file")
     parser.add_argument(
         "--knowledge", metavar="FILE", help="file of background knowledge; arrows that it decides are not asked about"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of rows and initial weights")
+    add_seed(parser, "random seed of rows and initial weights")
     add_format_options(parser)
     add_cell_options(parser, missing=("error", "drop"))
     add_relation_options(parser)

@@ -6,6 +6,7 @@ from typing import Any
 
 from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
+from icdh.cli._options import add_seed
 from icdh.datasets.tuebingen import LEFT_OUT
 from icdh.files import graph_writer, write_graph, write_table
 
@@ -49,7 +50,7 @@ def _add_tuebingen(names):
         "--data-home", metavar="FOLDER", help="folder of the raw files; else $ICDH_DATA_HOME or a cache"
     )
     parser.add_argument("--no-swap", action="store_true", help="keep the columns in the order of the raw files")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the swaps")
+    add_seed(parser, "random seed of the swaps")
     parser.set_defaults(run=export_tuebingen)
 
 

@@ -13,6 +13,7 @@ from icdh.cli._files import check_files
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
+from icdh.cli._options import add_number, add_seed
 from icdh.cli._progress import watched
 from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read
 
@@ -27,8 +28,8 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=HelpFormatter,
     )
     parser.add_argument("data", help=TABLE_HELP)
-    parser.add_argument("--abstain-below", type=float, default=0.0, metavar="X", help="least confidence of a verdict")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the subsamples")
+    add_number(parser, "--abstain-below", default=0.0, help="least confidence of a verdict")
+    add_seed(parser, "random seed of the subsamples")
     parser.add_argument("--plot", metavar="FILE", help="draw the two variables: .png, .svg, .pdf; needs icdh[plot]")
     add_format_options(parser)
     add_column_options(parser, missing=("error", "drop"))

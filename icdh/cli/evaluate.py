@@ -8,6 +8,7 @@ from typing import Any
 from icdh._ground.labels import default_names
 from icdh.cli._files import check_files, source
 from icdh.cli._help import HelpFormatter
+from icdh.cli._options import add_number
 from icdh.cli._table import add_format_options, format_of
 from icdh.files import graph_from_text, label_of, read_text
 
@@ -22,9 +23,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("estimated", help="estimated graph: adjacency matrix, edge list or .json, with weights if any")
     parser.add_argument("truth", help="true graph, in the same formats")
-    parser.add_argument(
-        "--threshold", type=float, default=0.0, metavar="X", help="edges of smaller weight are left out"
-    )
+    add_number(parser, "--threshold", default=0.0, help="edges of smaller weight are left out")
     parser.add_argument(
         "--probabilities", action="store_true", help="the weights are probabilities: print their calibration"
     )

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from icdh._estimators.hnm_search import SEARCHES, TRANSFORM_CHOICES, HNMSearch
+from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.overview import weight_unit
-from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.missing import MISSING
-from icdh._table.table import SCALINGS
 from icdh.cli._edges import comparison_line, directions_of, edge_lines, picture_of_records
 from icdh.cli._experiments import (
     add_experiment_options,
@@ -29,6 +27,7 @@ from icdh.cli._files import STANDARD_INPUT, check_files, source, succeeds
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, knowledge_of, question_about_roots
 from icdh.cli._messages import BAD_INPUT, SUCCESS, report
+from icdh.cli._options import add_seed, option_of
 from icdh.cli._progress import watched
 from icdh.cli._table import (
     TABLE_HELP,
@@ -48,14 +47,41 @@ from icdh.cli._uncertainty import (
 )
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.knowledge import Knowledge
-from icdh.network import NOISE
-from icdh.two_phase.schedule import SCHEDULES
 
 DATASETS = ("sachs", "sachs-experiments")
 USUAL_INPUT = ("dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
 USUAL_KNOWLEDGE = ("roots", "leaves", "tiers", "require")
 FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 METHODS = {"search": HNMSearch, "icdh": ICDH}
+CONSTRAINTS = {**ICDH.constraints, **HNMSearch.constraints}
+WORDS = {  # of the options that are parameters of the estimators
+    "hidden_units": "hidden units of every variable's network; auto for the search",
+    "l1": "lasso penalty on the input weights",
+    "l2": "ridge penalty on the weights",
+    "noise": "model of the standard deviation of the noise",
+    "bias": "whether hidden units and means get intercepts",
+    "scaling": "scaling of the columns before the fit",
+    "threshold": "edges of smaller weight are left out",
+    "edge_cost": "nats that an edge costs in ICDH's last stage; none leaves it out",
+    "max_rounds": "the most rounds of the two phases",
+    "tol": "stop when a round lowers the negative log-likelihood by less, in nats",
+    "schedule": "how closely the article's algorithms are followed",
+    "h_tol": "the acyclicity at which the constraint counts as met",
+    "n_restarts": "number of initial weights to fit from; the best fit is kept",
+    "rho_max": "largest penalty weight of the augmented Lagrangian",
+    "edge_penalty": "nats that an edge must be worth beyond its evidence, or auto",
+    "binary_effect_penalty": "additional nats for an edge from a number to a column of two values or labels",
+    "max_parents": "the most causes of a variable",
+    "noise_distribution": "the density of the standardised noise",
+    "column_transform": "a monotone transform of every column before the search",
+    "search": "greedy, or exact for at most 22 variables",
+    "prior_precision": "initial precision of the prior of the weights",
+    "max_seconds": "stop after so many seconds with the best graph so far",
+    "min_strength": "leave out edges of less strength, in nats",
+    "max_edges": "keep at most the N strongest edges",
+    "n_imputations": "number of imputations of the gaps, for --missing impute",
+    "n_jobs": "number of workers, -1 for one per core",
+}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -97,64 +123,27 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
         help="search (HNMSearch: by evidence, independent of units) or icdh (the procedure of the article)",
     )
 
-    def add(name, help, *others, **details):
-        flag = "--" + name.replace("_", "-")
-        group.add_argument(flag, *others, default=argparse.SUPPRESS, help=help + _note_on_defaults(name), **details)
-
-    add("hidden_units", type=_units, metavar="N", help="hidden units of every variable's network; auto for the search")
-    add("l1", type=float, metavar="X", help="lasso penalty on the input weights")
-    add("l2", type=float, metavar="X", help="ridge penalty on the weights")
-    add("noise", choices=NOISE, help="model of the standard deviation of the noise")
-    add("bias", action=argparse.BooleanOptionalAction, help="whether hidden units and means get intercepts")
-    add("scaling", choices=SCALINGS, help="scaling of the columns before the fit")
-    add("threshold", type=float, metavar="X", help="edges of smaller weight are left out")
-    add("edge_cost", type=_price, metavar="X", help="nats that an edge costs in ICDH's last stage; none leaves it out")
-    add("max_rounds", type=int, metavar="N", help="the most rounds of the two phases")
-    add("tol", type=float, metavar="X", help="stop when a round lowers the negative log-likelihood by less, in nats")
-    add("schedule", choices=SCHEDULES, help="how closely the article's algorithms are followed")
-    add("h_tol", type=float, metavar="X", help="the acyclicity at which the constraint counts as met")
-    add("n_restarts", type=int, metavar="N", help="number of initial weights to fit from; the best fit is kept")
-    add("rho_max", type=float, metavar="X", help="largest penalty weight of the augmented Lagrangian")
-    add("edge_penalty", type=_penalty, metavar="X", help="nats that an edge must be worth beyond its evidence, or auto")
-    add(
-        "binary_effect_penalty",
-        type=float,
-        metavar="X",
-        help="additional nats for an edge from a number to a column of two values or labels",
-    )
-    add("max_parents", type=int, metavar="N", help="the most causes of a variable")
-    add("noise_distribution", choices=NOISE_DISTRIBUTIONS, help="the density of the standardised noise")
-    add(
-        "kinds",
+    for name, help in WORDS.items():
+        flags = ["--n-jobs", "--jobs"] if name == "n_jobs" else ["--" + name.replace("_", "-")]
+        group.add_argument(
+            *flags, default=argparse.SUPPRESS, help=help + _note_on_defaults(name), **option_of(CONSTRAINTS[name])
+        )
+    group.add_argument(
+        "--kinds",
         nargs="+",
         action="extend",
         type=_kind,
         metavar="NAME=KIND",
+        default=argparse.SUPPRESS,
         help="kinds of columns: continuous, gridded, ordinal, binary or categorical; guessed by default",
     )
-    add("column_transform", choices=TRANSFORM_CHOICES, help="a monotone transform of every column before the search")
-    add("search", choices=SEARCHES, help="greedy, or exact for at most 22 variables")
-    add("prior_precision", type=float, metavar="X", help="initial precision of the prior of the weights")
-    add("max_seconds", type=float, metavar="S", help="stop after so many seconds with the best graph so far")
-    add("min_strength", type=float, metavar="X", help="leave out edges of less strength, in nats")
-    add("max_edges", type=int, metavar="N", help="keep at most the N strongest edges")
-    add("n_imputations", type=int, metavar="N", help="number of imputations of the gaps, for --missing impute")
-    add("n_jobs", "number of workers, -1 for one per core", "--jobs", type=int, metavar="N")
-    add("forbidden_edges", metavar="FILE", help="graph of edges that must not appear, in a format of --truth")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the initial weights")
-
-
-def _units(text):
-    return text if text == "auto" else int(text)
-
-
-def _penalty(text):
-    return text if text == "auto" else float(text)
-
-
-def _price(text):
-    """Return a price in nats, "auto" or None."""
-    return None if text == "none" else _penalty(text)
+    group.add_argument(
+        "--forbidden-edges",
+        metavar="FILE",
+        default=argparse.SUPPRESS,
+        help="graph of edges that must not appear, in a format of --truth",
+    )
+    add_seed(group, "seed of the initial weights")
 
 
 def _kind(text):

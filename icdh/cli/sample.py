@@ -6,6 +6,7 @@ from typing import Any
 from icdh.cli._files import check_files, check_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._model import MODEL_HELP, add_do_options, do_of, give_table
+from icdh.cli._options import add_number, add_seed
 
 
 def add_parser(subparsers: Any) -> None:
@@ -17,10 +18,10 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=HelpFormatter,
     )
     parser.add_argument("model", help=MODEL_HELP)
-    parser.add_argument("-n", "--rows", type=int, default=1000, metavar="M", help="number of rows")
+    add_number(parser, "-n", "--rows", default=1000, integer=True, low=1, metavar="M", help="number of rows")
     add_do_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="output file: .csv or .tsv; by default standard output")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed of the noise")
+    add_seed(parser, "random seed of the noise")
     parser.set_defaults(run=run)
 
 

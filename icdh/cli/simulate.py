@@ -5,6 +5,7 @@ from typing import Any
 
 from icdh.cli._files import check_files, source
 from icdh.cli._help import HelpFormatter
+from icdh.cli._options import add_number, add_seed
 from icdh.files import graph_writer, read_graph, write_graph, write_table
 from icdh.simulate import GRAPHS, simulate_sem
 from icdh.simulate.mechanisms import MECHANISMS
@@ -23,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("truth", help="file to write the true graph to: .csv matrix, .tsv edge list, .json, .dot")
     _add_graph(parser)
     _add_model(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed")
+    add_seed(parser, "random seed")
     parser.add_argument("--quiet", action="store_true", help="print no description")
     parser.set_defaults(run=run)
 
@@ -33,23 +34,17 @@ def _add_graph(parser):
     source = group.add_mutually_exclusive_group()
     source.add_argument("--graph", choices=GRAPHS, default="erdos-renyi", help="kind of random graph")
     source.add_argument("--adjacency", metavar="FILE", help="a graph to use in place of a random one")
-    group.add_argument("--variables", type=int, default=10, metavar="N", help="number of variables")
-    group.add_argument("--edges-per-variable", type=float, default=1, metavar="K", help="edges per variable")
+    add_number(group, "--variables", default=10, integer=True, low=1, help="number of variables")
+    add_number(group, "--edges-per-variable", default=1, metavar="K", help="edges per variable")
 
 
 def _add_model(parser):
     group = parser.add_argument_group("observations")
-    group.add_argument("--observations", type=int, default=1000, metavar="M", help="number of rows")
+    add_number(group, "--observations", default=1000, integer=True, low=1, metavar="M", help="number of rows")
     group.add_argument("--mechanism", choices=MECHANISMS, default="mlp", help="functions of the means")
     group.add_argument("--noise", choices=NOISES, default="softplus-shared", help="model of the standard deviations")
     group.add_argument("--distribution", choices=DISTRIBUTIONS, default="gaussian", help="distribution of the noise")
-    group.add_argument(
-        "--spread",
-        type=float,
-        default=10.0,
-        metavar="X",
-        help="largest over smallest bounded spread",
-    )
+    add_number(group, "--spread", default=10.0, low=1, help="largest over smallest bounded spread")
     group.add_argument("--center", action="store_true", help="give every column mean zero")
     group.add_argument("--standardize", action="store_true", help="also give it standard deviation one")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from icdh.exceptions import ArgumentValueError
 from icdh.files.cells import MISSING, is_number, looks_like_a_value
 from icdh.files.refusals import Refusals
 from icdh.files.text import Quoted, name_of, read_text, rows_of, sniffed_delimiter, table_start
@@ -44,7 +45,7 @@ class Format(NamedTuple):
         if self.thousands not in (".", ",", "'", " ", "_", None):
             raise ValueError(f"""thousands must be one of "." "," "'" " " "_"; got {self.thousands!r}""")
         if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
-            raise ValueError(f"delimiter must be one character; got {self.delimiter!r}")
+            raise ArgumentValueError("delimiter", f"must be one character; got {self.delimiter!r}")
         if self.skip_rows < 0:
             raise ValueError(f"skip_rows must be at least 0; got {self.skip_rows!r}")
 

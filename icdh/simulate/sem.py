@@ -9,6 +9,7 @@ import numpy as np
 
 from icdh._ground.checks import check_choice, check_number, random_generator
 from icdh._table.actions import actions_of, carry_out
+from icdh.exceptions import ArgumentValueError
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, draw_moments
@@ -244,7 +245,9 @@ def simulate_sem(
     check_choice("noise", noise, NOISES)
     check_choice("distribution", distribution, tuple(DISTRIBUTIONS))
     if noise in SHARED_LAYER and mechanism != "mlp":
-        raise ValueError(f"noise={noise!r} needs the hidden layer of mechanism='mlp'; got {mechanism!r}")
+        raise ArgumentValueError(
+            "noise", f"{noise!r} shares the hidden layer of the mechanism 'mlp', which {mechanism!r} lacks"
+        )
     rng = np.random.default_rng(random_state)
     data = _draw(weights != 0, names, n_observations, mechanism, noise, distribution, spread, rng)
     return _rescaled(data, standardize) if center or standardize else data
