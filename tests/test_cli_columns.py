@@ -135,7 +135,7 @@ def test_a_report_of_a_messy_table(messy, capsys, tmp_path):
     )
     assert code == 0
     assert run(capsys, "report", messy, *MESSY, "--missing", "impute", "--model", model, "--output", page)[0] == 0
-    assert "No probabilities were asked for" in page.read_text(encoding="utf-8")  # agreement of imputations is none
+    assert ">probability<" not in page.read_text(encoding="utf-8")  # agreement of imputations is none
 
 
 def test_graphs_as_other_programs_write_them(tmp_path, capsys):
@@ -257,10 +257,10 @@ def test_columns_of_text_are_labels_for_a_search(tmp_path, capsys):
     assert "'town': 'ABC'".replace("ABC", "ABC"[town[0]]) in err
     code, out, err = run(capsys, "fit", data, "--method", "search", "--save", model)
     assert code == 0
-    assert "columns of text are taken for variables of labels without an order ('town')" in err
+    assert "read as labels: 'town'; to confirm, say --kinds town=categorical" in err
     assert "town" in out
     _, _, err = run(capsys, "fit", data, "--method", "search", "--kinds", "town=categorical")
-    assert "columns of text" not in err
+    assert "read as" not in err
     _, out, _ = run(capsys, "predict", model, data)
     assert out.splitlines()[1].split(",")[0] in "ABC"
     _, out, _ = run(capsys, "sample", model, "-n", 5, "--do", "town=B")

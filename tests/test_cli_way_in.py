@@ -215,7 +215,7 @@ def test_what_cannot_be_turned_has_no_loss(searched):
 def test_no_reversal_gains_where_a_search_ends():
     """Of this table the families of a reversal look 50 nats worse than they are until they are polished."""
     data = simulate.simulate_sem(simulate.erdos_renyi(8, 1, random_state=14), 800, random_state=14, standardize=True)
-    with pytest.warns(DataWarning, match="few ordered levels"):
+    with pytest.warns(DataWarning, match="read as grades"):
         model = HNMSearch().fit(np.round(2 * data.X) / 2)
     assert np.nanmin(direction_loss(model)) >= 0.0
 

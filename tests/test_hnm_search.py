@@ -220,7 +220,7 @@ def test_duplicated_and_computed_columns_are_warned_about(table):
 
 
 def test_discrete_columns_are_warned_about(table):
-    with pytest.warns(DataWarning, match=r"few ordered levels \(ordinal: 'x1'\)"):
+    with pytest.warns(DataWarning, match=r"read as grades: 'x1'; mere codes\? say kinds=\{'x1': 'categorical'\}"):
         HNMSearch().fit(np.column_stack([table[:, 0], np.round(np.clip(table[:, 1], -1, 1))]))
 
 

@@ -148,7 +148,7 @@ def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
 
 GRADES = np.array([0.0, 1.0, 2.0, 3.0, 4.5])
 QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}
-pytestmark = pytest.mark.filterwarnings("ignore:columns of fewer than 10 different values")
+pytestmark = pytest.mark.filterwarnings("ignore:read as ")
 
 
 def grades(skew, n=600, seed=0):

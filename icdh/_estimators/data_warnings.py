@@ -11,7 +11,7 @@ from icdh._rows.repeats import Repeats, repeated_combinations
 from icdh._rows.serial import Sequence as SerialRows
 from icdh._rows.serial import serial_dependence
 from icdh._table.experiments import Design
-from icdh._table.table import FEW_VALUES, Table
+from icdh._table.table import Table
 from icdh.exceptions import DataWarning, warn
 
 ROWS_OF_SUMS, ROWS_A_COLUMN = 2000, 2
@@ -19,6 +19,8 @@ DETERMINED = 0.01  # of the spread of a column
 # Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
 # tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
 USUAL_SPREAD = (0.1, 100.0)
+
+READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds of columns, in words
 
 
 def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mapping | None) -> None:
@@ -40,19 +42,11 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mappi
         for kind in ("binary", "ordinal", "categorical")
     }
     guessed = {kind: names for kind, names in guessed.items() if names}
-    levels = "; ".join(f"{kind}: {_quoted(names)}" for kind, names in guessed.items() if kind != "categorical")
-    found = []
-    if levels:
-        found.append(
-            f"columns of fewer than {FEW_VALUES} different values are taken for variables of few ordered levels "
-            f"({levels})"
-        )
-    if text := guessed.get("categorical"):
-        found.append(f"columns of text are taken for variables of labels without an order ({_quoted(text)})")
-    if found:
-        kind, (name, *_) = next(iter(guessed.items()))
-        example = f"kinds={{{name!r}: {kind!r}}}"
-        warn(f"{', and '.join(found)}; say {example} to confirm, or name another kind", DataWarning)
+    if guessed:
+        readings = "; as ".join(f"{READINGS[kind]}: {_quoted(names)}" for kind, names in guessed.items())
+        kind, names = list(guessed.items())[-1]
+        other = "to confirm," if kind == "categorical" else "mere codes?"
+        warn(f"read as {readings}; {other} say kinds={{{names[0]!r}: 'categorical'}}", DataWarning)
 
 
 def _quoted(names):
