@@ -107,6 +107,7 @@ def _sums(influence: Floats, groups: Integers | None) -> Floats:
 def _joint_degrees(one: Estimate, other: Estimate) -> float:
     """Return Welch's degrees of freedom of a difference."""
     variances = np.array([np.square(own.influence).sum() for own in (one, other)])
+    variances /= variances.max() or 1.0
     shares = np.square(variances) / np.array([one.degrees, other.degrees])
     return float(np.square(variances.sum()) / shares.sum()) if shares.sum() else one.degrees
 

@@ -10,6 +10,8 @@ from icdh._ground.labels import listed, printable
 from icdh._ground.shell import shell
 from icdh._model.contrasts import shown
 
+MOST_DIGITS, LARGEST_PLAIN = 7, 1e9  # behind the point, and before it; other numbers have an exponent
+
 
 class Interval(NamedTuple):
     """A number and its interval; NaN where there is none.
@@ -30,7 +32,8 @@ class Interval(NamedTuple):
             return f"{self.estimate:.3g}"
         width = self.upper - self.lower
         digits = max(2 - math.floor(math.log10(width)), 0) if 0.0 < width < math.inf else 3
-        texts = [f"{value:,.{min(digits, 9)}f}" for value in self]
+        is_plain = digits <= MOST_DIGITS and max(map(abs, self)) < LARGEST_PLAIN
+        texts = [f"{value:.3g}" if not is_plain else f"{value:,.{digits}f}" for value in self]
         return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
@@ -197,8 +200,8 @@ class Effect:
 
 def _like(value: float, interval: Interval) -> str:
     """Return a number with the digits of an interval."""
-    digits = str(interval).partition(" ")[0].partition(".")[2]
-    return f"{value:,.{len(digits)}f}"
+    text = str(interval).partition(" ")[0]
+    return f"{value:.3g}" if "e" in text else f"{value:,.{len(text.partition('.')[2])}f}"
 
 
 def _plain(record: Any) -> Any:
