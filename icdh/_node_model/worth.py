@@ -24,6 +24,7 @@ from icdh._rows.related import RelatedRows
 if TYPE_CHECKING:
     from icdh._node_model.families import Families, Family
 
+FEWEST_ROWS = 30  # independent ones: series worth fewer seem explained by any smooth function, and residuals white
 FAR = 3.0  # standard deviations: what is further off counts as there
 
 
@@ -108,7 +109,10 @@ class Worth:
         related = self._related(node)
         of_residuals = np.array([related.correlations(own) for own in series])
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
-        return related.design_effects(of_residuals, of_parents).mean(axis=0)
+        effects = related.design_effects(of_residuals, of_parents).mean(axis=0)
+        of_columns = self._static(node, parents)
+        few = series[0].shape[-1] < FEWEST_ROWS * of_columns
+        return np.where(few, np.maximum(effects, of_columns), effects)
 
     def _related(self, node):
         if node not in self._of_nodes:
