@@ -16,7 +16,7 @@ def main() -> int:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
-        sys.excepthook, sys.unraisablehook = _last_word, _again
+        sys.excepthook, sys.unraisablehook, threading.excepthook = _last_word, _again, _of_thread
     codes = []
     atexit.register(_end, codes)  # what is registered first runs last
     from icdh import cli
@@ -50,6 +50,12 @@ def _last_word(kind, error, trace):
     if issubclass(kind, KeyboardInterrupt):
         _leave(None, None)
     sys.__excepthook__(kind, error, trace)
+
+
+def _of_thread(lost):
+    """Show an error that ended a thread, but for joblib's, which may just be handing out a task that is taken back."""
+    if lost.thread is None or lost.thread.name != "ExecutorManagerThread":
+        threading.__excepthook__(lost)
 
 
 def _again(unraisable):

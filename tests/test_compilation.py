@@ -1,7 +1,6 @@
 """What is compiled once, what says so, and what never is compiled again."""
 
 import ast
-import gc
 import logging
 import os
 import subprocess
@@ -122,21 +121,6 @@ def test_the_command_fails_where_nothing_can_be_kept(monkeypatch, capsys):
     monkeypatch.setattr(_descent_kernels, "node_fit", njit(lambda: None))
     assert cli.main(["warmup"]) == 2
     assert "set NUMBA_CACHE_DIR" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("collects", [True, False])
-def test_the_garbage_collector_rests_while_something_is_compiled_and_then_is_as_it_was(collects):
-    watch, before = CompilationWatch(), gc.isenabled()
-    (gc.enable if collects else gc.disable)()
-    try:
-        watch.on_start(None)
-        watch.on_start(None)
-        watch.on_end(None)
-        assert not gc.isenabled()
-        watch.on_end(None)
-        assert gc.isenabled() == collects
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 class Hearer(logging.Handler):

@@ -2,12 +2,8 @@
 
 Numba compiles a kernel where it is first called and keeps it for later processes. The logger
 ``icdh.compilation`` says so at level INFO: a user who waits should know why, and that it happens once.
-
-Meanwhile the garbage collector rests: a compiler makes millions of objects that live until it is done, and looking
-through them again and again takes a tenth of its time.
 """
 
-import gc
 import logging
 import threading
 import time
@@ -42,8 +38,7 @@ class CompilationWatch(event.Listener):
         with self._lock:
             self._running += 1
             if self._running == 1:
-                self._begin, self._collects = time.monotonic(), gc.isenabled()
-                gc.disable()
+                self._begin = time.monotonic()
                 compiling.begin()
                 self._timer = threading.Timer(max(self.patience, 0.0), self._tell)
                 self._timer.daemon = True
@@ -57,8 +52,6 @@ class CompilationWatch(event.Listener):
             self._running -= 1
             if self._running == 0:
                 self._timer.cancel()
-                if self._collects:
-                    gc.enable()
                 compiling.end()
                 self.patience -= time.monotonic() - self._begin
 

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -66,20 +66,9 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
         ) from error
     finally:
         # An interrupt may find the workers half started: what closing them then raises must not take its place.
-        with warnings.catch_warnings(), _silent_manager(), suppress(Exception):
+        with warnings.catch_warnings(), suppress(Exception):
             warnings.simplefilter("ignore", UserWarning)  # warns that tasks are left undone, which is intended here
             results.close()
-
-
-@contextmanager
-def _silent_manager():
-    """Have joblib's thread, which may just be handing out a task that is taken back, not complain of that."""
-    before = threading.excepthook
-    threading.excepthook = lambda lost: None if lost.thread.name == "ExecutorManagerThread" else before(lost)
-    try:
-        yield
-    finally:
-        threading.excepthook = before
 
 
 def _end_with(parent):
