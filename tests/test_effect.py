@@ -122,6 +122,8 @@ def test_target_and_where_choose_the_rows(table):
     assert treated.lower < truth[0] < treated.upper
     assert untreated.lower < truth[1] < untreated.upper
     assert (treated.n_target, untreated.n_target) == (X[:, 1].sum(), 3000 - X[:, 1].sum())
+    assert treated.effective_rows[1.0] == pytest.approx(X[:, 1].sum())  # they stand for themselves alone
+    assert treated.effective_rows[0.0] < 0.9 * np.count_nonzero(X[:, 1] == 0)
     assert icdh.effect(X, 1, 2, [0], where={3: 1}).n_target == X[:, 3].sum()
 
 
