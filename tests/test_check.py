@@ -631,7 +631,6 @@ def test_the_command_explains_bad_requests(folder, capsys):
     for arguments, word in (
         (["--questions", str(folder / "q.txt")], "must end in .toml"),
         (["--questions", data], "choose another file"),
-        (["--questions", str(folder / "n.toml"), "--n-questions", "0"], "n_questions"),
     ):
         assert cli.main(["check", model, data, *arguments]) == 2
         error = capsys.readouterr().err

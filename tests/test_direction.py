@@ -336,7 +336,7 @@ def test_command_draws_the_chosen_pair(folder, pair, verdict):
         (("data.csv", "--columns", "dose", "dose"), "two variables"),
         (("data.csv", "--plot", "picture.png"), "--columns"),
         (("data.csv", "--columns", "dose", "other", "--plot", "picture.xyz"), "picture.xyz"),
-        (("data.csv", "--seed", "-1"), "--seed must be"),
+        (("data.csv", "--seed", "-1"), "--seed: must be at least 0"),
     ],
 )
 def test_command_explains_bad_input_in_one_line(folder, arguments, message):

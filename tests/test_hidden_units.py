@@ -346,7 +346,7 @@ def test_exact_search_posterior_and_resamples_cope_with_those_units(fitted):
 def test_a_number_of_units_is_that_of_all_variables():
     model = HNMSearch(hidden_units=3, n_restarts=1, column_transform="none").fit(bent(n=200).T)
     assert {part.hidden_units for part in model.model_.conditionals} == {3}
-    with pytest.raises(ValueError, match="hidden_units, if not an integer, must be one of 'auto'; got 'many'"):
+    with pytest.raises(ValueError, match="hidden_units must be an integer or 'auto'; got 'many'"):
         HNMSearch(hidden_units="many").fit(bent(n=50).T)
 
 

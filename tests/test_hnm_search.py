@@ -270,7 +270,7 @@ def test_cells_that_are_not_finite_are_named(table, value):
         ({"hidden_units": 2.5}, TypeError, "hidden_units must be an integer"),
         ({"prior_precision": 0.0}, ValueError, "prior_precision must be above 0"),
         ({"edge_penalty": -1.0}, ValueError, "edge_penalty must be at least 0"),
-        ({"edge_penalty": "dear"}, ValueError, "edge_penalty, if not a number, must be one of 'auto'"),
+        ({"edge_penalty": "dear"}, ValueError, "edge_penalty must be a number or 'auto'"),
         ({"binary_effect_penalty": -1.0}, ValueError, "binary_effect_penalty must be at least 0"),
         ({"max_parents": 0}, ValueError, "max_parents must be at least 1"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),

@@ -120,7 +120,8 @@ def test_more_required_causes_than_max_parents(chain):
 
 @pytest.mark.parametrize("required", [[("c", "a")], [("a", "c"), ("b", "c")]])
 def test_exact_search_and_posterior_keep_required_edges(required, chain):
-    model = HNMSearch(2, n_restarts=1, noise_distribution="gaussian", search="exact", knowledge={"required": required})
+    options = {"hidden_units": 2, "n_restarts": 1, "noise_distribution": "gaussian", "search": "exact"}
+    model = HNMSearch(**options, knowledge={"required": required})
     found = edges(model.fit(chain).adjacency_matrix_)
     assert found >= set(required)
     drawn = posterior(model, n_samples=50)
