@@ -146,7 +146,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def model(frame):
-    with pytest.warns(DataWarning, match=r"columns of text are taken for .* labels without an order \('colour'\)"):
+    with pytest.warns(DataWarning, match=r"read as labels: 'colour'"):
         return HNMSearch(n_restarts=1, noise_distribution="gaussian", column_transform="none").fit(frame)
 
 

@@ -132,7 +132,7 @@ def test_kinds_are_guessed_declared_and_reported():
         }
     )
     assert Table.of(frame.assign(site=1.0)).kinds == ["continuous", "gridded", "ordinal", "binary", "constant"]
-    with pytest.warns(DataWarning, match="binary: 'smokes'; ordinal: 'grade'"):
+    with pytest.warns(DataWarning, match="yes/no: 'smokes'; as grades: 'grade'"):
         model = HNMSearch(n_restarts=1).fit(frame)
     assert model.kinds_ == Table.of(frame).kinds
     declared = {"grade": "gridded", 3: "binary", "age": "continuous"}

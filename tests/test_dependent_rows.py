@@ -4,12 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from naive import autocorrelation, bartlett_effect
 
 from icdh import ICDH, HNMSearch
 from icdh._rows.repeats import repeated_combinations
 from icdh._rows.serial import autocorrelations, bartlett, serial_dependence
 from icdh.exceptions import DataWarning
-from tests.naive import autocorrelation, bartlett_effect
 
 
 def with_sums(X):

@@ -30,7 +30,7 @@ PUBLIC = (
     "icdh.two_phase",
     "icdh.uncertainty",
 )
-MANUALS = [Path(icdh.__file__).parent.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+MANUALS = [Path(__file__).parent.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 
 
 def every_module():

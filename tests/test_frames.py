@@ -30,7 +30,7 @@ def expected():
         return HNMSearch(**QUICK).fit(of("pandas"))
 
 
-@pytest.mark.filterwarnings("ignore:columns of text")
+@pytest.mark.filterwarnings("ignore:read as labels")
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_what_came_in_comes_out(library, expected, tmp_path):
     table = of(library)

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
+from naive import design_effect
 
 from icdh import ICDH, HNMSearch, Interventions, bootstrap, check, posterior, refits
 from icdh._node_model.evidence import fit_node
 from icdh._rows.related import RelatedRows
 from icdh.cli import main
-from tests.naive import design_effect
 
 QUICK = {"n_restarts": 1, "column_transform": "none", "noise_distribution": "gaussian"}
 
