@@ -115,8 +115,8 @@ def test_a_search_goes_on_from_what_another_found(data):
 
 @pytest.mark.usefixtures("_few")
 def test_the_noise_that_few_rows_show_is_that_of_all():
-    graph = simulate.erdos_renyi(5, 1, random_state=0)
-    X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=0).X
+    graph = simulate.erdos_renyi(5, 1, random_state=1)
+    X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=1).X
     model = HNMSearch().fit(X)
     assert isinstance(model.found_graph().scores, ContinuedEvidence)
     assert model.noise_distribution_ in ("student", "mixed")

@@ -98,8 +98,10 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     if others.size < FEWEST_OTHERS:
         return {}
     low, high = others[0], others[-1]
-    room = FAR * (high - low)
-    return {float(distinct[k]): int(counts[k]) for k in at if distinct[k] < low - room or distinct[k] > high + room}
+    with np.errstate(over="ignore"):  # no value lies farther than a range that overflows
+        room = FAR * (high - low)
+        far = (distinct < low - room) | (distinct > high + room)
+    return {float(distinct[k]): int(counts[k]) for k in at if far[k]}
 
 
 def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str | None:
