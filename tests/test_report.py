@@ -298,7 +298,8 @@ data.said = document.querySelector('output').textContent;
 data.lit = document.querySelectorAll('.edge.lit').length;
 data.rows = document.querySelectorAll('tr.lit').length;
 document.querySelector('.edge').dispatchEvent(new PointerEvent('pointerleave'));
-list.tBodies[0].rows[0].focus();
+data.tab = list.tBodies[0].rows[0].tabIndex;
+list.tBodies[0].rows[0].dispatchEvent(new FocusEvent('focus'));
 data.focused = document.querySelectorAll('.edge.lit').length;
 data.scrolls = svg.dispatchEvent(new WheelEvent('wheel', {deltaY: 100, cancelable: true}));
 list.tHead.rows[0].cells[2].click();
@@ -323,7 +324,7 @@ def test_a_browser_runs_the_page(path, tmp_path, width):
     (body,) = Page(dom).all("body")
     first = Page(dom).all("g", "edge") + Page(dom).all("g", "edge lit")
     assert body["data-said"] in [edge["data-says"] for edge in first]
-    assert [body[f"data-{key}"] for key in ("lit", "rows", "focused")] == ["1", "1", "1"]
+    assert [body[f"data-{key}"] for key in ("lit", "rows", "focused", "tab")] == ["1", "1", "1", "0"]
     assert (body["data-scrolls"], body["data-found"]) == ("true", "0")
     strengths = [float(text) for text in body["data-sorted"].split()]
     assert strengths == sorted(strengths)
