@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from icdh import DataWarning
-from icdh.files import UnreadableTableError, read_graph, read_table, write_graph, write_table
+from icdh.files import UnreadableTableError, read_graph, read_labels, read_table, write_graph, write_table
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 NAMES = ["a, b", 'say "c"', "ä"]
@@ -507,3 +507,9 @@ def test_truth_values_are_numbers_unless_they_are_labels():
     text = b"a,b\nTRUE,1\nfalse,2\n"
     assert read_table(io.BytesIO(text)).values[:, 0].tolist() == [1.0, 0.0]
     assert read_table(io.BytesIO(text), categorical=()).values[:, 0].tolist() == ["TRUE", "false"]
+
+
+def test_labels_of_rows_may_be_as_many_as_there_are_rows():
+    people = [f"p{k}" for k in range(300)]
+    text = "\n".join(["person,x", *(f"{person},{k}" for k, person in enumerate(people))])
+    assert read_labels(io.BytesIO(text.encode()), "person") == people

@@ -45,6 +45,8 @@ class Reading:
         Whether the user said that the column holds dates, or labels.
     labels : bool
         Whether columns of text are read as labels.
+    many : bool
+        Whether any number of labels will do: the column is no variable.
     alone : bool
         Whether there is no other column: a separator may have been missed.
     """
@@ -55,6 +57,7 @@ class Reading:
     dates: bool
     declared: bool
     labels: bool
+    many: bool
     alone: bool
 
     @property
@@ -130,7 +133,8 @@ def read_column(name: str, parts: Sequence[Part], how: Reading) -> NDArray[Any]:
     )
     values: dict[str, Any] = dict.fromkeys(counts, None if of_labels else np.nan)
     if of_labels:
-        _check_few_labels(name, counts, present, how.declared)
+        if not how.many:
+            _check_few_labels(name, counts, present, how.declared)
         values |= {cell: name_of(cell) for cell in present}
     elif how.dates:
         values |= _days(present)

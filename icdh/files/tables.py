@@ -151,6 +151,11 @@ def read_table(
     wanted = _Wanted(columns, drop, dates, categorical, missing_values)
     refusals = Refusals(label_of(path))
     form = Format(header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row)
+    return _read(path, form, wanted, gaps, refusals)
+
+
+def _read(path: Any, form: Format, wanted: "_Wanted", gaps: bool, refusals: Refusals) -> LabelledTable:
+    """Return the table that is wanted of a file; see `read_table`."""
     parquet = str(path).lower().endswith(".parquet")
     names, values = _read_parquet(path, wanted, refusals) if parquet else _read_text(path, form, wanted, refusals)
     _check_gaps(values, gaps, names is None, refusals)
@@ -189,8 +194,8 @@ def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: An
     >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
     ['none', 'drug']
     """
-    only: dict[str, Any] = {"columns": [column], "categorical": [column], "missing_values": {column: ()}}
-    table = read_table(path, **only, gaps=True, **form)
+    wanted = _Wanted([column], (), (), [column], {column: ()}, many_labels=True)
+    table = _read(path, Format(**form), wanted, True, Refusals(label_of(path)))
     if table.gaps.any():
         row = int(np.argmax(table.gaps)) + 1
         raise ValueError(
@@ -207,6 +212,7 @@ class _Wanted(NamedTuple):
     dates: Sequence[str]
     categorical: Collection[str] | None
     missing_values: Declared
+    many_labels: bool = False
 
     def among(self, name: str, known: Sequence[str], index: bool = False) -> tuple[list[int], set[int]]:
         """Return the positions of the columns to read, and of dates; ``index`` leaves out the first by default."""
@@ -284,6 +290,7 @@ def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[_Text
             dates=k in of_dates,
             declared=not {known[k], key}.isdisjoint(wanted.categorical or ()),
             labels=wanted.categorical is not None,
+            many=wanted.many_labels,
             alone=len(known) == 1,
         )
         columns.append(_TextColumn(k, known[k], key, reading, []))
