@@ -215,6 +215,30 @@ def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, capsys):
     assert "no path from 'given' to 'sick'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("adjust", ["age", "graph"])
+def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, capsys, adjust):
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=200)
+    given = np.where(rng.random(200) < np.where(age > 0, 0.7, 0.3), 1.0, 0.0)
+    answer = given + age + rng.normal(size=200)
+    rows = [f"{a:.6f},{g},{y:.6f},p{k}" for k, (a, g, y) in enumerate(zip(age, given, answer, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(["age,given,answer,person", *rows, *rows, ",1.0,2.0,p0"]))
+    question = ("effects", tmp_path / "t.csv", "--cause", "given", "--effect", "answer", "--adjust", adjust, "--json")
+    width = {}
+    for options in ((), ("--group-column", "person")):
+        pairs = ("given,answer", "age,answer", "age,given")
+        known = () if adjust == "age" else [word for pair in pairs for word in ("--require", pair)]
+        drop = () if options else ("--drop", "person")
+        assert run(*question, "--missing", "drop", *drop, *options, *known) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["adjusted"] == ["age"]
+        assert "person" not in found["adjusted"]
+        width[len(options)] = found["upper"] - found["lower"]
+    assert width[2] == pytest.approx(np.sqrt(2.0) * width[0], rel=0.05)
+    assert run(*question, "--missing", "drop", "--drop", "person", "--sequence") == 2
+    assert "knows no --sequence" in capsys.readouterr().err
+
+
 def test_a_graph_without_edges_gives_no_estimate(tmp_path, capsys):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
     assert run("effects", tmp_path / "m.icdh") == 0

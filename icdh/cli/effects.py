@@ -4,16 +4,15 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from icdh._ground.labels import printable, variable_index
 from icdh.cli._files import check_files, is_model
 from icdh.cli._help import HelpFormatter
 from icdh.cli._knowledge import add_knowledge_options, names_in
 from icdh.cli._model import number_of
-from icdh.cli._table import complete_rows
+from icdh.cli._table import complete_rows, relations_of
 from icdh.cli.fit import (
     USUAL_KNOWLEDGE,
     add_estimator_options,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from icdh._effect.result import Effect
     from icdh._model.structural import StructuralModel
 
-QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level", "groups", "trim")
+QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level", "group_column", "trim")
 NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
@@ -70,9 +69,6 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--where", action="append", default=[], metavar="NAME=X", help="only rows with this value")
     group.add_argument("--level", type=float, default=0.95, metavar="P", help="probability of the interval")
     group.add_argument(
-        "--groups", metavar="NAME", help="a column of persons, or of places: rows of one belong together"
-    )
-    group.add_argument(
         "--trim", type=float, default=0.0, metavar="P", help="leave out rows less likely than this to have either value"
     )
     group.add_argument("--values", nargs="+", metavar="X", help="the curve of the effect at these values, by the graph")
@@ -109,6 +105,8 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if args.cause is None and (args.values or args.plot):
         raise ValueError("--values and --plot are about one pair; name its --cause and --effect")
+    if args.cause is not None and args.sequence and not args.values:
+        raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
     if args.plot:
         from icdh.plotting import check_plot_path
 
@@ -140,17 +138,19 @@ def _answer(args: argparse.Namespace) -> "Effect":
     adjust = args.adjust if args.adjust == "graph" else _names(args.adjust)
     if is_model(args.data):
         model = _model(args, None)
-        options = {"target": args.target, "trim": args.trim, "groups": args.groups, "where": args.where or None}
+        options = {"target": args.target, "trim": args.trim, "groups": args.group_column, "where": args.where or None}
         contrast = _contrast(args, model)
         return effect(model, args.cause, args.effect, adjust, contrast=contrast, **options, random_state=args.seed)
     if adjust != "graph" and args.columns is None:
         where = [text.rpartition("=")[0] for text in args.where]
-        args.columns = list(dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *where, args.groups])))
+        args.columns = list(dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *where])))
     table, _, _ = read_input(args)
     if args.missing == "impute":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
-    table = complete_rows(table) if table.gaps.any() else table
-    table, groups = _without_groups(args, table)
+    if table.gaps.any():
+        if args.group_labels is not None:
+            args.group_labels = list(compress(args.group_labels, ~table.gaps.any(axis=1)))
+        table = complete_rows(table)
     kinds = dict(getattr(args, "kinds", ())) or None
     declared = {name for name, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     coded = Table.of(table, categorical=declared).coded(kinds)
@@ -164,22 +164,12 @@ def _answer(args: argparse.Namespace) -> "Effect":
         target=args.target,
         where={name: _cell(coded, name, text, "--where") for name, text in where} or None,
         level=args.level,
-        groups=groups,
+        groups=relations_of(args)["groups"],
         trim=args.trim,
         kinds=kinds,
         model=_model(args, table) if adjust == "graph" or args.model else None,
         random_state=args.seed,
     )
-
-
-def _without_groups(args: argparse.Namespace, table: LabelledTable) -> tuple[LabelledTable, list[Any] | None]:
-    """Return the table without the column that --groups names, and its cells; None without any."""
-    if args.groups is None:
-        return table, None
-    assert table.columns is not None
-    at = variable_index(args.groups, table.columns, "--groups")
-    columns = [name for name in table.columns if name != table.columns[at]]
-    return LabelledTable(np.delete(table.values, at, axis=1), columns), table.values[:, at].tolist()
 
 
 def _names(text: str) -> list[str]:
