@@ -24,6 +24,7 @@ FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
 USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
 MOST_EFFECTS = 0.5  # share of the effects that are linear, from which linear models have a search of their own
+MOST_LINGAM_VARIABLES = 200  # their order takes 2 s of 1000 rows; it grows with the cube, 200 s among 1000 variables
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 
 
@@ -291,13 +292,17 @@ class GraphSearch:
         cheap = cheap_gains(scores, list(enumerate(graph)))
         if cheap is None:
             return None
-
-        def gains(node: int, parents: tuple[int, ...]) -> Floats:
-            self.clock.check()
-            return cheap(node, parents)
-
         rules, most = self.table.rules, self.settings.max_parents
-        return search_orders(gains, graph, rules.forbidden, max_parents=most, required=rules.required)
+        return search_orders(self._clocked(cheap), graph, rules.forbidden, max_parents=most, required=rules.required)
+
+    def _clocked(self, gains: Gains) -> Gains:
+        """Return gains that end when time is over."""
+
+        def ask(node: int, parents: tuple[int, ...]) -> Floats:
+            self.clock.check()
+            return gains(node, parents)
+
+        return ask
 
     def _lingam_start(self, scores: Any, graph: Graph) -> Graph | None:
         """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
@@ -307,12 +312,15 @@ class GraphSearch:
         """
         from icdh._node_model.lingam_order import lingam_order
 
-        rules, most = self.table.rules, self.settings.max_parents
-        cheap = cheap_gains(scores, list(enumerate(graph)))
-        if cheap is not scores.linear_gains or scores.families.rows is not None:
+        is_chosen = scores.noise == self.settings.noise_distribution
+        if is_chosen or len(graph) > MOST_LINGAM_VARIABLES or scores.families.rows is not None:
             return None
-        order = lingam_order(scores.families.causes)
-        return graph_of_order(cheap, order, rules.forbidden, max_parents=most, required=rules.required)
+        cheap = cheap_gains(scores, list(enumerate(graph)))
+        if cheap is not scores.linear_gains:
+            return None
+        rules, most = self.table.rules, self.settings.max_parents
+        order = lingam_order(scores.families.causes, self.clock.check)
+        return graph_of_order(self._clocked(cheap), order, rules.forbidden, max_parents=most, required=rules.required)
 
     def _exact(self, scores: Any, found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""

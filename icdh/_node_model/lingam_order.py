@@ -17,23 +17,28 @@ Hyvärinen and Smith, "Pairwise likelihood ratios for estimation of non-Gaussian
 (2013).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_LEFT = 1e-4  # share of the variance of two variables' difference below which neither tells anything
 
 
-def lingam_order(x: np.ndarray) -> list[int]:
+def lingam_order(x: np.ndarray, before_each: Callable[[], None] = lambda: None) -> list[int]:
     """Return the variables, causes first.
 
     Parameters
     ----------
     x : ndarray, shape (N, n)
         The variables, standardised, one a row.
+    before_each : callable
+        Called before each variable is chosen; what it raises ends the call.
     """
     left, order = np.clip(x, -MOST_DEVIATIONS, MOST_DEVIATIONS), []
     places = list(range(len(x)))
     while len(places) > 1:
+        before_each()
         left = _standardised(left)
         lead = _lead(left)
         first = int(np.argmin(np.square(np.minimum(lead, 0.0)).sum(axis=1)))
