@@ -22,12 +22,12 @@ def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int)
     cause, effect : int
         Their positions.
     """
-    if graphs.descendants(adjacency)[cause, effect]:
+    reach = graphs.descendants(adjacency)
+    if reach[cause, effect]:
         return
     pair = f"{names[cause]!r} to {names[effect]!r}"
-    backwards = graphs.descendants(adjacency)[effect, cause]
-    way = _path(adjacency, effect, cause) if backwards else []
-    opposite = f" (it has the opposite direction: {' -> '.join(printable(names[k]) for k in way)})" if way else ""
+    way = _way(adjacency, names, effect, cause) if reach[effect, cause] else ""
+    opposite = f" (it has the opposite direction: {way})" if way else ""
     raise ValueError(
         f"the graph has no path from {pair}{opposite}, so it gives no estimate; that is not evidence of no effect: an "
         "edge may be too weak for so few rows. Name the common causes of the two in adjust, "
@@ -35,8 +35,8 @@ def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int)
     )
 
 
-def _path(adjacency: Floats, start: int, end: int) -> list[int]:
-    """Return the variables on a shortest directed path."""
+def _way(adjacency: Floats, names: Sequence[Any], start: int, end: int) -> str:
+    """Return the variables on a shortest directed path, as text."""
     before, reached = {start: start}, [start]
     for node in reached:
         for child in np.flatnonzero(adjacency[node]).tolist():
@@ -46,7 +46,7 @@ def _path(adjacency: Floats, start: int, end: int) -> list[int]:
     path = [end]
     while path[-1] != start:
         path.append(before[path[-1]])
-    return path[::-1]
+    return " -> ".join(printable(names[k]) for k in reversed(path))
 
 
 def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
@@ -105,8 +105,7 @@ def notes_on_covariates(
             f"{printable(names[cause])}: adjusting for what comes after the cause may bias the answer"
         )
     if reach[effect, cause]:
-        way = " -> ".join(printable(names[k]) for k in _path(adjacency, effect, cause))
-        notes.append(f"the graph has the opposite direction: {way}")
+        notes.append(f"the graph has the opposite direction: {_way(adjacency, names, effect, cause)}")
     return notes
 
 

@@ -12,7 +12,7 @@ from icdh._ground.labels import listed, variable_index
 from icdh._model.contrasts import Contrast, contrasts_of, shown
 from icdh._table.relations import with_relations
 from icdh._table.table import Table, said_of_gaps
-from icdh._table.transforms import normal_scores
+from icdh._table.transforms import is_heavy_tailed, normal_scores
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def pairs_of(table: Table, kinds: Mapping[Any, str] | None, asked: Asked) -> lis
     chosen = ["continuous" if all_kinds[k] == "gridded" else all_kinds[k] for k in order]
     values = table.values[order].copy()
     for k in range(len(asked.covariates)):
-        if chosen[k] == "continuous" and _is_heavy(values[k]):
+        if chosen[k] == "continuous" and is_heavy_tailed(values[k]):
             values[k] = normal_scores(values[k])
     n_categories = [len(table.categories[k].labels) if k in table.categories else 1 for k in order]
     groups = None if table.related is None else table.related.groups
@@ -175,8 +175,3 @@ def _with_rows(contrasts: list[Contrast], cause: Floats, said: bool, name: Any) 
         return kept
     few = {own.reference if counts[own.low] < 2 else own.value for own in contrasts if own not in kept}
     raise ValueError(f"fewer than two rows have {name!r} at {listed(map(shown, few))}")
-
-
-def _is_heavy(values: Floats) -> bool:
-    unit = (values - values.mean()) / values.std()
-    return float(np.mean(unit**4)) > TUNING.heavy

@@ -29,8 +29,6 @@ class Tuning:
         Of a value of the cause: no row counts for more than its inverse.
     pieces, many_pieces, many_rows : int
         Pieces of the spline of a numeric cause; the second number from so many rows on.
-    heavy : float
-        The fourth moment of a standardised covariate from which its normal scores take its place.
     few_effective, much_beyond : float
         Effective rows, and the share of rows without a counterpart, at which an answer is called an extrapolation.
     """
@@ -49,7 +47,6 @@ class Tuning:
     pieces: int = 3
     many_pieces: int = 5
     many_rows: int = 1000
-    heavy: float = 20.0
     few_effective: float = 20.0
     much_beyond: float = 0.2
 

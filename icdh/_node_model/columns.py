@@ -21,11 +21,10 @@ from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.responses import Response
 from icdh._table.table import LEVEL_KINDS
-from icdh._table.transforms import fit_transform, normal_scores
+from icdh._table.transforms import fit_transform, is_heavy_tailed, normal_scores
 
 DRAWS = 3
 QUARTILES_OF_GAUSSIAN = 1.349
-HEAVY = 20.0  # fourth moment of a standardised column
 
 
 class Columns(NamedTuple):
@@ -43,7 +42,7 @@ class Columns(NamedTuple):
         Log-likelihood, in nats, of the original values minus that of ``responses``, for each column; minus the cost of
         the transform's parameter.
     exact : ndarray of bool, shape (N,)
-        Which columns are categorical, ordinal, or continuous and not transformed.
+        Which columns are categorical, ordinal, or continuous, not transformed and without point masses.
     """
 
     causes: np.ndarray
@@ -78,7 +77,7 @@ class Columns(NamedTuple):
         continuous = np.repeat(
             [isinstance(own, GaussianResponse | PointMassResponse) for own in self.responses], self.widths
         )
-        heavy = continuous & (np.mean(self.causes**4, axis=1) > HEAVY)
+        heavy = continuous & is_heavy_tailed(self.causes)
         causes, exact = self.causes.copy(), self.exact.copy()
         for row in np.flatnonzero(heavy):
             causes[row] = normal_scores(causes[row])

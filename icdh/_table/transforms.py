@@ -19,6 +19,7 @@ import numpy as np
 TRANSFORMS = ("none", "log", "yeo-johnson")
 SMALLEST_SHIFT, LARGEST_SHIFT = 1e-3, 1e3  # standard deviations
 POWERS = (-3.0, 5.0)
+HEAVY = 20.0  # kurtosis
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ class Transform:
 def _power(log_base, power):
     """Return (exp(power log_base) - 1) / power, and its limit at power 0."""
     return log_base if abs(power) < 1e-8 else np.expm1(power * log_base) / power
+
+
+def is_heavy_tailed(x: np.ndarray) -> np.ndarray:
+    """Return whether samples, along the last axis, have a kurtosis so large that only a few outliers are seen."""
+    deviation = x.std(axis=-1, keepdims=True)
+    unit = (x - x.mean(axis=-1, keepdims=True)) / np.where(deviation > 0.0, deviation, 1.0)
+    return np.mean(unit**4, axis=-1) > HEAVY
 
 
 def normal_scores(x: np.ndarray) -> np.ndarray:

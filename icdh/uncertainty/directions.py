@@ -1,6 +1,7 @@
 """How sure the direction of an arrow is: the nats that a graph loses if the arrow points the other way."""
 
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 
@@ -57,12 +58,15 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
     scores = found.scores.copy()
     climber = Climber(scores, found.rules.forbidden, model.max_parents, found.rules.required)
     gains = cheap_gains(scores, list(enumerate(found.graph)))
+
+    @cache
+    def design_effects(node: int) -> np.ndarray:
+        family = node, found.graph[node]
+        return found.scores.families.design_effects(family, found.scores.fit_of(family))
+
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
         for (i, j), nats in direction_losses(climber, found.graph, edges, gains):
-            effects = found.scores.families.design_effects(
-                (j, found.graph[j]), found.scores.fit_of((j, found.graph[j]))
-            )
-            loss[found.order[i], found.order[j]] = nats / effects[found.graph[j].index(i)]
+            loss[found.order[i], found.order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
     return loss
 
 

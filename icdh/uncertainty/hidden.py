@@ -20,12 +20,11 @@ import numpy as np
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
-from icdh._table.transforms import normal_scores
+from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.search.climb import MIN_GAIN
 from icdh.search.moves import Family, with_ancestors
 
 POLISH_MARGIN = 30.0  # nats: losses below it are computed again with polished families
-HEAVY = 20.0  # kurtosis from which an innovation is replaced by its normal scores
 
 
 def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
@@ -148,6 +147,6 @@ def _innovation(scores, family):
     scores([family])
     residual = known.linear_residual(family) if scores.is_linear(family) else scores.residuals(family)
     residual = residual / max(float(residual.std()), np.finfo(float).tiny)
-    residual = normal_scores(residual) if np.mean(residual**4) > HEAVY else residual
+    residual = normal_scores(residual) if is_heavy_tailed(residual) else residual
     values[slice(None) if known.rows is None else known.rows[family[0]]] = residual
     return values
