@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from icdh import DataWarning, HNMSearch, graphs
 from icdh._estimators.graph_search import SearchSettings
+from icdh._ground.parameters import settings_of
 from icdh._node_model.noise import free_cost
 from icdh.exceptions import NotFittedError
 
@@ -345,6 +346,6 @@ def test_coin_flips_have_no_causes_whatever_the_noise(noise):
 
 
 def test_settings_of_a_search_are_the_parameters_of_the_estimator():
-    assert SearchSettings.of(HNMSearch()) == SearchSettings()
-    changed = SearchSettings.of(HNMSearch(hidden_units=7, edge_penalty=4.0, n_jobs=2))
-    assert changed == SearchSettings(hidden_units=7, edge_penalty=4.0, n_jobs=2)
+    assert vars(settings_of(SearchSettings, HNMSearch())) == vars(SearchSettings())
+    changed = settings_of(SearchSettings, HNMSearch(hidden_units=7, edge_penalty=4.0, n_jobs=2))
+    assert vars(changed) == vars(SearchSettings(hidden_units=7, edge_penalty=4.0, n_jobs=2))

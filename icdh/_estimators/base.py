@@ -6,23 +6,24 @@ import sys
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from html import escape
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.aligned import check_same_rows
-from icdh._ground.checks import random_generator
+from icdh._ground.checks import check_callback, random_generator
 from icdh._ground.clock import Clock
-from icdh._ground.parameters import Callback, Choice, Constraint, Number, Workers
+from icdh._ground.parameters import Choice, Number, constraints_of, parameter
 from icdh._model.gaps import redrawn
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.missing import MISSING, complete_rows, neighbours_values, warn_about_mostly_imputed_columns
+from icdh._table.missing_codes import Declared
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._version import __version__
@@ -32,15 +33,6 @@ from icdh.knowledge.rules import EdgeRules
 
 logger = logging.getLogger("icdh")
 
-SHARED = {
-    "min_strength": Number(0),
-    "max_edges": Number(0, integer=True, optional=True),
-    "missing": Choice(MISSING),
-    "n_imputations": Number(1, integer=True),
-    "max_seconds": Number(0, above=True, optional=True),
-    "n_jobs": Workers(),
-    "callback": Callback(),
-}
 OF_IMPUTATIONS = ("edge_probability_", "imputations_")
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -50,11 +42,10 @@ Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
 class Parameters:
     """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
 
-    constraints: ClassVar[Mapping[str, Constraint]] = {}
-
     def _check_parameters(self):
-        for name, constraint in self.constraints.items():
+        for name, constraint in constraints_of(self).items():
             constraint.check(name, getattr(self, name))
+        check_callback(self.callback)
 
     @classmethod
     def _defaults(cls):
@@ -105,6 +96,23 @@ class Parameters:
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class SharedParameters(Parameters):
+    """The parameters that every estimator has; each explains them."""
+
+    max_seconds: float | None = parameter(None, Number(0, above=True, optional=True))
+    forbidden_edges: ArrayLike | None = None
+    knowledge: Knowledge | Mapping | None = None
+    min_strength: float = parameter(0.0, Number(0))
+    max_edges: int | None = parameter(None, Number(0, integer=True, optional=True))
+    missing: str = parameter("error", Choice(MISSING))
+    missing_values: Declared = None
+    n_imputations: int = parameter(5, Number(1, integer=True))
+    random_state: int | np.random.SeedSequence | np.random.Generator | None = 0
+    verbose: bool = False
+    callback: Callable | None = None
+
+
 def _text(value):
     """Return a parameter as text; of arrays and generators no more than what they are."""
     return repr(value) if isinstance(value, (int, float, str, type(None))) else type(value).__name__
@@ -122,7 +130,7 @@ def _asked_of_the_model(
     return ask
 
 
-class CausalGraphEstimator(Parameters):
+class CausalGraphEstimator(SharedParameters):
     """Base of the estimators: whatever is asked of a fit is asked of its `StructuralModel`.
 
     Before ``fit`` these methods raise NotFittedError. A pickle of an estimator holds the table, which `rethreshold` and
@@ -344,7 +352,7 @@ class CausalGraphEstimator(Parameters):
         """Return a copy with the parameters that are not None: `self` takes them over with what comes of them."""
         given = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():
-            self.constraints[name].check(name, value)
+            constraints_of(self)[name].check(name, value)
         return copy(self).set_params(**given)
 
     def _rules(self, names) -> EdgeRules:

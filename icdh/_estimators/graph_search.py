@@ -1,7 +1,7 @@
 """The search of `HNMSearch`: a transform of the columns, then the graph of the highest evidence."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,10 @@ from icdh._estimators.canonical import CanonicalTable
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.parameters import Choice, Number, Workers, parameter
 from icdh._ground.threads import single_blas_thread
+from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._table.transforms import TRANSFORMS
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.escapes import SearchResult, greedy_search
@@ -28,36 +31,32 @@ MOST_LINGAM_VARIABLES = 200  # their order takes 2 s of 1000 rows; it grows with
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class SearchSettings:
-    """How a search looks for a graph: the parameters of `HNMSearch` of these names, its defaults by default."""
+    """How a search looks for a graph: the parameters of `HNMSearch`, where they are explained, that it reads."""
 
-    hidden_units: int | str = "auto"
-    prior_precision: float = 3.0
-    edge_penalty: float | str = "auto"
-    binary_effect_penalty: float = 5.0
-    max_parents: int = 8
-    noise_distribution: str = "auto"
-    column_transform: str = "auto"
-    search: str = "greedy"
-    n_restarts: int = 3
-    n_jobs: int = 1
+    hidden_units: int | str = parameter("auto", Number(1, integer=True, words=("auto",)))
+    prior_precision: float = parameter(3.0, Number(0, above=True))
+    edge_penalty: float | str = parameter("auto", Number(0, words=("auto",)))
+    binary_effect_penalty: float = parameter(5.0, Number(0))
+    max_parents: int = parameter(8, Number(1, integer=True))
+    noise_distribution: str = parameter("auto", Choice(NOISE_DISTRIBUTIONS))
+    column_transform: str = parameter("auto", Choice(("auto", *TRANSFORMS)))
+    search: str = parameter("greedy", Choice(("greedy", "exact")))
+    n_restarts: int = parameter(3, Number(1, integer=True))
+    n_jobs: int = parameter(1, Workers())
 
-    @classmethod
-    def of(cls, parameters: Any) -> "SearchSettings":
-        """Return the settings of an estimator, which has all of them as attributes."""
-        return cls(**{field.name: getattr(parameters, field.name) for field in fields(cls)})
 
-    @property
-    def units_grow(self) -> bool:
-        """Whether variables get more hidden units where that pays."""
-        return isinstance(self.hidden_units, str)
+def units_grow(settings: SearchSettings) -> bool:
+    """Return whether variables get more hidden units where that pays."""
+    return isinstance(settings.hidden_units, str)
 
-    def price_of_edge(self, n_variables: int) -> float:
-        """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
-        if isinstance(self.edge_penalty, str):
-            return USUAL_PRICE + price_of_width(n_variables)
-        return float(self.edge_penalty)
+
+def price_of_edge(settings: SearchSettings, n_variables: int) -> float:
+    """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
+    if isinstance(settings.edge_penalty, str):
+        return USUAL_PRICE + price_of_width(n_variables)
+    return float(settings.edge_penalty)
 
 
 class FoundGraph(NamedTuple):
@@ -138,7 +137,7 @@ def family_evidence(
     from icdh._node_model.families import Families
     from icdh._node_model.family_evidence import FamilyEvidence
 
-    n, price = columns.causes.shape[1], settings.price_of_edge(len(columns.widths))
+    n, price = columns.causes.shape[1], price_of_edge(settings, len(columns.widths))
     families = Families(
         columns.causes,
         columns.responses,
@@ -153,7 +152,7 @@ def family_evidence(
     return FamilyEvidence(
         families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
         hidden_units=FEWEST_UNITS if isinstance(settings.hidden_units, str) else settings.hidden_units,
-        most_units=most_units if settings.units_grow else None,
+        most_units=most_units if units_grow(settings) else None,
         noise=settings.noise_distribution,
         n_restarts=n_restarts,
         n_jobs=n_workers(settings.n_jobs),

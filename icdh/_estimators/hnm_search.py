@@ -1,40 +1,35 @@
 """HNMSearch: the estimator that learns a DAG by greedy search on the evidence of heteroscedastic noise models."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._estimators.base import SHARED, CausalGraphEstimator
+from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.canonical import CanonicalTable
 from icdh._estimators.data_warnings import (
     warn_about_dependent_rows,
     warn_about_determined_columns,
     warn_about_guessed_kinds,
 )
-from icdh._estimators.graph_search import FoundGraph, GraphSearch, SearchSettings
+from icdh._estimators.graph_search import FoundGraph, GraphSearch, SearchSettings, price_of_edge
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
-from icdh._ground.parameters import Choice, Number
+from icdh._ground.parameters import settings_of
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
-from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Interventions
-from icdh._table.missing_codes import Declared, says_none
+from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, warn
-from icdh.knowledge import Knowledge
-
-SEARCHES = ("greedy", "exact")
-
-TRANSFORM_CHOICES = ("auto", "none", "log", "yeo-johnson")
 
 
-class HNMSearch(CausalGraphEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class HNMSearch(CausalGraphEstimator, SearchSettings):
     """Causal discovery by greedy search on the Bayesian evidence of heteroscedastic noise models.
 
     Given its causes every variable is Gaussian, with a mean and a standard deviation that are functions of the causes
@@ -190,74 +185,15 @@ class HNMSearch(CausalGraphEstimator):
     (11, 11)
     """
 
-    constraints = SHARED | {
-        "hidden_units": Number(1, integer=True, words=("auto",)),
-        "prior_precision": Number(0, above=True),
-        "edge_penalty": Number(0, words=("auto",)),
-        "binary_effect_penalty": Number(0),
-        "max_parents": Number(1, integer=True),
-        "noise_distribution": Choice(NOISE_DISTRIBUTIONS),
-        "column_transform": Choice(TRANSFORM_CHOICES),
-        "search": Choice(SEARCHES),
-        "n_restarts": Number(1, integer=True),
-    }
+    kinds: Mapping | None = None
 
-    history_: list[Any]
-    edge_penalty_: float
-    evidence_: float
-    noise_distribution_: str
-    column_transform_: str
-    kinds_: list[str]
+    history_: list[Any] = field(init=False)
+    edge_penalty_: float = field(init=False)
+    evidence_: float = field(init=False)
+    noise_distribution_: str = field(init=False)
+    column_transform_: str = field(init=False)
+    kinds_: list[str] = field(init=False)
     _counts_dependent_rows = True
-
-    def __init__(
-        self,
-        *,
-        hidden_units: int | str = "auto",
-        prior_precision: float = 3.0,
-        edge_penalty: float | str = "auto",
-        binary_effect_penalty: float = 5.0,
-        max_parents: int = 8,
-        noise_distribution: str = "auto",
-        column_transform: str = "auto",
-        kinds: Mapping | None = None,
-        search: str = "greedy",
-        n_restarts: int = 3,
-        max_seconds: float | None = None,
-        n_jobs: int = 1,
-        forbidden_edges: ArrayLike | None = None,
-        knowledge: Knowledge | Mapping | None = None,
-        min_strength: float = 0.0,
-        max_edges: int | None = None,
-        missing: str = "error",
-        missing_values: Declared = None,
-        n_imputations: int = 5,
-        random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
-        verbose: bool = False,
-        callback: Callable | None = None,
-    ):
-        self.hidden_units = hidden_units
-        self.prior_precision = prior_precision
-        self.edge_penalty = edge_penalty
-        self.binary_effect_penalty = binary_effect_penalty
-        self.max_parents = max_parents
-        self.noise_distribution = noise_distribution
-        self.column_transform = column_transform
-        self.kinds = kinds
-        self.search = search
-        self.n_restarts = n_restarts
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
-        self.forbidden_edges = forbidden_edges
-        self.knowledge = knowledge
-        self.min_strength = min_strength
-        self.max_edges = max_edges
-        self.missing = missing
-        self.missing_values = missing_values
-        self.n_imputations = n_imputations
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
 
     def as_table(self, X: Any) -> Table:
         """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""
@@ -277,7 +213,7 @@ class HNMSearch(CausalGraphEstimator):
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, canonical.names)
-        found = GraphSearch(SearchSettings.of(self), canonical, clock, report, seed).run()
+        found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed).run()
         dag = strengths(found)
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
@@ -289,7 +225,7 @@ class HNMSearch(CausalGraphEstimator):
             **learned,
             history_=[canonical.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
-            edge_penalty_=found.settings.price_of_edge(len(found.graph)),
+            edge_penalty_=price_of_edge(found.settings, len(found.graph)),
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,

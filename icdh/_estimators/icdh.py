@@ -1,37 +1,36 @@
 """ICDH: the estimator that learns a DAG by the two-phase procedure."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from icdh._estimators.base import SHARED, CausalGraphEstimator
+from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
 from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network
 from icdh._ground.arrays import Floats, Mask
+from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
-from icdh._ground.parameters import Choice, Flag, Number
+from icdh._ground.parameters import Choice, parameter, settings_of
 from icdh._model.conditionals import Constant
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
-from icdh._table.missing_codes import Declared, says_none
+from icdh._table.missing_codes import says_none
 from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, warn
 from icdh.graphs.cycles import AcyclicPart
-from icdh.knowledge import Knowledge
-from icdh.network import NOISE, NetworkConditional, Weights
-from icdh.two_phase.schedule import SCHEDULES
+from icdh.network import NetworkConditional, Weights
 
 if TYPE_CHECKING:
     from icdh.two_phase.rounds import TwoPhaseResult
 
 
-class ICDH(CausalGraphEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     """Causal discovery under heteroscedastic noise by two-phase likelihood maximisation.
 
     Parameters
@@ -248,87 +247,15 @@ class ICDH(CausalGraphEstimator):
     (11, 11)
     """
 
-    constraints = SHARED | {
-        "hidden_units": Number(1, integer=True),
-        "l1": Number(0),
-        "l2": Number(0),
-        "noise": Choice(NOISE),
-        "bias": Flag(),
-        "scaling": Choice(SCALINGS),
-        "threshold": Number(0),
-        "edge_cost": Number(0, words=("auto",), optional=True),
-        "max_rounds": Number(1, integer=True, optional=True),
-        "tol": Number(0),
-        "schedule": Choice(SCHEDULES),
-        "h_tol": Number(0, above=True),
-        "rho_max": Number(0, above=True),
-        "n_restarts": Number(1, integer=True),
-    }
+    scaling: str = parameter("none", Choice(SCALINGS))
 
-    network_: Weights
-    weights_: Floats
-    history_: list[Any]
-    _found: FoundNetwork
-    _least_weight: float
-    n_rounds_: int
-    converged_: bool
-
-    def __init__(
-        self,
-        *,
-        hidden_units: int = 10,
-        l1: float = 0.01,
-        l2: float = 0.01,
-        noise: str = "heteroscedastic",
-        bias: bool = False,
-        scaling: str = "none",
-        threshold: float = 0.3,
-        edge_cost: float | str | None = "auto",
-        max_rounds: int | None = None,
-        tol: float = 1e-2,
-        schedule: str = "fast",
-        h_tol: float = 1e-8,
-        rho_max: float = 1e16,
-        n_restarts: int = 1,
-        max_seconds: float | None = None,
-        n_jobs: int = 1,
-        forbidden_edges: ArrayLike | None = None,
-        knowledge: Knowledge | Mapping | None = None,
-        min_strength: float = 0.0,
-        max_edges: int | None = None,
-        missing: str = "error",
-        missing_values: Declared = None,
-        n_imputations: int = 5,
-        random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
-        verbose: bool = False,
-        callback: Callable | None = None,
-    ):
-        self.hidden_units = hidden_units
-        self.l1 = l1
-        self.l2 = l2
-        self.noise = noise
-        self.bias = bias
-        self.scaling = scaling
-        self.threshold = threshold
-        self.edge_cost = edge_cost
-        self.max_rounds = max_rounds
-        self.tol = tol
-        self.schedule = schedule
-        self.h_tol = h_tol
-        self.rho_max = rho_max
-        self.n_restarts = n_restarts
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
-        self.forbidden_edges = forbidden_edges
-        self.knowledge = knowledge
-        self.min_strength = min_strength
-        self.max_edges = max_edges
-        self.missing = missing
-        self.missing_values = missing_values
-        self.n_imputations = n_imputations
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    network_: Weights = field(init=False)
+    weights_: Floats = field(init=False)
+    history_: list[Any] = field(init=False)
+    n_rounds_: int = field(init=False)
+    converged_: bool = field(init=False)
+    _found: FoundNetwork = field(init=False)
+    _least_weight: float = field(init=False)
 
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> "ICDH":
         """Fit to a table without gaps: prepare, fit, last stage, model."""
@@ -339,8 +266,9 @@ class ICDH(CausalGraphEstimator):
         warn_about_units(table, values)
         warn_about_sums(table)
         report = partial(self._report_record, [*table.names, *design.conditions])
-        settings = TwoPhaseSettings.of(self.get_params())
-        found = find_network(settings, table, values, design, rules, clock, report)
+        settings = settings_of(TwoPhaseSettings, self)
+        rng = random_generator(self.random_state)
+        found = find_network(settings, table, values, design, rules, clock, rng, report)
         result, network, N = found.result, found.columns, table.n_variables
         threshold = self.threshold if result.cost is None else 0.0
         dag = found.rules.dag(network.adjacency(), threshold)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence
+from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence, units_grow
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
@@ -92,7 +92,7 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[An
             found.scores.limit(clock)
             if graph != found.graph:
                 found.scores.polish(families)
-            grows = found.settings.units_grow
+            grows = units_grow(found.settings)
             return found.scores.with_more_units(families, MOST_UNITS) if grows else found.scores, True
         except OutOfTime:
             found = found._replace(timed_out=True)
@@ -150,7 +150,7 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
         scores.grow(families)
         scores.polish(families)
         scores(families)
-        return scores.with_more_units(families, MOST_UNITS) if found.settings.units_grow else scores, True
+        return scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores, True
     except OutOfTime:
         quick = quick_evidence(scores)
         quick(families)

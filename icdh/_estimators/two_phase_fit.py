@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,12 +11,14 @@ import numpy as np
 
 from icdh._estimators.arranged import ArrangedTable
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import n_workers, random_generator
+from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
+from icdh._ground.parameters import Choice, Flag, Number, Workers, parameter
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.knowledge.rules import EdgeRules
-from icdh.network import NetworkConditional, Weights
+from icdh.network import NOISE, NetworkConditional, Weights
+from icdh.two_phase.schedule import SCHEDULES
 
 if TYPE_CHECKING:
     from icdh.two_phase.family import FamilyFit, FamilyFitter
@@ -27,48 +29,40 @@ ROUNDS_ALONE = 10  # the default of max_rounds without the last stage
 USUAL_SPREADS = (0.1, 10.0)
 
 
-class TwoPhaseSettings(NamedTuple):
-    """The parameters of `ICDH` that its fit reads; see there."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class TwoPhaseSettings:
+    """How a network is looked for: the parameters of `ICDH`, where they are explained, that its fit reads."""
 
-    hidden_units: int
-    l1: float
-    l2: float
-    noise: str
-    bias: bool
-    threshold: float
-    edge_cost: float | str | None
-    max_rounds: int | None
-    tol: float
-    schedule: str
-    h_tol: float
-    rho_max: float
-    n_restarts: int
-    n_jobs: int
-    random_state: Any
+    hidden_units: int = parameter(10, Number(1, integer=True))
+    l1: float = parameter(0.01, Number(0))
+    l2: float = parameter(0.01, Number(0))
+    noise: str = parameter("heteroscedastic", Choice(NOISE))
+    bias: bool = parameter(False, Flag())
+    threshold: float = parameter(0.3, Number(0))
+    edge_cost: float | str | None = parameter("auto", Number(0, words=("auto",), optional=True))
+    max_rounds: int | None = parameter(None, Number(1, integer=True, optional=True))
+    tol: float = parameter(1e-2, Number(0))
+    schedule: str = parameter("fast", Choice(SCHEDULES))
+    h_tol: float = parameter(1e-8, Number(0, above=True))
+    rho_max: float = parameter(1e16, Number(0, above=True))
+    n_restarts: int = parameter(1, Number(1, integer=True))
+    n_jobs: int = parameter(1, Workers())
 
-    @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> TwoPhaseSettings:
-        """Return the settings among the parameters of an estimator."""
-        return cls(**{name: parameters[name] for name in cls._fields})
 
-    def some(self, *names: str) -> dict[str, Any]:
-        """Return some of the settings by name."""
-        return {name: getattr(self, name) for name in names}
+def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable) -> float | None:
+    """Return the price of an edge in the last stage, in nats; None leaves the stage out.
 
-    def price_of_edges(self, table: ArrangedTable) -> float | None:
-        """Return the price of an edge in the last stage, in nats; None leaves the stage out.
+    "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
+    made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
+    the usual units, but few columns do.
+    """
+    from icdh.two_phase.last_stage import price_of_edge
 
-        "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties
-        are made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread
-        widely in the usual units, but few columns do.
-        """
-        from icdh.two_phase.last_stage import price_of_edge
-
-        if not isinstance(self.edge_cost, str):
-            return self.edge_cost
-        spreads = table.values[: table.n_columns].std(axis=1)
-        usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
-        return price_of_edge(table.n_columns) if self.schedule == "fast" and usual else None
+    if not isinstance(settings.edge_cost, str):
+        return settings.edge_cost
+    spreads = table.values[: table.n_columns].std(axis=1)
+    usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
+    return price_of_edge(table.n_columns) if settings.schedule == "fast" and usual else None
 
 
 class FoundNetwork(NamedTuple):
@@ -145,6 +139,7 @@ def find_network(
     design: Design,
     rules: EdgeRules,
     clock: Clock,
+    rng: np.random.Generator,
     report: Callable[[Any], None],
 ) -> FoundNetwork:
     """Return the best fit of all restarts.
@@ -163,6 +158,8 @@ def find_network(
         Edges among columns and contexts that must not, and that must, appear.
     clock : Clock
         Ends the fit.
+    rng : Generator
+        Draws the initial weights.
     report : callable
         Called with every `Round`, and with every `Move` in the user's columns.
     """
@@ -173,7 +170,7 @@ def find_network(
     from icdh.two_phase.rounds import Round
 
     arranged = ArrangedTable.of(table, values, design, rules)
-    price, rng = settings.price_of_edges(arranged), random_generator(settings.random_state)
+    price = price_of_edges(settings, arranged)
     starts = [
         draw_initial_weights(arranged.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)
@@ -205,14 +202,18 @@ def _fit_from_a_start(
     from icdh.two_phase.schedule import schedule_for
 
     before_edges = schedule_for(settings.noise, *table.values.shape).rounds_before_edges
-    shared = settings.some("l1", "l2", "noise", "bias") | {"rows": table.rows, "clock": clock}
+    shared: dict[str, Any] = {"l1": settings.l1, "l2": settings.l2, "noise": settings.noise, "bias": settings.bias}
+    shared |= {"rows": table.rows, "clock": clock}
     two_phases = partial(
         fit_two_phase,
         table.values,
         max_rounds=settings.max_rounds or (ROUNDS_ALONE if price is None else before_edges),
         forbidden_edges=table.rules.forbidden,
         required_edges=table.rules.required,
-        **settings.some("tol", "schedule", "h_tol", "rho_max"),
+        tol=settings.tol,
+        schedule=settings.schedule,
+        h_tol=settings.h_tol,
+        rho_max=settings.rho_max,
         **shared,
     )
     if price is None:

@@ -49,12 +49,6 @@ def n_workers(n_jobs: Any) -> int:
     return int(n_jobs)
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Raise TypeError unless ``value`` is True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ArgumentTypeError(name, f"must be True or False; got {value!r}")
-
-
 def check_callback(callback: Any) -> None:
     """Raise TypeError unless ``callback`` can be called or is None."""
     if callback is not None and not callable(callback):

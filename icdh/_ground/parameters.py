@@ -1,10 +1,15 @@
-"""What a parameter of an estimator may be: the one table behind the check of its value and its command-line option."""
+"""What a parameter of an estimator may be: behind its default, the check of its value and its command-line option."""
 
 import math
-from typing import Any, NamedTuple, Protocol
+from dataclasses import field, fields
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from icdh._ground.checks import check_callback, check_choice, check_flag, check_number, n_workers
-from icdh.exceptions import ArgumentValueError
+import numpy as np
+
+from icdh._ground.checks import check_choice, check_number, n_workers
+from icdh.exceptions import ArgumentTypeError, ArgumentValueError
+
+Settings = TypeVar("Settings")
 
 
 class Constraint(Protocol):
@@ -64,7 +69,8 @@ class Flag(NamedTuple):
 
     def check(self, name: str, value: Any) -> None:
         """See `Constraint`."""
-        check_flag(name, value)
+        if not isinstance(value, (bool, np.bool_)):
+            raise ArgumentTypeError(name, f"must be True or False; got {value!r}")
 
 
 class Workers(NamedTuple):
@@ -75,9 +81,16 @@ class Workers(NamedTuple):
         n_workers(value)
 
 
-class Callback(NamedTuple):
-    """What can be called, or None."""
+def parameter(default: Any, constraint: Constraint) -> Any:
+    """Return a field of a dataclass: a parameter with its default and what it has to obey."""
+    return field(default=default, metadata={"constraint": constraint})
 
-    def check(self, name: str, value: Any) -> None:
-        """See `Constraint`."""
-        check_callback(value)
+
+def constraints_of(parameters: Any) -> dict[str, Constraint]:
+    """Return what the parameters of a dataclass, or of an instance of it, have to obey, by name."""
+    return {own.name: own.metadata["constraint"] for own in fields(parameters) if own.metadata}
+
+
+def settings_of(kind: type[Settings], estimator: Settings) -> Settings:
+    """Return those parameters of an estimator that a dataclass, from which it inherits them, has."""
+    return kind(**{own.name: getattr(estimator, own.name) for own in fields(kind)})  # type: ignore[arg-type]

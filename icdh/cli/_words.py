@@ -9,11 +9,12 @@ from pathlib import Path
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
 from icdh._ground.labels import did_you_mean
+from icdh._ground.parameters import constraints_of
 from icdh.cli._options import option_named
 from icdh.exceptions import ArgumentError
 
 PARAMETERS = (
-    *{**ICDH.constraints, **HNMSearch.constraints},
+    *(constraints_of(ICDH) | constraints_of(HNMSearch)),
     "forbidden_edges",
     "random_state",
     "kinds",

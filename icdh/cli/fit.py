@@ -13,6 +13,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
+from icdh._ground.parameters import constraints_of
 from icdh._model.overview import weight_unit
 from icdh._table.missing import MISSING
 from icdh.cli._edges import comparison_line, directions_of, edge_lines, picture_of_records
@@ -53,7 +54,7 @@ USUAL_INPUT = ("dataset", "columns", "drop", "missing", "kinds", "method", "max_
 USUAL_KNOWLEDGE = ("roots", "leaves", "tiers", "require")
 FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 METHODS = {"search": HNMSearch, "icdh": ICDH}
-CONSTRAINTS = {**ICDH.constraints, **HNMSearch.constraints}
+CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
 WORDS = {  # of the options that are parameters of the estimators
     "hidden_units": "hidden units of every variable's network; auto for the search",
     "l1": "lasso penalty on the input weights",
