@@ -342,6 +342,7 @@ LOST_INTERRUPT = """
 import signal, sys, time
 from icdh import cli
 from icdh.__main__ import main
+from icdh.cli import warmup
 class Dying:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
@@ -353,14 +354,14 @@ if sys.argv[1] == "inside":
 elif sys.argv[1] == "before":
     cli.run = lambda args: signal.raise_signal(signal.SIGINT)
 elif sys.argv[1] == "inside exec":
-    cli.import_module("icdh.cli.warmup").run = lambda args: exec("raise KeyboardInterrupt")
+    warmup.COMMAND = warmup.COMMAND._replace(run=lambda args: exec("raise KeyboardInterrupt"))
 else:
     def fail(args):
         try:
             raise KeyboardInterrupt
         finally:
             raise RuntimeError("half closed")
-    cli.import_module("icdh.cli.warmup").run = fail
+    warmup.COMMAND = warmup.COMMAND._replace(run=fail)
 sys.argv[:] = ["icdh", "warmup"]
 sys.exit(main())
 """

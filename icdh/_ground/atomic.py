@@ -62,6 +62,30 @@ def replace_on_success(path: str | os.PathLike) -> Iterator[Path]:
             os.replace(temporary, target)
 
 
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write a text as a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, in UTF-8.
+    text : str
+        Its content; line ends stay as they are.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> from icdh.files import write_text
+    >>> write_text("notes.txt", "whole or not at all")
+    """
+    with replace_on_success(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
 def check_writable(path: str | os.PathLike) -> None:
     """Raise OSError if a file cannot be written at ``path``, before any work is spent on its content.
 

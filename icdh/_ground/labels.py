@@ -79,6 +79,35 @@ def listed(names: Iterable[Any], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
+def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:
+    """Return rows of text as lines: columns two spaces apart, each aligned to the left or to the right.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str
+        The cells, with the heading if there is one.
+    sides : str
+        "<" or ">" for each column; the last one holds for all that follow.
+
+    Examples
+    --------
+    >>> from icdh._ground.labels import aligned
+    >>> aligned([("edge", "nats"), ("a -> b", "7")], "<>")
+    ['edge    nats', 'a -> b     7']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    form = "  ".join(
+        f"{{:{side}{width}}}" for side, width in zip(sides.ljust(len(widths), sides[-1]), widths, strict=True)
+    )
+    return [form.format(*row).rstrip() for row in rows]
+
+
+def arrows(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return pairs of names as "cause -> effect", the arrows below one another."""
+    width = max((len(cause) for cause, _ in pairs), default=0)
+    return [f"{cause:>{width}} -> {effect}" for cause, effect in pairs]
+
+
 def short(strength: float) -> str:
     """Return the strength of an edge as a number of few letters.
 

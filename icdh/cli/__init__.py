@@ -1,8 +1,7 @@
 """The command line: one module of this package for each command.
 
-A command's module has ``add_parser(subparsers)``, which describes its options and sets ``run`` as a default, and
-``run(args) -> int``, which does the work and returns the exit code. Modules import what is heavy inside ``run``, so
-that ``icdh --help`` answers at once.
+A command's module has ``COMMAND``, the table of its options, and ``run(args) -> int``, which does the work and returns
+the exit code. Modules import what is heavy inside ``run``, so that ``icdh --help`` answers at once.
 """
 
 import argparse
@@ -52,9 +51,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in COMMANDS:
-        import_module(f"icdh.cli.{name}").add_parser(subparsers)
-    for command in subparsers.choices.values():
-        command.add_argument("--debug", action="store_true", help="show where in the program an error arose")
+        command = import_module(f"icdh.cli.{name}").COMMAND
+        subparsers.add_parser(name, help=command.summary, description=command.description).take(command)
     return parser
 
 
@@ -106,7 +104,7 @@ def _flushed(code):
 def run(args: argparse.Namespace) -> int:
     """Run the command that `parse` found, and return its exit code."""
     _prepare_streams()
-    with warnings.catch_warnings(), _notes_of_the_library(getattr(args, "quiet", False)):
+    with warnings.catch_warnings(), _notes_of_the_library(args.quiet):
         warnings.showwarning = _show_warning
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)

@@ -1,15 +1,16 @@
 """The list of edges that a fit prints: strength, certainty of the direction, and a legend."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.clock import Clock
-from icdh._ground.labels import counted, printable
+from icdh._ground.labels import aligned, arrows, counted, printable
 from icdh.cli._progress import watched
 from icdh.cli._table import complete_rows
-from icdh.cli._uncertainty import told_by_graphs
+from icdh.cli._uncertainty import direction_undecided
 from icdh.diagnostics.records import CLOSE
 from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
 from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
@@ -17,6 +18,14 @@ from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
 MARK = "?"  # of an arrow whose direction is uncertain
 ZERO = -0.05  # nats: smaller losses are rounding
 COLOURS = {BOTH: ("green", "#00785a"), NEITHER: ("orange", "#c8641e")}  # of arrows in pictures, by track record
+
+
+class Column(NamedTuple):
+    """A column of the list of edges: heading, cells, and the lines below the list that say what it means."""
+
+    heading: str
+    cells: list[str]
+    legend: list[str]
 
 
 class Directions(NamedTuple):
@@ -42,6 +51,22 @@ class Directions(NamedTuple):
     meaning: str
     records: dict[tuple[int, int], TrackRecord]
 
+    def columns(self, edges: Sequence[tuple[int, int]]) -> list[Column]:
+        """Return what is known of some edges."""
+        columns = []
+        if self.loss is not None:
+            columns.append(Column("if turned", [_nats(self.loss[edge]) for edge in edges], [IF_TURNED]))
+        if self.hidden is not None and not np.isnan(self.hidden).all():
+            legend = [IF_HIDDEN, survival(int((self.hidden >= CLOSE).sum()), len(edges))]
+            columns.append(Column("if hidden", [_nats(self.hidden[edge]) for edge in edges], legend))
+        if self.records:
+            shares = [share_in_words(self.records[edge]) if edge in self.records else "" for edge in edges]
+            columns.append(Column("track record", shares, [LEGEND]))
+        if any(self.marked[edge] for edge in edges):
+            marks = [MARK if self.marked[edge] else "" for edge in edges]
+            columns.append(Column("", marks, [f"{MARK} {self.meaning}"]))
+        return columns
+
     @property
     def may_be_hidden(self) -> np.ndarray:
         """The edges that a hidden common cause may stand behind, shape (N, N)."""
@@ -65,7 +90,7 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
     given = set() if loss is None else set(map(tuple, np.argwhere(np.isinf(loss)).tolist()))
     records = {edge: record for edge, record in _records(model, table).items() if edge not in given}
     if ensemble is not None:
-        return Directions(loss, hidden, ensemble.undecided(dag), told_by_graphs(), records)
+        return Directions(loss, hidden, ensemble.undecided(dag), direction_undecided(), records)
     meaning = f"reversing this arrow loses less than {DOUBTFUL:g} nats: the data hardly tell its direction"
     return Directions(loss, hidden, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
 
@@ -96,28 +121,23 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     lines = [_head(model, len(edges))]
     if not edges:
         return lines
-    searched = isinstance(model, HNMSearch)
-    rows = [("cause", "effect", "strength" if searched else "weight")]
-    rows += [(names[i], names[j], _nats(dag[i, j]) if searched else f"{dag[i, j]:.3f}") for i, j in edges]
-    loss = None if directions is None else directions.loss
-    if loss is not None:
-        told = ["if turned", *(_nats(loss[edge]) for edge in edges)]
-        rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
-    hidden = None if directions is None else directions.hidden
-    if hidden is not None and not np.isnan(hidden).all():
-        told = ["if hidden", *(_nats(hidden[edge]) for edge in edges)]
-        rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
-    records = {} if directions is None else directions.records
-    if records:
-        told = ["track record", *(share_in_words(records[edge]) if edge in records else "" for edge in edges)]
-        rows = [(*row, own) for row, own in zip(rows, told, strict=True)]
-    marks = ["", *(MARK if directions is not None and directions.marked[edge] else "" for edge in edges)]
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for (cause, effect, *numbers), mark in zip(rows, marks, strict=True):
-        cells = [f"{cell:>{width}}" for cell, width in zip(numbers, wide[2:], strict=True)]
-        lines.append("  ".join([f"{cause:>{wide[0]}} -> {effect:<{wide[1]}}", *cells, mark]).rstrip())
-    below_zero = [_below_zero(model)] if loss is not None and (loss < ZERO).any() else []
-    return [*lines, *_legend(searched, len(edges), directions, any(marks)), *below_zero]
+    columns = [_weights(model, edges), *([] if directions is None else directions.columns(edges))]
+    pairs = arrows([("cause", "effect"), *((names[i], names[j]) for i, j in edges)])
+    rows = zip(pairs, *([column.heading, *column.cells] for column in columns), strict=True)
+    lines += aligned(list(rows), "<" + ">" * len(columns))
+    lines += [line for column in columns for line in column.legend]
+    below_zero = directions is not None and directions.loss is not None and (directions.loss < ZERO).any()
+    return [*lines, *([_below_zero(model)] if below_zero else [])]
+
+
+def _weights(model, edges):
+    """Return the column of strengths, or of weights."""
+    dag = model.adjacency_matrix_
+    if isinstance(model, HNMSearch):
+        legend = "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats"
+        return Column("strength", [_nats(dag[edge]) for edge in edges], [legend])
+    legend = "weight: the size of the effect in the fitted network, without a unit"
+    return Column("weight", [f"{dag[edge]:.3f}" for edge in edges], [legend])
 
 
 def _head(model, n_edges):
@@ -148,23 +168,6 @@ def _below_zero(model):
     else:
         reason = "the search missed that graph"
     return f"below zero: the evidence is higher with this arrow turned; {reason}"
-
-
-def _legend(searched, n_edges, directions, marked):
-    """Return what the columns and marks that are shown mean."""
-    if not searched:
-        lines = ["weight: the size of the effect in the fitted network, without a unit"]
-    else:
-        lines = ["strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats"]
-    if directions is not None and directions.loss is not None:
-        lines.append(IF_TURNED)
-    if directions is not None and directions.hidden is not None and not np.isnan(directions.hidden).all():
-        lines += [IF_HIDDEN, survival(int((directions.hidden >= CLOSE).sum()), n_edges)]
-    if directions is not None and directions.records:
-        lines.append(LEGEND)
-    if marked:
-        lines.append(f"{MARK} {directions.meaning}")
-    return lines
 
 
 def comparison_line(estimate: np.ndarray, truth: np.ndarray) -> str:

@@ -5,9 +5,13 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from icdh.cli._messages import report
 from icdh.files import check_writable, label_of
+
+if TYPE_CHECKING:
+    from icdh._model.structural import StructuralModel
 
 STANDARD_INPUT = "-"
 MODEL = ".icdh"
@@ -58,11 +62,22 @@ def check_table(path: str, model: str | None) -> None:
         raise ValueError(f"{path} is a fitted model, not a table{swap}{ask}")
 
 
-def check_model(path: str, table: str | None = None) -> None:
-    """Raise ValueError if the model is not a saved model, perhaps because it was swapped with ``table``."""
+def loaded(path: str, table: str | None = None) -> "StructuralModel":
+    """Return a saved model; raise ValueError if the file is none, perhaps because it was swapped with ``table``."""
+    from icdh._model.structural import load
+
     if os.path.isfile(path) and not zipfile.is_zipfile(path):
         swap = "; swap the two: first the model, then the table" if is_model(table) else ""
         raise ValueError(f"{path} is not a fitted model, which icdh fit TABLE --save MODEL{MODEL} writes{swap}")
+    return load(path)
+
+
+def check_picture(path: str | None) -> None:
+    """Raise an error if a picture cannot be drawn to a path; nothing if there is none."""
+    if path:
+        from icdh.plotting import check_plot_path
+
+        check_plot_path(path)
 
 
 def check_files(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:

@@ -8,37 +8,10 @@ from typing import Any
 import numpy as np
 
 from icdh._ground.labels import printable
+from icdh.cli._options import repeated, text
 from icdh.knowledge import Knowledge
 
 GIVEN = ("age", "birth year", "date", "ethnicity", "gender", "race", "season", "sex", "year")  # nothing causes these
-
-
-def add_knowledge_options(parser) -> None:
-    """Describe the options that `knowledge_of` reads."""
-    parser.add_argument(
-        "--knowledge", metavar="FILE", help="file of background knowledge: .toml, .json, or Tetrad's format"
-    )
-    for flag, what in (("--forbid", "must not"), ("--require", "must")):
-        parser.add_argument(
-            flag,
-            type=_edge,
-            action="append",
-            default=[],
-            metavar="CAUSE,EFFECT",
-            help=f"an edge that {what} be in the graph, by names or patterns such as 'gene_*'; may be repeated",
-        )
-    parser.add_argument(
-        "--tiers",
-        type=_tiers,
-        default=[],
-        metavar="'A B; C'",
-        help="groups of variables in order of time; no variable causes one of an earlier group; if names contain "
-        "spaces, separate them by commas in all groups",
-    )
-    for flag, what in (("--roots", "causes, such as age or a randomised treatment"), ("--leaves", "effects")):
-        parser.add_argument(
-            flag, type=_group, default=[], metavar="A,B", help=f"variables without {what}, by names or patterns"
-        )
 
 
 def knowledge_of(args: argparse.Namespace) -> Knowledge:
@@ -87,3 +60,25 @@ def names_in(texts: Sequence[str]) -> list[list[str]]:
         [name.strip() for name in (text.split(",") if comma else text.split())] if text.strip() else []
         for text in texts
     ]
+
+
+_PATTERNS = "by names or patterns such as 'gene_*'; may be repeated"
+KNOWLEDGE = {
+    "--knowledge": text("FILE", "file of background knowledge: .toml, .json, or Tetrad's format"),
+    "--forbid": repeated("CAUSE,EFFECT", f"an edge that must not be in the graph, {_PATTERNS}", type=_edge),
+    "--require": repeated("CAUSE,EFFECT", f"an edge that must be in the graph, {_PATTERNS}", type=_edge),
+    "--tiers": text(
+        "'A B; C'",
+        "groups of variables in order of time; no variable causes one of an earlier group; if names contain spaces, "
+        "separate them by commas in all groups",
+        type=_tiers,
+        default=[],
+    ),
+    "--roots": text(
+        "A,B",
+        "variables without causes, such as age or a randomised treatment, by names or patterns",
+        type=_group,
+        default=[],
+    ),
+    "--leaves": text("A,B", "variables without effects, by names or patterns", type=_group, default=[]),
+}

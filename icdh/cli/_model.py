@@ -1,4 +1,4 @@
-"""Options and functions that the commands about a saved model share: interventions, and tables as output."""
+"""What the commands about a saved model share: interventions, and tables as output."""
 
 import argparse
 import sys
@@ -8,30 +8,10 @@ from typing import Any
 from icdh._table.actions import Shift
 from icdh.files import write_table
 
-MODEL_HELP = "a fitted model, written by icdh fit --save"
-
-
-def add_do_options(parser) -> None:
-    """Describe the options for interventions."""
-    parser.add_argument(
-        "--do",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a variable to a value, in its units, or to a label; may be repeated",
-    )
-    parser.add_argument(
-        "--shift",
-        action="append",
-        default=[],
-        metavar="NAME=AMOUNT",
-        help="add an amount to a variable, whatever its causes make it; may be repeated",
-    )
-
 
 def columns_of_labels(model: Any) -> list[str] | None:
     """Return the columns that hold text, or None if no column does; arguments of `icdh.cli._table.read`."""
-    return [str(model.names[n]) for n, own in model.categories.items() if own.of_text] or None
+    return [str(model.names[n]) for n, labels in model.categories.items() if labels.of_text] or None
 
 
 def do_of(args: argparse.Namespace, model: Any) -> dict[Hashable, Any]:

@@ -4,10 +4,20 @@ import argparse
 import re
 import shlex
 from collections.abc import Collection
+from typing import Any
 
 from icdh._ground.labels import did_you_mean, listed
 from icdh.cli._files import is_model
 from icdh.cli._messages import BAD_INPUT
+from icdh.cli._options import NOT_GIVEN, Command, Either
+
+
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Show defaults, but for options that have none."""
+
+    def _get_help_string(self, action):
+        silent = action.default is None or action.default is False or action.default == []
+        return action.help if silent else super()._get_help_string(action)
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -22,13 +32,22 @@ class CommandParser(argparse.ArgumentParser):
     usual: Collection[str] = ()
 
     def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, formatter_class=_HelpFormatter, **kwargs)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
-    def show_first(self, *usual: str) -> None:
-        """Let ``--help`` show these options only, and add ``--help-all``, which shows all."""
-        self.usual, self.usage = ("help", "help_all", *usual), f"{self.prog} [options] data.csv"
-        self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
+    def take(self, command: Command) -> None:
+        """Read the options of a command, and of the commands below it."""
+        self.set_defaults(run=command.run, parser=self, **NOT_GIVEN)
+        for title, options in command.options.items():
+            _add(self.add_argument_group(title) if title else self, options)
+        self.add_argument("--debug", action="store_true", help="show where in the program an error arose")
+        if command.usual:
+            self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
+        if command.parts:
+            names = self.add_subparsers(title="data sets", metavar="name")
+            for name, part in command.parts.items():
+                names.add_parser(name, help=part.summary, description=part.description).take(part)
 
     def parse_known_args(self, args=None, namespace=None):
         """Refuse unknown arguments at once, with a suggestion."""
@@ -53,21 +72,24 @@ class CommandParser(argparse.ArgumentParser):
 
     def _check_value(self, action, value):
         if action.choices is not None and value not in action.choices:
-            told = action if action.option_strings else None
+            argument = action if action.option_strings else None
             meant = did_you_mean(value, action.choices)
-            raise argparse.ArgumentError(told, f"{value!r} is none of {listed(action.choices)}{meant}")
+            raise argparse.ArgumentError(argument, f"{value!r} is none of {listed(action.choices)}{meant}")
+
+    def choices_of(self, destination: str) -> list[str]:
+        """Return the words that an option takes."""
+        return [word for action in self._actions if action.dest == destination for word in action.choices or ()]
 
     def format_help(self):
         """Return the help of the usual options, and the number of the others."""
-        hidden = [action for action in self._actions if self.usual and action.dest not in self.usual]
-        before = [action.help for action in hidden]
+        hidden = {action: action.help for action in self._actions if self.usual and action.dest not in self.usual}
         try:
             for action in hidden:
                 action.help = argparse.SUPPRESS
             text = super().format_help()
         finally:
-            for action, own in zip(hidden, before, strict=True):
-                action.help = own
+            for action, help in hidden.items():
+                action.help = help
         return f"{text}\n{len(hidden)} more options: {self.prog} --help-all\n" if hidden else text
 
     def error(self, message):
@@ -77,6 +99,14 @@ class CommandParser(argparse.ArgumentParser):
                 f"a table is missing; it stands before options that take several names: {self.prog} data.csv --drop id"
             )
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
+
+
+def _add(group: Any, options: dict[str, Any]) -> None:
+    for flags, option in options.items():
+        if isinstance(option, Either):
+            _add(group.add_mutually_exclusive_group(required=option.required), option.options)
+        else:
+            group.add_argument(*flags.split(), **option)
 
 
 class _HelpAll(argparse.Action):

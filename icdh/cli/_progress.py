@@ -14,7 +14,7 @@ FIRST, SILENCE = 1.0, 2.0  # seconds until the first line, and between lines
 @contextmanager
 def watched(args, what: str, total: int | None = None):
     """Yield a callback for every step: a bar or lines on a terminal, lines with --verbose, nothing with --quiet."""
-    quiet, verbose = getattr(args, "quiet", False), getattr(args, "verbose", False)
+    quiet, verbose = args.quiet, args.verbose
     with Progress(what, total, shown=False if quiet or verbose else None) as bar:
         if bar.shown:
             yield bar
@@ -28,7 +28,7 @@ def watched(args, what: str, total: int | None = None):
 @contextmanager
 def busy(args, doing: str):
     """Show on a terminal what is being done, every few seconds."""
-    if getattr(args, "quiet", False) or not sys.stderr.isatty():
+    if args.quiet or not sys.stderr.isatty():
         yield
     else:
         with ProgressLines("", doing=doing):

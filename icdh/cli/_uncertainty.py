@@ -1,44 +1,44 @@
 """Probabilities of the edges of a fitted graph: options, and lines to print."""
 
 import argparse
+from typing import Any
 
 import numpy as np
 
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
-from icdh._ground.labels import printable
+from icdh._ground.labels import aligned, printable
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
-from icdh.cli._options import add_number
+from icdh.cli._options import Either, choice, flag, number, text
 from icdh.cli._progress import watched
-from icdh.cli._table import relations_of
+from icdh.cli._rows import Input
 from icdh.cli._words import as_options
 from icdh.exceptions import import_extra
-from icdh.files import replace_on_success
+from icdh.files import write_text
 from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
 
 LEAST_PROBABILITY = 0.05  # of an edge that is printed although the graph does not have it
 
 
-def add_uncertainty_options(parser) -> None:
-    """Describe the options that ask for probabilities."""
-    group = parser.add_argument_group("uncertainty")
-    how = group.add_mutually_exclusive_group()
-    add_number(how, "--bootstrap", default=None, integer=True, low=1, help="learn also from N resamples of the rows")
-    how.add_argument(
-        "--posterior", action="store_true", help="probabilities of edges from the evidence; not for --method icdh"
-    )
-    group.add_argument(
-        "--sampling",
-        choices=("subsample", "bootstrap"),
-        default="subsample",
-        help="how --bootstrap draws rows: half of them (the default), or as many with replacement",
-    )
-    group.add_argument("--checkpoint", metavar="FILE", help="save resamples there, and continue with those that it has")
-    group.add_argument("--probabilities", metavar="FILE", help="write the probabilities of all edges as a table (.csv)")
+UNCERTAINTY = {
+    "how": Either(
+        {
+            "--bootstrap": number(None, "learn also from N resamples of the rows", low=1, integer=True),
+            "--posterior": flag("probabilities of edges from the evidence; not for --method icdh"),
+        }
+    ),
+    "--sampling": choice(
+        ("subsample", "bootstrap"),
+        "how --bootstrap draws rows: half of them (the default), or as many with replacement",
+        "subsample",
+    ),
+    "--checkpoint": text("FILE", "save resamples there, and continue with those that it has"),
+    "--probabilities": text("FILE", "write the probabilities of all edges as a table (.csv)"),
+}
 
 
-def ensemble_of(args: argparse.Namespace, model, table, interventions, clock: Clock) -> tuple:
+def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> tuple:
     """Return the ensemble that was asked for, or None, and the error, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
@@ -46,7 +46,7 @@ def ensemble_of(args: argparse.Namespace, model, table, interventions, clock: Cl
     if model.interrupted_:
         return None, None
     try:
-        return _ensemble(args, model, table, interventions, clock), None
+        return _ensemble(args, model, rows, clock), None
     except (KeyboardInterrupt, Exception) as error:
         return None, error
 
@@ -63,7 +63,7 @@ def exit_code(model, failure: BaseException | None) -> int:
     return INTERRUPTED if model.interrupted_ else SUCCESS
 
 
-def _ensemble(args, model, table, interventions, clock):
+def _ensemble(args, model, rows, clock):
     if (args.bootstrap is not None or args.posterior) and clock.is_over:
         raise TimeoutError(f"max_seconds={clock.max_seconds} were over after the fit: there are no probabilities")
     left = None if clock.max_seconds is None else clock.left
@@ -73,10 +73,10 @@ def _ensemble(args, model, table, interventions, clock):
         with watched(args, "resamples", args.bootstrap) as callback:
             return bootstrap(
                 model,
-                table,
+                rows.table,
                 args.bootstrap,
-                interventions=interventions,
-                **relations_of(args),
+                interventions=rows.interventions,
+                **rows.relations,
                 sampling=args.sampling,
                 n_jobs=model.n_jobs,
                 random_state=args.seed,
@@ -117,12 +117,11 @@ def probability_lines(ensemble, dag: np.ndarray) -> list[str]:
         if edge.probability >= LEAST_PROBABILITY or learned != "not learned":
             label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
             rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))
-    width = max(len(row[0]) for row in rows)
-    lines = [f"{edge:<{width}}  {p:>11}  {r:>7}  {path:>5}  {note}".rstrip() for edge, p, r, path, note in rows]
-    return [*lines, f"direction undecided: {told_by_graphs()}"] if undecided.any() else lines
+    lines = aligned(rows, "<>>><")
+    return [*lines, f"direction undecided: {direction_undecided()}"] if undecided.any() else lines
 
 
-def told_by_graphs() -> str:
+def direction_undecided() -> str:
     """Return the meaning of "direction undecided"."""
     from icdh.uncertainty.ensemble import DECIDED
 
@@ -138,6 +137,4 @@ def write_probabilities(path: str, ensemble) -> None:
         for j, effect in enumerate(names)
         if i != j
     ]
-    text = delimited([PROBABILITIES, *rows], ",")
-    with replace_on_success(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+    write_text(path, delimited([PROBABILITIES, *rows], ","))

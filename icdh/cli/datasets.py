@@ -2,11 +2,10 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
+from icdh._ground.labels import aligned
 from icdh.cli._files import check_files
-from icdh.cli._help import HelpFormatter
-from icdh.cli._options import add_seed
+from icdh.cli._options import Command, choice, flag, seed, text
 from icdh.datasets.tuebingen import LEFT_OUT
 from icdh.files import graph_writer, write_graph, write_table
 
@@ -16,47 +15,9 @@ DESCRIPTIONS = {
 }
 
 
-def add_parser(subparsers: Any) -> None:
-    """Describe the command's options."""
-    parser = subparsers.add_parser(
-        "datasets",
-        help="list and export real data sets",
-        description="List the real data sets, or export one of them.",
-        formatter_class=HelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    names = parser.add_subparsers(title="data sets", metavar="name")
-    _add_sachs(names)
-    _add_tuebingen(names)
-
-
-def _add_sachs(names):
-    parser = names.add_parser("sachs", help=DESCRIPTIONS["sachs"], formatter_class=HelpFormatter)
-    parser.add_argument("data", help="file to write the observations to: .csv or .tsv")
-    parser.add_argument("truth", nargs="?", help="file to write the graph to: .csv matrix, .tsv edge list, .json, .dot")
-    parser.add_argument(
-        "--experiments", action="store_true", help="all 7466 cells, with the column condition: which of nine"
-    )
-    parser.add_argument("--log", action="store_true", help="take logarithms")
-    parser.add_argument("--standardize", action="store_true", help="give every column mean 0 and standard deviation 1")
-    parser.set_defaults(run=export_sachs)
-
-
-def _add_tuebingen(names):
-    parser = names.add_parser("tuebingen", help=DESCRIPTIONS["tuebingen"], formatter_class=HelpFormatter)
-    parser.add_argument("folder", help="folder to write pair0001.csv ..., and the directions in pairs.csv, to")
-    parser.add_argument("--subset", choices=LEFT_OUT, default="loci-99", help="which pairs")
-    parser.add_argument(
-        "--data-home", metavar="FOLDER", help="folder of the raw files; else $ICDH_DATA_HOME or a cache"
-    )
-    parser.add_argument("--no-swap", action="store_true", help="keep the columns in the order of the raw files")
-    add_seed(parser, "random seed of the swaps")
-    parser.set_defaults(run=export_tuebingen)
-
-
 def run(args: argparse.Namespace) -> int:
     """List the data sets."""
-    print("\n".join(f"{name:<10} {description}" for name, description in DESCRIPTIONS.items()))
+    print(*aligned(list(DESCRIPTIONS.items())), sep="\n")
     return 0
 
 
@@ -100,3 +61,29 @@ def export_tuebingen(args: argparse.Namespace) -> int:
 
 def _column_names(side, values):
     return [side] if values.ndim == 1 else [f"{side}_{i}" for i in range(1, values.shape[1] + 1)]
+
+
+SACHS = {
+    "data": text(None, "file to write the observations to: .csv or .tsv"),
+    "truth": text(None, "file to write the graph to: .csv matrix, .tsv edge list, .json, .dot", nargs="?"),
+    "--experiments": flag("all 7466 cells, with the column condition: which of nine"),
+    "--log": flag("take logarithms"),
+    "--standardize": flag("give every column mean 0 and standard deviation 1"),
+}
+TUEBINGEN = {
+    "folder": text(None, "folder to write pair0001.csv ..., and the directions in pairs.csv, to"),
+    "--subset": choice(LEFT_OUT, "which pairs", "loci-99"),
+    "--data-home": text("FOLDER", "folder of the raw files; else $ICDH_DATA_HOME or a cache"),
+    "--no-swap": flag("keep the columns in the order of the raw files"),
+    "--seed": seed("random seed of the swaps"),
+}
+COMMAND = Command(
+    "list and export real data sets",
+    "List the real data sets, or export one of them.",
+    {},
+    run,
+    parts={
+        "sachs": Command(DESCRIPTIONS["sachs"], "", {"": SACHS}, export_sachs),
+        "tuebingen": Command(DESCRIPTIONS["tuebingen"], "", {"": TUEBINGEN}, export_tuebingen),
+    },
+)

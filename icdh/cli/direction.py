@@ -4,37 +4,16 @@ import argparse
 import warnings
 from contextlib import contextmanager
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from icdh._ground.labels import counted, printable
-from icdh.cli._files import check_files
-from icdh.cli._help import HelpFormatter
-from icdh.cli._knowledge import add_knowledge_options, knowledge_of
+from icdh._ground.labels import aligned, counted, printable
+from icdh.cli._files import check_files, check_picture
+from icdh.cli._knowledge import KNOWLEDGE, knowledge_of
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
-from icdh.cli._options import add_number, add_seed
+from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
 from icdh.cli._progress import watched
-from icdh.cli._table import TABLE_HELP, add_column_options, add_format_options, read
-
-
-def add_parser(subparsers: Any) -> None:
-    """Describe the command's options."""
-    parser = subparsers.add_parser(
-        "direction",
-        help="tell which of two variables causes the other",
-        description="Tell which of two variables causes the other, for all pairs of columns of a table, or of those "
-        "that --columns names, each pair on its own: a common cause of both is not accounted for.",
-        formatter_class=HelpFormatter,
-    )
-    parser.add_argument("data", help=TABLE_HELP)
-    add_number(parser, "--abstain-below", default=0.0, help="least confidence of a verdict")
-    add_seed(parser, "random seed of the subsamples")
-    parser.add_argument("--plot", metavar="FILE", help="draw the two variables: .png, .svg, .pdf; needs icdh[plot]")
-    add_format_options(parser)
-    add_column_options(parser, missing=("error", "drop"))
-    add_knowledge_options(parser.add_argument_group("knowledge"))
-    parser.set_defaults(run=run)
+from icdh.cli._table import read
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,12 +28,16 @@ def run(args: argparse.Namespace) -> int:
     with _each_warning_once(), watched(args, "pairs", len(pairs)) as callback:
         results, interrupted = _compare(args, table, pairs, callback)
     if results:
-        print(_table([_row(result, *names) for result, names in results]))
+        rows = [_row(result, *names) for result, names in results]
+        print(*aligned([("pair", "verdict", "nats", "confidence"), *rows], "<<>"), sep="\n")
     if interrupted:
         report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
         return INTERRUPTED
     if args.plot:
-        _draw(args, table, *results[0])
+        from icdh.pairs.picture import plot_direction
+        from icdh.plotting import save_figure
+
+        save_figure(args.plot, plot_direction(table.values[:, 0], table.values[:, 1], *results[0]))
     return SUCCESS
 
 
@@ -62,12 +45,9 @@ def _check_pairs(args, pairs, names):
     """Raise ValueError unless there are pairs to compare, and one if it is to be drawn."""
     if not pairs:
         raise ValueError(f"a direction needs two variables; {args.data} has {', '.join(names)}")
-    if args.plot:
-        from icdh.plotting import check_plot_path
-
-        if len(pairs) > 1:
-            raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
-        check_plot_path(args.plot)
+    if args.plot and len(pairs) > 1:
+        raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
+    check_picture(args.plot)
 
 
 @contextmanager
@@ -96,23 +76,15 @@ def _compare(args, table, pairs, callback):
             if callback is not None:
                 callback()
             names = table.columns[a], table.columns[b]
-            known = {"forbidden": [(i, j) for i, j in ((0, 1), (1, 0)) if forbidden[(a, b)[i], (a, b)[j]]]}
             options = {"names": names, "abstain_below": args.abstain_below, "random_state": args.seed}
-            options["knowledge"] = known
+            known = [way for way in ((0, 1), (1, 0)) if forbidden[(a, b)[way[0]], (a, b)[way[1]]]]
             both = table.values[:, [a, b]]
             if args.missing == "drop":
                 both = both[~np.isnan(both).any(axis=1)]
-            results.append((causal_direction(both[:, 0], both[:, 1], **options), names))
+            results.append((causal_direction(*both.T, knowledge={"forbidden": known}, **options), names))
     except KeyboardInterrupt:
         return results, True
     return results, False
-
-
-def _draw(args, table, result, names):
-    from icdh.pairs.picture import plot_direction
-    from icdh.plotting import save_figure
-
-    save_figure(args.plot, plot_direction(table.values[:, 0], table.values[:, 1], result, names))
 
 
 def _row(result, x, y):
@@ -121,10 +93,21 @@ def _row(result, x, y):
     return f"{x}, {y}", verdict, f"{abs(result.score):.4f}", f"{result.confidence:.1f}"
 
 
-def _table(rows):
-    rows = [("pair", "verdict", "nats", "confidence"), *rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        f"{pair:<{widths[0]}}  {verdict:<{widths[1]}}  {nats:>{widths[2]}}  {confidence:>{widths[3]}}"
-        for pair, verdict, nats, confidence in rows
-    )
+COMMAND = Command(
+    "tell which of two variables causes the other",
+    "Tell which of two variables causes the other, for all pairs of columns of a table, or of those that --columns "
+    "names, each pair on its own: a common cause of both is not accounted for.",
+    {
+        "": {
+            "data": TABLE,
+            "--abstain-below": number(0.0, "least confidence of a verdict"),
+            "--seed": seed("random seed of the subsamples"),
+            "--plot": text("FILE", "draw the two variables: .png, .svg, .pdf; needs icdh[plot]"),
+            **FORMAT,
+            **COLUMNS,
+            **cells(("error", "drop")),
+        },
+        "knowledge": KNOWLEDGE,
+    },
+    run,
+)

@@ -4,31 +4,20 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from icdh._ground.labels import printable, variable_index
-from icdh.cli._files import check_files, is_model
-from icdh.cli._help import HelpFormatter
-from icdh.cli._knowledge import add_knowledge_options, names_in
+from icdh._ground.labels import aligned, printable, variable_index
+from icdh.cli._files import check_files, check_picture, is_model, loaded
+from icdh.cli._knowledge import KNOWLEDGE, names_in
+from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._model import number_of
-from icdh.cli._table import complete_rows, relations_of
-from icdh.cli.fit import (
-    USUAL_KNOWLEDGE,
-    add_estimator_options,
-    add_input,
-    add_loudness_options,
-    estimator_of,
-    learned,
-    read_input,
-)
-from icdh.files import LabelledTable
+from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, choice, flag, repeated, several, text
+from icdh.cli._rows import Input, read_input
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
     from icdh._model.structural import StructuralModel
 
-QUESTION = ("cause", "effect", "adjust", "contrast", "target", "where", "level", "group_column", "trim")
 NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
@@ -38,49 +27,6 @@ LEGEND = (
     "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one of them",
     "with --cause, --effect and --adjust",
 )
-
-
-def add_parser(subparsers: Any) -> None:
-    """Describe the command's options."""
-    parser = subparsers.add_parser(
-        "effects",
-        help="what happens to one variable if another is changed",
-        description="Answer what happens to --effect if --cause is changed, with an interval, from a table and either "
-        "covariates (--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all "
-        "variables by the graph.",
-        formatter_class=HelpFormatter,
-    )
-    add_input(parser)
-    group = parser.add_argument_group("question")
-    group.add_argument("--cause", metavar="NAME", help="the variable that is set")
-    group.add_argument("--effect", metavar="NAME", help="the variable that is looked at")
-    group.add_argument(
-        "--adjust",
-        default="graph",
-        metavar="A,B",
-        help="common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
-    )
-    group.add_argument(
-        "--contrast", metavar="A,B", help="from and to what the cause is set: 0,1 or no,yes; a number by its deviation"
-    )
-    group.add_argument(
-        "--target", choices=("all", "treated", "untreated"), default="all", help="the rows the answer is about"
-    )
-    group.add_argument("--where", action="append", default=[], metavar="NAME=X", help="only rows with this value")
-    group.add_argument("--level", type=float, default=0.95, metavar="P", help="probability of the interval")
-    group.add_argument(
-        "--trim", type=float, default=0.0, metavar="P", help="leave out rows less likely than this to have either value"
-    )
-    group.add_argument("--values", nargs="+", metavar="X", help="the curve of the effect at these values, by the graph")
-    group.add_argument("--model", metavar="FILE", help="a fitted model whose graph is asked; by default one is fitted")
-    add_knowledge_options(parser.add_argument_group("knowledge"))
-    add_estimator_options(parser)
-    output = parser.add_argument_group("output")
-    output.add_argument("--plot", metavar="FILE", help="draw the effect: .png, .svg, .pdf; needs icdh[plot]")
-    output.add_argument("--json", action="store_true", help="print JSON")
-    add_loudness_options(output)
-    parser.show_first("data", *QUESTION, *USUAL_KNOWLEDGE, "missing", "kinds", "model", "plot", "json")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -107,26 +53,16 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("--values and --plot are about one pair; name its --cause and --effect")
     if args.cause is not None and args.sequence and not args.values:
         raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
-    if args.plot:
-        from icdh.plotting import check_plot_path
-
-        check_plot_path(args.plot)
+    check_picture(args.plot)
 
 
-def _model(args: argparse.Namespace, table: LabelledTable | None) -> "StructuralModel":
-    """Return the saved model, or one that is fitted to the table."""
-    from icdh._model.structural import load
-
+def _model(args: argparse.Namespace, rows: Input | None) -> "StructuralModel":
+    """Return the saved model, or one that is fitted to the rows."""
     saved = args.data if is_model(args.data) else args.model
     if saved is None:
-        interventions = None
-        if table is None:
-            table, _, interventions = read_input(args)
-        assert table is not None
-        assert table.columns is not None
-        model: StructuralModel = learned(args, estimator_of(args, table.columns), table, interventions).model_
+        model: StructuralModel = learned(args, rows or read_input(args, declared_labels(args))).model_
     else:
-        model = load(saved)
+        model = loaded(saved)
     return replace(model, names=[str(name) for name in model.names])
 
 
@@ -136,38 +72,36 @@ def _answer(args: argparse.Namespace) -> "Effect":
     from icdh._table.table import Table
 
     adjust = args.adjust if args.adjust == "graph" else _names(args.adjust)
+    where = [text.rpartition("=")[::2] for text in args.where]
     if is_model(args.data):
         model = _model(args, None)
         options = {"target": args.target, "trim": args.trim, "groups": args.group_column, "where": args.where or None}
         contrast = _contrast(args, model)
         return effect(model, args.cause, args.effect, adjust, contrast=contrast, **options, random_state=args.seed)
     if adjust != "graph" and args.columns is None:
-        where = [text.rpartition("=")[0] for text in args.where]
-        args.columns = list(dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *where])))
-    table, _, _ = read_input(args)
+        args.columns = list(
+            dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *(name for name, _ in where)]))
+        )
+    rows = read_input(args, declared_labels(args))
     if args.missing == "impute":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
-    if table.gaps.any():
-        if args.group_labels is not None:
-            args.group_labels = list(compress(args.group_labels, ~table.gaps.any(axis=1)))
-        table = complete_rows(table)
+    rows = rows.complete()
     kinds = dict(getattr(args, "kinds", ())) or None
     declared = {name for name, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
-    coded = Table.of(table, categorical=declared).coded(kinds)
-    where = [text.rpartition("=")[::2] for text in args.where]
+    coded = Table.of(rows.table, categorical=declared).coded(kinds)
     return effect(
-        table,
+        rows.table,
         args.cause,
         args.effect,
         adjust,
         contrast=_contrast(args, coded),
         target=args.target,
-        where={name: _cell(coded, name, text, "--where") for name, text in where} or None,
+        where={name: _cell(coded, name, value, "--where") for name, value in where} or None,
         level=args.level,
-        groups=relations_of(args)["groups"],
+        groups=rows.groups,
         trim=args.trim,
         kinds=kinds,
-        model=_model(args, table) if adjust == "graph" or args.model else None,
+        model=_model(args, rows) if adjust == "graph" or args.model else None,
         random_state=args.seed,
     )
 
@@ -221,9 +155,7 @@ def _table(rows: list[dict[str, Any]], legend: Sequence[str]) -> str:
         [printable(key.replace("spread_ratio", "spread")) for key in keys],
         *([_text(row[key]) for key in keys] for row in shown),
     ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths, strict=True)) for row in cells]
-    return "\n".join([*lines, *legend])
+    return "\n".join([*aligned(cells, ">"), *legend])
 
 
 def _supported(row: dict[str, Any]) -> str:
@@ -236,3 +168,57 @@ def _supported(row: dict[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
+
+
+COMMAND = Command(
+    "what happens to one variable if another is changed",
+    "Answer what happens to --effect if --cause is changed, with an interval, from a table and either covariates "
+    "(--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all variables by "
+    "the graph.",
+    {
+        "input": INPUT,
+        "experiments": EXPERIMENTS,
+        "question": {
+            "--cause": text("NAME", "the variable that is set"),
+            "--effect": text("NAME", "the variable that is looked at"),
+            "--adjust": text(
+                "A,B",
+                "common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
+                default="graph",
+            ),
+            "--contrast": text("A,B", "from and to what the cause is set: 0,1 or no,yes; a number by its deviation"),
+            "--target": choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
+            "--where": repeated("NAME=X", "only rows with this value"),
+            "--level": text("P", "probability of the interval", type=float, default=0.95),
+            "--trim": text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
+            "--values": several("X", "the curve of the effect at these values, by the graph"),
+            "--model": text("FILE", "a fitted model whose graph is asked; by default one is fitted"),
+        },
+        "knowledge": KNOWLEDGE,
+        "estimator": ESTIMATOR,
+        "output": {
+            "--plot": text("FILE", "draw the effect: .png, .svg, .pdf; needs icdh[plot]"),
+            "--json": flag("print JSON"),
+            "loudness": LOUDNESS,
+        },
+    },
+    run,
+    usual=(
+        "data",
+        "missing",
+        "kinds",
+        "group_column",
+        "cause",
+        "effect",
+        "adjust",
+        "contrast",
+        "target",
+        "where",
+        "level",
+        "trim",
+        "model",
+        *USUAL_KNOWLEDGE,
+        "plot",
+        "json",
+    ),
+)

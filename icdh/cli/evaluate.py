@@ -3,33 +3,12 @@
 import argparse
 import json
 from functools import partial
-from typing import Any
 
-from icdh._ground.labels import default_names
+from icdh._ground.labels import aligned, default_names
 from icdh.cli._files import check_files, source
-from icdh.cli._help import HelpFormatter
-from icdh.cli._options import add_number
-from icdh.cli._table import add_format_options, format_of
+from icdh.cli._options import TEXT_FORMAT, Command, flag, number, text
+from icdh.cli._table import format_of
 from icdh.files import graph_from_text, label_of, read_text
-
-
-def add_parser(subparsers: Any) -> None:
-    """Describe the command's options."""
-    parser = subparsers.add_parser(
-        "evaluate",
-        help="compare an estimated graph with the true one",
-        description="Compare two graphs by every metric. See icdh.metrics.evaluate.",
-        formatter_class=HelpFormatter,
-    )
-    parser.add_argument("estimated", help="estimated graph: adjacency matrix, edge list or .json, with weights if any")
-    parser.add_argument("truth", help="true graph, in the same formats")
-    add_number(parser, "--threshold", default=0.0, help="edges of smaller weight are left out")
-    parser.add_argument(
-        "--probabilities", action="store_true", help="the weights are probabilities: print their calibration"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_format_options(parser.add_argument_group("how both files are written"), header=False)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +23,8 @@ def run(args: argparse.Namespace) -> int:
     names = _names(*(read(*file)[1] for file in files))
     estimated, truth = (read(*file, names)[0] for file in files)
     metrics = evaluate(estimated, truth, threshold=args.threshold, probabilities=args.probabilities)
-    print(json.dumps(metrics, indent=2) if args.json else _table(metrics))
+    rows = [(name, _text(value)) for name, value in metrics.items()]
+    print(json.dumps(metrics, indent=2) if args.json else "\n".join(aligned(rows)))
     return 0
 
 
@@ -57,12 +37,24 @@ def _names(estimated, truth):
     return list(dict.fromkeys([*truth, *estimated]))
 
 
-def _table(metrics):
-    width = max(map(len, metrics))
-    return "\n".join(f"{name:<{width}}  {_text(value)}" for name, value in metrics.items())
-
-
 def _text(value):
     if value is None:
         return "not available (needs an acyclic estimate and icdh[metrics])"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+COMMAND = Command(
+    "compare an estimated graph with the true one",
+    "Compare two graphs by every metric. See icdh.metrics.evaluate.",
+    {
+        "": {
+            "estimated": text(None, "estimated graph: adjacency matrix, edge list or .json, with weights if any"),
+            "truth": text(None, "true graph, in the same formats"),
+            "--threshold": number(0.0, "edges of smaller weight are left out"),
+            "--probabilities": flag("the weights are probabilities: print their calibration"),
+            "--json": flag("print one JSON object"),
+        },
+        "how both files are written": TEXT_FORMAT,
+    },
+    run,
+)

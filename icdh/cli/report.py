@@ -6,50 +6,17 @@ import sys
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from icdh._ground.clock import Clock
 from icdh.cli._edges import directions_of, edge_lines
-from icdh.cli._experiments import complete, target_lines, targets_file
-from icdh.cli._files import STANDARD_INPUT, check_files, check_model, succeeds
-from icdh.cli._help import HelpFormatter
-from icdh.cli._knowledge import add_knowledge_options
+from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
+from icdh.cli._knowledge import KNOWLEDGE
+from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS
-from icdh.cli._model import MODEL_HELP, columns_of_labels
-from icdh.cli._uncertainty import add_uncertainty_options, check, ensemble_of, exit_code
-from icdh.cli.fit import (
-    USUAL_INPUT,
-    USUAL_KNOWLEDGE,
-    add_estimator_options,
-    add_input,
-    add_loudness_options,
-    estimator_of,
-    learned,
-    read_input,
-)
-
-
-def add_parser(subparsers: Any) -> None:
-    """Describe the command's options."""
-    parser = subparsers.add_parser(
-        "report",
-        help="one HTML page of what was learned from a table, to hand on",
-        description="Learn a causal graph from a table and write one HTML page, without links to anything outside it: "
-        "the table, the graph, the fitted curves, residual checks, effects, the assumptions and the evidence against "
-        "them. Needs icdh[report].",
-        formatter_class=HelpFormatter,
-    )
-    add_input(parser)
-    add_estimator_options(parser)
-    add_knowledge_options(parser.add_argument_group("knowledge"))
-    add_uncertainty_options(parser)
-    group = parser.add_argument_group("report")
-    group.add_argument("--model", metavar="FILE", help=MODEL_HELP + ", to report in place of a new fit")
-    group.add_argument("-o", "--output", metavar="FILE", help="the page; by default named like the table")
-    group.add_argument("--title", default="", metavar="TEXT", help="its title")
-    add_loudness_options(group)
-    parser.show_first("data", *USUAL_INPUT, *USUAL_KNOWLEDGE, "model", "output", "title")
-    parser.set_defaults(run=run)
+from icdh.cli._model import columns_of_labels
+from icdh.cli._options import EXPERIMENTS, LOUDNESS, MODEL, Command, text
+from icdh.cli._rows import read_input, target_lines, targets_file
+from icdh.cli._uncertainty import UNCERTAINTY, check, ensemble_of, exit_code
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,24 +30,27 @@ def run(args: argparse.Namespace) -> int:
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
     inputs["--targets"] = targets_file(args)
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
+    notes: list[str] = []
+    ensemble = failure = directions = None
     if args.model:
-        model, notes = _loaded(args)
+        if args.bootstrap is not None or args.posterior:
+            raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
+        model = loaded(args.model, args.data)
         args.columns = [str(name) for name in model.names]
-        table, _, interventions = read_input(args, columns_of_labels(model))
-        ensemble = failure = directions = None
+        rows = read_input(args, columns_of_labels(model))
     else:
-        table, _, interventions = read_input(args)
+        rows = read_input(args, declared_labels(args))
         clock = Clock(getattr(args, "max_seconds", None))
-        model, notes = _learned(args, table, interventions)
-        ensemble, failure = ensemble_of(args, model, table, interventions, clock)
-        directions = directions_of(args, model, table, ensemble, clock)
-    rows, interventions = complete(table, interventions)
+        model, notes = _learned(args, rows)
+        ensemble, failure = ensemble_of(args, model, rows, clock)
+        directions = directions_of(args, model, rows.table, ensemble, clock)
+    rows = rows.complete()
     write = partial(
         model.report,
         output,
-        rows,
+        rows.table,
         edge_probability=None if ensemble is None else ensemble.edge_probability,
-        check=check_model(model, rows, interventions=interventions),
+        check=check_model(model, rows.table, interventions=rows.interventions),
         notes=notes,
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title,
@@ -103,20 +73,34 @@ def _usual_output(args):
     return f"{name.partition('.')[0] or 'report'}.html"
 
 
-def _loaded(args):
-    from icdh._model.structural import load
-
-    if args.bootstrap is not None or args.posterior:
-        raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
-    check_model(args.model, args.data)
-    return load(args.model), []
-
-
-def _learned(args, table, interventions):
+def _learned(args, rows):
     """Return the fitted estimator and its warnings, which are also shown at once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = learned(args, estimator_of(args, table.columns), table, interventions)
+        model = learned(args, rows)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return model, [*(str(warning.message) for warning in caught), *target_lines(model)]
+
+
+COMMAND = Command(
+    "one HTML page of what was learned from a table, to hand on",
+    "Learn a causal graph from a table and write one HTML page, without links to anything outside it: the table, the "
+    "graph, the fitted curves, residual checks, effects, the assumptions and the evidence against them. Needs "
+    "icdh[report].",
+    {
+        "input": INPUT,
+        "experiments": EXPERIMENTS,
+        "estimator": ESTIMATOR,
+        "knowledge": KNOWLEDGE,
+        "uncertainty": UNCERTAINTY,
+        "report": {
+            "--model": text("FILE", f"{MODEL['help']}, to report in place of a new fit"),
+            "-o --output": text("FILE", "the page; by default named like the table"),
+            "--title": text("TEXT", "its title", default=""),
+            "loudness": LOUDNESS,
+        },
+    },
+    run,
+    usual=(*USUAL_INPUT, *USUAL_KNOWLEDGE, "model", "output", "title"),
+)

@@ -4,24 +4,10 @@ import argparse
 import os
 import time
 import warnings
-from typing import Any
 
 import numpy as np
 
-from icdh.cli._help import HelpFormatter
-
-
-def add_parser(subparsers: Any) -> None:
-    """Describe the command's options."""
-    parser = subparsers.add_parser(
-        "warmup",
-        help="compile in advance, so that the first fit need not wait",
-        description="Compile everything that fits need, once for this installation, so that no later process waits "
-        "for it: for images of containers and for continuous integration. What is compiled is kept beside the package, "
-        "or in NUMBA_CACHE_DIR if that is set; processors of another kind compile again.",
-        formatter_class=HelpFormatter,
-    )
-    parser.set_defaults(run=run)
+from icdh.cli._options import Command
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,3 +50,13 @@ def call_every_kernel() -> None:
         causal_direction(cause, effect)
     families = WeighedFamilies(np.array([[1], [0]]), np.zeros((2, 2)))
     walk(families, np.arange(2), 1, rng)
+
+
+COMMAND = Command(
+    "compile in advance, so that the first fit need not wait",
+    "Compile everything that fits need, once for this installation, so that no later process waits for it: for images "
+    "of containers and for continuous integration. What is compiled is kept beside the package, or in NUMBA_CACHE_DIR "
+    "if that is set; processors of another kind compile again.",
+    {},
+    run,
+)

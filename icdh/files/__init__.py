@@ -1,6 +1,6 @@
 """Tables and graphs as files. Errors name the line; files are written whole or not at all."""
 
-from icdh._ground.atomic import check_writable, replace_on_success
+from icdh._ground.atomic import check_writable, replace_on_success, write_text
 from icdh.files.graphs import graph_from_text, graph_writer, read_graph, write_graph
 from icdh.files.refusals import UnreadableTableError
 from icdh.files.tables import LabelledTable, read_labels, read_table, write_table
@@ -20,4 +20,5 @@ __all__ = [
     "replace_on_success",
     "write_graph",
     "write_table",
+    "write_text",
 ]

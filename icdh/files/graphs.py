@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.atomic import replace_on_success
+from icdh._ground.atomic import write_text
 from icdh._ground.labels import did_you_mean, listed
 from icdh.files.cells import is_number
 from icdh.files.tables import check_header, check_names
@@ -241,9 +241,7 @@ def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) ->
     """
     names = list(map(str, names))
     check_names(names, str(path))
-    text = graph_writer(path)(np.asarray(A), names)
-    with replace_on_success(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+    write_text(path, graph_writer(path)(np.asarray(A), names))
 
 
 def graph_writer(path: str | os.PathLike):

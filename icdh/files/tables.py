@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icdh._ground.arrays import Mask
-from icdh._ground.atomic import replace_on_success
+from icdh._ground.atomic import write_text
 from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh._table.frames import columns_of
 from icdh._table.missing_codes import Declared, codes_of
@@ -528,5 +528,4 @@ def write_table(path: str | os.PathLike, values: np.ndarray, names: Sequence[str
     check_names(names, str(path))
     delimiter = "\t" if Path(path).suffix.lower() == ".tsv" else ","
     text = delimited([names, *np.asarray(values).tolist()], delimiter)
-    with replace_on_success(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+    write_text(path, text)

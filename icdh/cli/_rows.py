@@ -1,43 +1,95 @@
-"""Options about experiments: the condition of every row, and the variables that each condition sets."""
+"""What a command knows of the rows of its table: groups, order, and the conditions of experiments."""
 
 import argparse
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from itertools import compress
+from typing import Any, NamedTuple
 
 from icdh._ground.labels import printable
 from icdh._table.experiments import Interventions
+from icdh.cli._files import copies
 from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
-from icdh.cli._table import complete_rows
+from icdh.cli._table import complete_rows, format_of, read
+from icdh.files import LabelledTable, read_labels
 from icdh.knowledge.formats import read_mapping
 
 FILES = (".toml", ".json")
 UNKNOWN = "?"
 
 
-def add_experiment_options(parser) -> None:
-    """Describe the options that `interventions_of` reads."""
-    parser.add_argument(
-        "--condition-column",
-        metavar="NAME",
-        help="the column of text that says under which condition a row was observed; it is no variable",
-    )
-    parser.add_argument(
-        "--targets",
-        metavar="FILE|'A=x y; B=?; C='",
-        help="the variables that each condition sets, whose values then say nothing of their causes: names or "
-        "patterns, ? if it is not known what a condition does, nothing if it leaves all alone; as text, or as a file "
-        ".toml or .json that maps conditions to lists of names; by default it is not known of any condition, and the "
-        "first one in the table is what the others are compared with",
-    )
+class Input(NamedTuple):
+    """The table of a command, and what is known of its rows.
+
+    Attributes
+    ----------
+    table : LabelledTable
+        The variables.
+    interventions : Interventions or None
+        What was done to the rows.
+    groups : list of str or None
+        The group of every row.
+    sequence : bool
+        Whether rows depend on those before them.
+    truth : ndarray or None
+        The true graph of a data set of the package.
+    """
+
+    table: LabelledTable
+    interventions: Interventions | None = None
+    groups: list[str] | None = None
+    sequence: bool = False
+    truth: Any = None
+
+    @property
+    def relations(self) -> dict[str, Any]:
+        """What is known of rows that depend on one another, as arguments of ``fit``."""
+        return {"groups": self.groups, "sequence": self.sequence}
+
+    def complete(self) -> "Input":
+        """Return the rows without gaps."""
+        full = ~self.table.gaps.any(axis=1)
+        interventions = None if self.interventions is None else self.interventions.of_rows(full)
+        groups = None if self.groups is None else list(compress(self.groups, full))
+        return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups)
 
 
-def check_experiment_options(args: argparse.Namespace) -> None:
-    """Raise ValueError if the options do not go together or with the others."""
+def read_input(args: argparse.Namespace, categorical: Collection[str] | None) -> Input:
+    """Return the table that the options describe, and what they say of its rows.
+
+    Parameters
+    ----------
+    args : Namespace
+        The options.
+    categorical : collection of str or None
+        As of `icdh.cli._table.read`.
+    """
+    _check(args)
+    if args.dataset:
+        from icdh.datasets import load_sachs
+
+        sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
+        return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency)
+    columns = [args.condition_column, args.group_column]
+    given = len(columns) - columns.count(None)
+    first, *others = copies(args.data, 1 + given) if given else [None]
+    table = read(args, data=first, categorical=categorical)
+    conditions, groups = (
+        None if column is None else read_labels(others.pop(), column, **format_of(args)) for column in columns
+    )
+    return Input(table, _interventions(args, conditions), groups, args.sequence)
+
+
+def _check(args):
+    """Raise ValueError if the options about rows do not go together or with the others."""
     if args.targets is not None and args.condition_column is None:
         raise ValueError("--targets goes with --condition-column NAME, the column that holds the conditions")
     if args.condition_column is not None and args.dataset:
         raise ValueError("--condition-column is about a file; the conditions of a data set of the package are known")
+    if args.group_column is not None and args.dataset:
+        raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
+    if (args.group_column is not None or args.sequence) and args.method != "search":
+        raise ValueError("--group-column and --sequence need the evidence that --method search weighs; leave them out")
 
 
 def targets_file(args: argparse.Namespace) -> str | None:
@@ -45,7 +97,7 @@ def targets_file(args: argparse.Namespace) -> str | None:
     return args.targets if args.targets is not None and args.targets.lower().endswith(FILES) else None
 
 
-def interventions_of(args: argparse.Namespace, conditions: Sequence[str] | None) -> Interventions | None:
+def _interventions(args, conditions):
     """Return what was done to the rows, given the condition of each; say in a line what every condition does."""
     if conditions is None:
         return None
@@ -58,20 +110,12 @@ def interventions_of(args: argparse.Namespace, conditions: Sequence[str] | None)
                 f"add {condition}=NAME for what it sets, {condition}= if it sets nothing, {condition}=? if that is not "
                 "known"
             )
-    if not getattr(args, "quiet", False):
+    if not args.quiet:
         known = any(targets[condition] is not None for condition in present)
         for k, condition in enumerate(present):
             does = _said(targets[condition]) if k or known else "what the others are compared with"
             report("note", f"condition {condition!r}, {conditions.count(condition)} rows: {does}")
     return Interventions(conditions, targets)
-
-
-def complete(table: Any, interventions: Interventions | None) -> tuple[Any, Interventions | None]:
-    """Return the rows of a table without gaps, and what was done to them."""
-    rows = complete_rows(table)
-    if interventions is None:
-        return rows, None
-    return rows, interventions.of_rows(~table.gaps.any(axis=1))
 
 
 def _said(targets):
