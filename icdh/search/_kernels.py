@@ -139,6 +139,8 @@ def draw_orders(tables: Floats, candidates: Integers, first: Floats, uniforms: F
 def count_orders(parents: Integers, counts: Floats) -> float:
     """Return how many orders put every variable behind its parents.
 
+    Parts of the graph without an edge between them are counted apart: their orders interleave freely.
+
     Parameters
     ----------
     parents : ndarray of int, shape (N,)
@@ -146,15 +148,49 @@ def count_orders(parents: Integers, counts: Floats) -> float:
     counts : ndarray, shape (2^N,)
         Work space.
     """
-    for variables in range(counts.size):
+    orders, placed, left = 1.0, 0, (1 << parents.size) - 1
+    members = np.empty(parents.size, dtype=np.int64)
+    while left:
+        part, size = _connected(parents, left & -left), 0
+        for n in range(parents.size):
+            if (part >> n) & 1:
+                members[size] = n
+                size += 1
+        orders *= _orders_of_part(parents, members, size, counts)
+        for k in range(1, size + 1):
+            orders = orders * (placed + k) / k
+        placed, left = placed + size, left ^ part
+    return orders
+
+
+@kernel()
+def _connected(parents: Integers, part: int) -> int:
+    """Return all variables that a path joins to a set of variables, whatever its directions."""
+    before = 0
+    while part != before:
+        before = part
+        for n in range(parents.size):
+            if (part >> n) & 1 or parents[n] & part:
+                part |= parents[n] | (1 << n)
+    return part
+
+
+@kernel()
+def _orders_of_part(parents: Integers, members: Integers, size: int, counts: Floats) -> float:
+    """Return how many orders of the first ``size`` members, a connected part, put every variable behind its parents."""
+    needs, full = np.zeros(size, dtype=np.int64), (1 << size) - 1
+    for i in range(size):
+        for k in range(size):
+            needs[i] |= ((parents[members[i]] >> members[k]) & 1) << k
+    for variables in range(full + 1):
         counts[variables] = 0.0
     counts[0] = 1.0
-    for variables in range(counts.size - 1):
+    for variables in range(full):
         if counts[variables] > 0.0:
-            for n in range(parents.size):
-                if not (variables >> n) & 1 and parents[n] & variables == parents[n]:
-                    counts[variables | (1 << n)] += counts[variables]
-    orders: float = counts[counts.size - 1]
+            for i in range(size):
+                if not (variables >> i) & 1 and needs[i] & variables == needs[i]:
+                    counts[variables | (1 << i)] += counts[variables]
+    orders: float = counts[full]
     return orders
 
 
