@@ -95,7 +95,8 @@ ROOMS = {
     "pairs": ("verdict criteria", "comparison picture"),
     "uncertainty": ("ensemble checkpoint directions", "hidden posterior resampling"),
     "_estimators": (
-        "base users_columns data_warnings",
+        "imputation users_columns data_warnings",
+        "base",
         "arranged canonical",
         "transform_choice two_phase_fit",
         "graph_search",

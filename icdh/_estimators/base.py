@@ -3,7 +3,6 @@
 import inspect
 import logging
 import sys
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -14,15 +13,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._estimators.imputation import Imputations
 from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import check_callback, random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.parameters import Choice, Number, constraints_of, parameter
-from icdh._model.gaps import redrawn
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
-from icdh._table.missing import MISSING, complete_rows, neighbours_values, warn_about_mostly_imputed_columns
+from icdh._table.missing import MISSING, complete_rows, warn_about_mostly_imputed_columns
 from icdh._table.missing_codes import Declared
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
@@ -33,7 +32,6 @@ from icdh.knowledge.rules import EdgeRules
 
 logger = logging.getLogger("icdh")
 
-OF_IMPUTATIONS = ("edge_probability_", "imputations_")
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
@@ -169,9 +167,17 @@ class CausalGraphEstimator(SharedParameters):
     _counts_dependent_rows = False
 
     def _learn(self, model: StructuralModel, **learned):
-        """Set everything that ``fit`` learned in one step: an interrupted refit leaves no mixture of two models."""
-        model = replace(model, about=model.about | self._about())
-        learned |= {
+        """Set all that ``fit`` learned, and no more, in one step: an interrupted refit leaves no mixture of models."""
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = kept | self._attributes(model) | learned
+
+    def _attributes(self, model: StructuralModel, **thresholds) -> dict[str, Any]:
+        """Return the attributes that show a model, which says how it was made, with new thresholds or without."""
+        parameters = {name: _text(value) for name, value in (self.get_params() | thresholds).items()}
+        del parameters["callback"]
+        how = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
+        model = replace(model, about=model.about | how)
+        attributes = {
             "model_": model,
             "adjacency_matrix_": model.adjacency,
             "causal_order_": model.causal_order(),
@@ -180,19 +186,17 @@ class CausalGraphEstimator(SharedParameters):
             "n_features_in_": len(model.names),
         }
         if model.named:
-            learned["feature_names_in_"] = np.empty(len(model.names), dtype=object)
-            learned["feature_names_in_"][:] = model.names
-        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
-        self.__dict__ = kept | learned
+            attributes["feature_names_in_"] = np.empty(len(model.names), dtype=object)
+            attributes["feature_names_in_"][:] = model.names
+        return attributes
+
+    def _show(self, model: StructuralModel, thresholds: dict[str, Any], **learned):
+        """Set new thresholds, the model that they leave, and what else comes of them, in one step."""
+        self.__dict__ = vars(self) | thresholds | self._attributes(model, **thresholds) | learned
 
     def _repr_html_(self):
         """Show in a notebook what was learned, or which parameters there are."""
         return self.model_._repr_html_() if hasattr(self, "model_") else f"<pre>{escape(repr(self))}</pre>"
-
-    def _about(self):
-        """Return how the model was made: all of it text."""
-        parameters = {name: _text(value) for name, value in self.get_params().items() if name != "callback"}
-        return {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
 
     def _fitted_model(self) -> StructuralModel:
         if not hasattr(self, "model_"):
@@ -289,45 +293,24 @@ class CausalGraphEstimator(SharedParameters):
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
             table = table.of_rows(rows).of_its_labels()
-        self._fit_table(table, design, clock)
-        return self._without_imputations()
-
-    def _without_imputations(self):
-        """Drop what a fit to imputed tables left behind, and return self."""
-        for name in OF_IMPUTATIONS:
-            vars(self).pop(name, None)
-        return self
+        return self._fit_table(table, design, clock)
 
     def _fit_imputed(self, table, design, clock):
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
-        completed, fits = replace(table, values=neighbours_values(table, rng), imputed=table.gaps), []
-        while len(fits) < self.n_imputations and not (fits and (self.interrupted_ or clock.is_over)):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                self._fit_table(completed, design, clock)
-            fits.append(copy(self)._without_imputations())
-            completed = redrawn(self.model_, completed, table.gaps, rng)
-        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[
-            :1
-        ]  # the first imputation came from similar rows, not from a model
-        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in whole])
-        probability = graphs.mean(axis=0)
-        typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
-        cut = len(fits) < self.n_imputations and not self.interrupted_
-        self.__dict__ = vars(typical) | {
-            "edge_probability_": probability,
-            "imputations_": whole,
-            "timed_out_": cut or self.timed_out_,
-        }
-        for warning in caught:
-            if not (cut and warning.category is ConvergenceWarning):
+        fits = Imputations.of(
+            lambda completed: copy(self)._fit_table(completed, design, clock), table, self.n_imputations, rng, clock
+        )
+        typical, probability = fits.typical()
+        late = fits.are_cut or typical.timed_out_
+        of_all = {"edge_probability_": probability, "imputations_": fits.fits, "timed_out_": late}
+        self.__dict__ = vars(typical) | of_all
+        for warning in fits.said:
+            if not (fits.are_cut and warning.category is ConvergenceWarning):
                 warn(warning.message, warning.category)
-        if cut:
-            reason = (
-                f"max_seconds={self.max_seconds} ended the fit after {len(fits)} of {self.n_imputations} imputations"
-            )
-            warn(f"{reason}; the best one is kept", ConvergenceWarning)
+        if fits.are_cut:
+            done = f"{fits.n_done} of {self.n_imputations} imputations"
+            warn(f"max_seconds={self.max_seconds} ended the fit after {done}; the best one is kept", ConvergenceWarning)
         return self
 
     def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "CausalGraphEstimator":
@@ -340,20 +323,21 @@ class CausalGraphEstimator(SharedParameters):
         """
         return type(self)(**self.get_params())
 
-    def _strong(self, dag, strength, rules):
-        """Return the strong edges; warn if they are many."""
-        kept = strong_edges(dag, strength, self.min_strength, self.max_edges, rules.required)
+    def _strong(self, dag, strength, rules, thresholds=None):
+        """Return the strong edges, by the parameters or by other thresholds; warn if they are many."""
+        limits = {"min_strength": self.min_strength, "max_edges": self.max_edges} | (thresholds or {})
+        kept = strong_edges(dag, strength, limits["min_strength"], limits["max_edges"], rules.required)
         message = density_warning(kept)
         if message:
             warn(message, DataWarning)
         return kept
 
-    def _with_thresholds(self, **thresholds):
-        """Return a copy with the parameters that are not None: `self` takes them over with what comes of them."""
+    def _checked(self, **thresholds):
+        """Return the thresholds that are not None, checked as the parameters that they are."""
         given = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():
             constraints_of(self)[name].check(name, value)
-        return copy(self).set_params(**given)
+        return given
 
     def _rules(self, names) -> EdgeRules:
         return Knowledge.of(self.knowledge).rules(names, self.forbidden_edges)

@@ -291,13 +291,11 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             If more than half of the possible edges stay.
         """
         model = self._fitted_model()
-        changed = self._with_thresholds(min_strength=min_strength, max_edges=max_edges)
-        rules = self._rules(model.names)
-        kept = changed._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
+        thresholds, rules = self._checked(min_strength=min_strength, max_edges=max_edges), self._rules(model.names)
+        kept = self._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, thresholds)
         found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
-        model, learned, _ = changed._with_conditionals(replace(model, adjacency=kept), found, Clock())
-        changed._learn(model, **learned)
-        self.__dict__ = changed.__dict__
+        model, learned, _ = self._with_conditionals(replace(model, adjacency=kept), found, Clock())
+        self._show(model, thresholds, **learned)
         return self
 
     def found_graph(self) -> FoundGraph:

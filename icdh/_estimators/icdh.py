@@ -329,13 +329,12 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
             If edges on cycles had to go, or more than half of the possible edges stay.
         """
         model = self._fitted_model()
-        changed = self._with_thresholds(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
+        thresholds = self._checked(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         found, least = self._found, self._least_weight if threshold is None else threshold
         dag = found.rules.dag(self.weights_, least)
-        kept = changed._strong(dag.adjacency, self.edge_strength_, found.rules)
+        kept = self._strong(dag.adjacency, self.edge_strength_, found.rules, thresholds)
         model, learned = _on_graph(model, kept, found)
-        changed._learn(model, **learned, _least_weight=least)
-        self.__dict__ = changed.__dict__
+        self._show(model, thresholds, **learned, _least_weight=least)
         _warn_about_cycles(dag)
         return self
 

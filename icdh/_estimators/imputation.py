@@ -1,0 +1,70 @@
+"""Fits to a table with gaps: each to values drawn from the model of the fit before."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from icdh._ground.arrays import Floats
+from icdh._ground.clock import Clock
+from icdh._model.gaps import redrawn
+from icdh._table.missing import neighbours_values
+from icdh._table.table import Table
+
+
+@dataclass(frozen=True)
+class Imputations:
+    """The fits of an estimator to imputed tables.
+
+    Attributes
+    ----------
+    fits : list of CausalGraphEstimator
+        The fits that count: the first one, on values of similar rows and not of a model, only if it is the only one.
+    n_done : int
+        The number of all fits.
+    are_cut : bool
+        Whether these are too few because time was over.
+    said : list of warnings.WarningMessage
+        What the last fit warned of.
+    """
+
+    fits: list[Any]
+    n_done: int
+    are_cut: bool
+    said: list[warnings.WarningMessage]
+
+    @classmethod
+    def of(
+        cls, fit: Callable[[Table], Any], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
+    ) -> "Imputations":
+        """Fit to imputed tables in turn.
+
+        Parameters
+        ----------
+        fit : callable
+            Returns a new estimator, fitted to a table without gaps.
+        table : Table
+            The table.
+        n_imputations : int
+            The number of fits.
+        rng : Generator
+            Draws values.
+        clock : Clock
+            Ends the fits, the first one aside.
+        """
+        completed, fits = replace(table, values=neighbours_values(table, rng), imputed=table.gaps), []
+        while len(fits) < n_imputations and not (fits and (fits[-1].interrupted_ or clock.is_over)):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                fits.append(fit(completed))
+            completed = redrawn(fits[-1].model_, completed, table.gaps, rng)
+        whole = [model for model in fits[1:] if not model.timed_out_]
+        return cls(whole or fits[:1], len(fits), len(fits) < n_imputations and not fits[-1].interrupted_, said)
+
+    def typical(self) -> tuple[Any, Floats]:
+        """Return the fit whose graph agrees best with the others, and the share of fits with each edge, (N, N)."""
+        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in self.fits])
+        probability = graphs.mean(axis=0)
+        return self.fits[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))], probability
