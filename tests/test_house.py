@@ -92,7 +92,7 @@ ROOMS = {
     ),
     "graphs": ("checks", "edges", "cycles exports"),
     "files": ("cells refusals", "text", "sheet columns", "tables", "graphs"),
-    "pairs": ("verdict criteria", "comparison picture"),
+    "pairs": ("comparison", "picture"),
     "uncertainty": ("ensemble checkpoint directions", "hidden posterior resampling"),
     "_estimators": (
         "imputation users_columns data_warnings",

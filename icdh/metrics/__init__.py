@@ -5,10 +5,16 @@ by their absolute value. An undirected edge, as in a CPDAG, has both entries, ``
 """
 
 from icdh.metrics.calibration import ReliabilityCurve, brier_score, calibration_error, log_score, reliability_curve
-from icdh.metrics.edges import EdgeScores, edge_scores, skeleton_scores
-from icdh.metrics.hamming import EdgeDifferences, au_shdc, edge_differences, minimum_shd, shd, shd_curve
-from icdh.metrics.intervention import sid
-from icdh.metrics.ranking import PrecisionRecallCurve, average_precision, precision_recall_curve, truncated_auprc
+from icdh.metrics.distances import EdgeDifferences, au_shdc, edge_differences, minimum_shd, shd, shd_curve, sid
+from icdh.metrics.rates import (
+    EdgeScores,
+    PrecisionRecallCurve,
+    average_precision,
+    edge_scores,
+    precision_recall_curve,
+    skeleton_scores,
+    truncated_auprc,
+)
 from icdh.metrics.summary import evaluate
 
 __all__ = [

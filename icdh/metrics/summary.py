@@ -6,11 +6,8 @@ from icdh import graphs
 from icdh._ground.checks import check_number
 from icdh.exceptions import MissingExtraError
 from icdh.metrics.calibration import brier_score, calibration_error, log_score
-from icdh.metrics.comparison import comparable_with_edges
-from icdh.metrics.edges import edge_scores, skeleton_scores
-from icdh.metrics.hamming import au_shdc, edge_differences, minimum_shd, shd
-from icdh.metrics.intervention import sid
-from icdh.metrics.ranking import average_precision, truncated_auprc
+from icdh.metrics.distances import au_shdc, comparable_with_edges, edge_differences, minimum_shd, shd, sid
+from icdh.metrics.rates import average_precision, edge_scores, skeleton_scores, truncated_auprc
 
 OF_PROBABILITIES = (brier_score, log_score, calibration_error)
 
@@ -48,8 +45,8 @@ def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities
     >>> from icdh.metrics import evaluate
     >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
-    >>> found = evaluate(estimate, truth)
-    >>> found["shd"], found["reversed"], found["extra"], found["missing"]
+    >>> metrics = evaluate(estimate, truth)
+    >>> metrics["shd"], metrics["reversed"], metrics["extra"], metrics["missing"]
     (2, 1, 1, 0)
     """
     weights, truth = comparable_with_edges(estimate, truth)

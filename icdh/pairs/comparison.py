@@ -7,18 +7,18 @@ the pair in that direction codes x, the scale and e as if they were independent,
 
 For any mu and sigma, L(x -> y) is the joint entropy H(x, y) plus the mutual information I(x; e). The direction with the
 shorter description has the more independent noise; no distribution is assumed. Entropies are estimated from spacings
-(`icdh.pairs.criteria`).
+(`mean_entropy`).
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.checks import check_number, random_generator
-from icdh._ground.entropy import without_ties
+from icdh._ground.entropy import default_spacing, vasicek_entropy, without_ties
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
@@ -27,8 +27,6 @@ from icdh._table.table import FEW_VALUES, Table, point_mass
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge
-from icdh.pairs.criteria import mean_entropy
-from icdh.pairs.verdict import CausalDirection, DirectionFit
 
 HIDDEN_UNITS = 5
 PRIOR_PRECISION = 1.0
@@ -43,6 +41,56 @@ MIN_ROWS = 20
 FEW_ROWS = 100
 GRID = 200
 DOUBT = 1.0  # the most confidence where a point mass or a coarse grid may have decided
+WINDOWS = (0.25, 0.5, 1.0)  # of entropies, in units of the usual spacing
+
+
+@dataclass(frozen=True)
+class DirectionFit:
+    """The node model of the effect given the cause, in one direction.
+
+    Attributes
+    ----------
+    cause_values : ndarray, shape (200,)
+        Evenly spaced values of the cause, from its least to its greatest, in its units.
+    mean, scale : ndarray, shape (200,)
+        Mean and standard deviation of the effect at these values, in its units: those of the mixture of all fits.
+        Beyond the 0.05th and 99.95th percentile of the cause they are constant.
+    description_length : float
+        L of the standardised variables, in nats per observation.
+    """
+
+    cause_values: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    description_length: float
+
+
+@dataclass(frozen=True)
+class CausalDirection:
+    """The verdict of `causal_direction`.
+
+    Attributes
+    ----------
+    direction : {"x->y", "y->x", "undecided"}
+        The verdict; "undecided" if the confidence is below what was asked for, or both directions are equal.
+    score : float
+        By how many nats per observation x -> y is better than y -> x; negative if y -> x is the better one.
+    confidence : float
+        The absolute score over its standard deviation across random subsamples of the rows.
+    forward, backward : DirectionFit
+        The fitted model of x -> y and of y -> x.
+    """
+
+    direction: str
+    score: float
+    confidence: float
+    forward: DirectionFit
+    backward: DirectionFit
+
+    def swapped(self) -> "CausalDirection":
+        """Return the verdict with x and y exchanged."""
+        direction = {"x->y": "y->x", "y->x": "x->y"}.get(self.direction, self.direction)
+        return replace(self, direction=direction, score=-self.score, forward=self.backward, backward=self.forward)
 
 
 def causal_direction(
@@ -184,15 +232,15 @@ def _warn_about_ties_and_rows(x, y):
 
 
 def _has_point_mass(*columns):
-    found = [(column, point_mass(column.original())) for column in columns]
-    for column, mass in found:
+    masses = [(column, point_mass(column.original())) for column in columns]
+    for column, mass in masses:
         if mass is not None:
             warn(
                 f"{column.name!r} has a point mass, as of censored values or of many zeros ({mass}): the direction "
                 "cannot be trusted",
                 DataWarning,
             )
-    return any(mass is not None for _, mass in found)
+    return any(mass is not None for _, mass in masses)
 
 
 def _doubted(result, abstain_below):
@@ -352,3 +400,12 @@ def _in_units(column, standardised):
     """Return values in a column's own units: at most the largest number, though a fit may go beyond data near it."""
     with np.errstate(over="ignore"):
         return np.clip(column.offset + column.scale * standardised, -LARGEST, LARGEST)
+
+
+def mean_entropy(sample: np.ndarray) -> float:
+    """Return the mean entropy over three windows: small windows have less bias, large ones less variance.
+
+    The sample needs 13 values or more, so that the smallest window is at least one.
+    """
+    root = default_spacing(sample.size)
+    return np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in WINDOWS])

@@ -4,7 +4,7 @@ import numpy as np
 
 from icdh._ground.labels import printable
 from icdh.exceptions import import_extra
-from icdh.pairs.verdict import CausalDirection, DirectionFit
+from icdh.pairs.comparison import CausalDirection, DirectionFit
 
 MOST_POINTS = 2000
 POINT = {"s": 6, "alpha": 0.5, "linewidths": 0, "color": "#44546a"}

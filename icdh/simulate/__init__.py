@@ -7,9 +7,8 @@ Draw a graph, then observations from it::
     data.X, data.adjacency, data.report()
 """
 
-from icdh.simulate.experiments import SimulatedExperiments, simulate_experiments
 from icdh.simulate.random_graphs import GRAPHS, bipartite, erdos_renyi, relabel, scale_free
-from icdh.simulate.sem import Report, SimulatedData, simulate_sem
+from icdh.simulate.sem import Report, SimulatedData, SimulatedExperiments, simulate_experiments, simulate_sem
 from icdh.simulate.sortability import r2_sortability, varsortability
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Structural Hamming distance, at one threshold and over a range of them."""
+"""Distances between two graphs: structural Hamming distance, also over thresholds, and intervention distance."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,70 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.checks import check_choice, check_number
-from icdh.metrics.comparison import comparable
+from icdh.exceptions import import_extra
+from icdh.graphs import check_graph, is_dag
+
+
+class Pair(NamedTuple):
+    """An estimated and a true graph over the same N variables.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (N, N)
+        Absolute weights of the estimated edges, zero where there is none.
+    truth : ndarray of bool, shape (N, N)
+        Where the true edges are.
+    """
+
+    weights: np.ndarray
+    truth: np.ndarray
+
+    @property
+    def estimate(self) -> np.ndarray:
+        """Where the estimated edges are: an array of bool, shape (N, N)."""
+        return self.weights != 0
+
+
+def comparable(estimate: Any, truth: Any) -> Pair:
+    """Return both graphs with their variables in the order of the truth.
+
+    Parameters
+    ----------
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The graphs to compare. Labels are matched if both have them.
+
+    Raises
+    ------
+    ValueError
+        If a graph is malformed or the two are of different variables.
+    """
+    estimated, true = check_graph(estimate, argument="estimate"), check_graph(truth, argument="truth")
+    weights = estimated.weights
+    if weights.shape != true.weights.shape:
+        raise ValueError(
+            f"estimate has {len(weights)} variables and truth {len(true.weights)}; compare graphs of the same variables"
+        )
+    if estimated.names and true.names:
+        unknown = [name for name in estimated.names if name not in true.names]
+        if unknown:
+            raise ValueError(f"estimate has a variable {unknown[0]!r} that truth has not; give both the same names")
+        order = [estimated.names.index(name) for name in true.names]
+        weights = weights[np.ix_(order, order)]
+    return Pair(np.abs(weights), true.weights != 0)
+
+
+def comparable_with_edges(estimate: Any, truth: Any) -> Pair:
+    """Return what `comparable` does; raise ValueError if the truth has no edges, as rates need some.
+
+    Parameters
+    ----------
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The graphs to compare.
+    """
+    pair = comparable(estimate, truth)
+    if not pair.truth.any():
+        raise ValueError("truth has no edges, so that no share of them can be found; compare with shd instead")
+    return pair
 
 
 class EdgeDifferences(NamedTuple):
@@ -231,3 +294,53 @@ def _differences(estimated, true, undirected):
         missing=int(np.sum(~adjacent & truly_adjacent)),
         reversed=int(np.sum(adjacent & truly_adjacent & differs)),
     )
+
+
+def sid(estimate: Any, truth: Any) -> int:
+    """Structural intervention distance: pairs (i, j) for which adjusting for the estimated parents of i is wrong.
+
+    Needs the extra ``[metrics]``.
+
+    Parameters
+    ----------
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        Two DAGs.
+
+    Returns
+    -------
+    int
+        The number of ordered pairs of variables, at most N (N - 1), for which the effect of an intervention on i on j
+        would be inferred wrongly from the estimated graph.
+
+    Raises
+    ------
+    ValueError
+        If a graph is malformed or has a cycle, or the two are of different variables.
+    MissingExtraError
+        If gadjid is not installed.
+
+    References
+    ----------
+    Peters, Bühlmann: "Structural intervention distance for evaluating causal graphs", Neural Computation 27, 2015.
+    Henckel, Würtzen, Weichwald: "Adjustment identification distance: a gadjid for causal structure learning", UAI
+    2024.
+
+    Examples
+    --------
+    >>> from icdh.metrics import sid
+    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
+    >>> sid([[0, 1, 0], [0, 0, 1], [0, 0, 0]], truth)
+    0
+    """
+    pair = comparable(estimate, truth)
+    # gadjid panics on a cycle and on fewer than two variables
+    for name, edges in (("estimate", pair.estimate), ("truth", pair.truth)):
+        if not is_dag(edges):
+            raise ValueError(f"{name} has a cycle, for which there is no SID; see icdh.graphs.break_cycles")
+    if len(pair.truth) == 1:
+        return 0
+    gadjid = import_extra("gadjid", "metrics")
+    true, estimated = (np.ascontiguousarray(edges, dtype=np.int8) for edges in (pair.truth, pair.estimate))
+    _, count = gadjid.sid(true, estimated, edge_direction="from row to column")
+    return int(count)
