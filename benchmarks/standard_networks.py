@@ -34,8 +34,20 @@ from icdh import HNMSearch, graphs, metrics, simulate
 from paper_reproduction.jobs import seed_of
 from paper_reproduction.methods._causal_learn import adjacency
 
-DISCRETE = ("asia", "cancer", "survey", "sachs", "child", "insurance", "alarm", "water", "hailfinder")
-GAUSSIAN = ("ecoli70", "magic-niab", "arth150")
+DISCRETE = (
+    "asia",
+    "cancer",
+    "survey",
+    "sachs",
+    "child",
+    "insurance",
+    "alarm",
+    "water",
+    "hailfinder",
+    "win95pts",
+    "hepar2",
+)
+GAUSSIAN = ("ecoli70", "magic-niab", "magic-irri", "arth150")
 RANDOM = {"linear-10": 10, "linear-20": 20}
 NETWORKS = (*DISCRETE, *GAUSSIAN, *RANDOM)
 USUAL_ROWS, USUAL_DRAWS = 1000, 5
@@ -290,26 +302,23 @@ def cpdag(graph):
 
 
 def print_rows(name, rows):
+    """Print CPDAG SHD with its standard error, the draws where they are not the usual, and seconds of every method."""
+    if not rows:
+        return
+    cells = []
     for method in METHODS:
         own = [row for row in rows if row["method"] == method]
-        done = [row for row in own if row["cpdag_shd"] is not None]
-        if not own:
-            continue
-        stopped = f", {len(own) - len(done)} stopped" if len(done) < len(own) else ""
-        text = f"| {name}, {own[0]['true_edges']} edges | {method} | {len(own)}{stopped} | "
-        if done:
-            shd, extra, missing = (np.array([row[key] for row in done]) for key in ("cpdag_shd", "extra", "missing"))
-            error = shd.std() / np.sqrt(shd.size)
-            text += f"{shd.mean():.1f} ± {error:.1f} | {extra.mean():.1f} | {missing.mean():.1f} | "
-        else:
-            text += "| | | "
-        print(text + f"{np.median([row['seconds'] for row in own]):.1f} |", flush=True)
+        done = np.array([row["cpdag_shd"] for row in own if row["cpdag_shd"] is not None])
+        draws = "" if done.size in (0, USUAL_DRAWS) else f" ({done.size})"
+        distance = f"{done.mean():.1f} ± {done.std() / np.sqrt(done.size):.1f}{draws}" if done.size else "stopped"
+        cells.append(f"{distance}, {np.median([row['seconds'] for row in own]):.1f} s" if own else "")
+    print(f"| {name}, {rows[0]['true_edges']} edges | {' | '.join(cells)} |", flush=True)
 
 
 def print_by_rows(name, sizes, rows):
     """Print the mean CPDAG SHD of every method at every number of rows, with the draws where they are not the usual."""
     cells = []
-    for method in METHODS:
+    for method in METHODS if rows else ():
         found = []
         for n_rows in sizes:
             own = [row["cpdag_shd"] for row in rows if (row["rows"], row["method"]) == (n_rows, method)]
@@ -317,7 +326,8 @@ def print_by_rows(name, sizes, rows):
             draws = "" if len(done) in (0, USUAL_DRAWS) else f" ({len(done)})"
             found.append(f"{np.mean(done):.1f}{draws}" if done else "stopped" if own else "–")
         cells.append(" / ".join(found))
-    print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    if cells:
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
