@@ -8,7 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CLEAN = (  # a folder stands for all of its modules
     "icdh/__init__.py",
-    "icdh/_estimators/users_columns.py",
     "icdh/_ground/aligned.py",
     "icdh/_ground/arrays.py",
     "icdh/_ground/damping.py",

@@ -124,7 +124,7 @@ def agreement_of_rows(model):
             others = tuple(k for k in parents if k != cause)
             gains = log_densities(found.scores, (node, parents)) - log_densities(found.scores, (node, others))
             statistic[cause, node] = gains.sum() / (gains.std() * np.sqrt(gains.size))
-    return found.table.in_users_order(statistic)
+    return found.table.edges_in_users_order(statistic)
 
 
 def log_densities(scores, family):

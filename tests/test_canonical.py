@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.arranged import CanonicalTable
 from icdh._table.experiments import Design
 from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules

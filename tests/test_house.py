@@ -95,9 +95,9 @@ ROOMS = {
     "pairs": ("comparison", "picture"),
     "uncertainty": ("ensemble checkpoint directions", "hidden posterior resampling"),
     "_estimators": (
-        "imputation users_columns data_warnings",
+        "imputation data_warnings",
         "base",
-        "arranged canonical",
+        "arranged",
         "transform_choice two_phase_fit",
         "graph_search",
         "refit",

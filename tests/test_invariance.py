@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from icdh import HNMSearch, causal_direction
-from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.arranged import CanonicalTable
 from icdh._table.experiments import Design
 from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
@@ -95,7 +95,7 @@ def test_rows_stand_by_their_content_and_nothing_is_lost():
     left_alone = np.random.default_rng(2).random(X.shape) < 0.9
     rows = np.random.default_rng(1).permutation(M)
     first, shuffled = arranged(X, left_alone), arranged(X[rows], left_alone[rows])
-    for of_first, of_shuffled in zip(first, shuffled, strict=True):
+    for of_first, of_shuffled in zip(vars(first).values(), vars(shuffled).values(), strict=True):
         np.testing.assert_array_equal(of_first, of_shuffled) if isinstance(of_first, np.ndarray) else None
     whole = np.vstack([first.values, first.rows])
     original = CanonicalTable.of(

@@ -4,7 +4,7 @@ from scipy.stats import yeojohnson, yeojohnson_llf
 
 from icdh import HNMSearch, Knowledge, simulate
 from icdh._estimators import transform_choice
-from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.transform_choice import most_asked_for
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._table.transforms import TRANSFORMS, Transform, fit_transform

@@ -1,39 +1,41 @@
-"""The table as the two phases see it: columns that vary, and both columns and rows in an order of their values."""
+"""The table as a fit sees it: the columns that vary and the contexts, in an order that depends on their values alone.
 
-from collections.abc import Hashable
-from dataclasses import fields
-from typing import Any, NamedTuple
+So the result depends neither on the order of the user's columns nor on that of the rows.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
-from icdh._estimators.users_columns import edges_among_all, move_among_all
 from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
-from icdh._table.table import Table
+from icdh._table.row_order import rows_by_content
+from icdh._table.table import Scaling, Table, point_masses
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights
 from icdh.search.moves import Move
 
 SORT_COLUMNS = 8  # that decide the order of observations, beside the sum of all
+DIGITS = 9  # of moments of standardised columns that do not depend on the order of sums and on units
 
 
-class ArrangedTable(NamedTuple):
-    """The columns that vary, and the contexts. Their values alone decide the order of columns and observations.
-
-    So the result of a fit depends neither on the order of the user's columns nor on that of the rows.
+@dataclass(frozen=True)
+class ArrangedTable:
+    """The columns that vary, and the contexts.
 
     Attributes
     ----------
     values : ndarray, shape (n, M)
-        The scaled columns, one a row; contexts last.
+        The scaled columns, one a row.
     rows : ndarray of bool, shape (n, M), or None
         The observations that count for each; None if all do.
     rules : EdgeRules
         Edges among them that must not, and that must, appear.
     order : ndarray of int, shape (n,)
         Where each stands among the user's columns, followed by the contexts.
-    n_columns : int
-        How many of them are the user's; the others are contexts.
     names : list of str
         The names of all of the user's columns, followed by the contexts.
     """
@@ -42,12 +44,11 @@ class ArrangedTable(NamedTuple):
     rows: Mask | None
     rules: EdgeRules
     order: Integers
-    n_columns: int
     names: list[Hashable]
 
     @classmethod
-    def of(cls, table: Table, values: Floats, design: Design, rules: EdgeRules) -> "ArrangedTable":
-        """Arrange a scaled table.
+    def of_scaled(cls, table: Table, values: Floats, design: Design, rules: EdgeRules) -> "ArrangedTable":
+        """Arrange a scaled table for the two phases: contexts last.
 
         Parameters
         ----------
@@ -68,36 +69,177 @@ class ArrangedTable(NamedTuple):
             rows=None if design.rows is None else np.ascontiguousarray(design.rows[order][:, observations]),
             rules=rules.among(order),
             order=order,
-            n_columns=varying.size,
             names=names,
         )
+
+    def edges_in_users_order(self, edges: Floats) -> Floats:
+        """Return what is known of edges among the table's columns, shape (n, n), among the user's columns and contexts.
+
+        Parameters
+        ----------
+        edges : ndarray, shape (n, n)
+            Zero where there is no edge, as in the result for columns that do not vary.
+        """
+        every = np.zeros((len(self.names), len(self.names)))
+        every[np.ix_(self.order, self.order)] = edges
+        return every
 
     def network_in_users_order(self, weights: Weights) -> Weights:
         """Return a network of the table's columns as one of all of the user's columns and the contexts.
 
         A column that does not vary gets a node without edges, of mean zero and scale one.
         """
-        size, units = len(self.names), weights.hidden_units
-        w1 = np.zeros((size, units, size))
-        w1[np.ix_(self.order, np.arange(units), self.order)] = weights.w1
-        others = [field.name for field in fields(weights) if field.name != "w1"]
-        parts: dict[str, Any] = {name: self._widened(getattr(weights, name)) for name in others}
-        return Weights(w1, **parts)
 
-    def edges_in_users_order(self, edges: Floats) -> Floats:
-        """Return what is known of edges among the table's columns, shape (n, n), among all columns and contexts."""
-        return edges_among_all(edges, self.order, len(self.names))
+        def of_all(part: Floats | None) -> Floats | None:
+            if part is None:
+                return None
+            every = np.zeros((len(self.names), *part.shape[1:]))
+            every[self.order] = part
+            return every
+
+        parts: dict[str, Any] = {part.name: of_all(getattr(weights, part.name)) for part in fields(weights)}
+        w1 = np.zeros((*parts["w2"].shape, len(self.names)))
+        w1[:, :, self.order] = parts["w1"]
+        return Weights(**parts | {"w1": w1})
 
     def move_in_users_columns(self, move: Move) -> Move:
-        """Return a move of the last stage in the user's columns."""
-        return move_among_all(move, self.order)
+        """Return a move of the search in the user's columns."""
+        return move._replace(cause=int(self.order[move.cause]), effect=int(self.order[move.effect]))
 
-    def _widened(self, part: Floats | None) -> Floats | None:
-        if part is None:
-            return None
-        full = np.zeros((len(self.names), *part.shape[1:]))
-        full[self.order] = part
-        return full
+
+@dataclass(frozen=True)
+class CanonicalTable(ArrangedTable):
+    """A table whose columns have signs, too, that depend on their values alone, for `HNMSearch`.
+
+    `with_rows_by_content` arranges the rows.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n, M)
+        The standardised columns, one a row.
+    kinds : list of str
+        Their n kinds.
+    n_categories : list of int
+        How many categories each has; zero for numbers.
+    signs : ndarray, shape (n,)
+        What each was multiplied by.
+    baseline : ndarray of bool, shape (N, M), or None
+        The observations of the user's columns where nothing was set; None if all.
+    related : RelatedRows or None
+        Which observations depend on one another; None if none do.
+    """
+
+    kinds: list[str]
+    n_categories: list[int]
+    signs: Floats
+    baseline: Mask | None
+    related: RelatedRows | None
+
+    @classmethod
+    def of(
+        cls, table: Table, scaling: Scaling, kinds: Sequence[str], design: Design, rules: EdgeRules
+    ) -> "CanonicalTable":
+        """Scale and arrange a table.
+
+        Parameters
+        ----------
+        table : Table
+            The user's table.
+        scaling : Scaling
+            Offset and scale of its columns.
+        kinds : sequence of str
+            Their kinds.
+        design : Design
+            The interventions; their contexts become columns.
+        rules : EdgeRules
+            Edges among columns and contexts that must not, and that must, appear.
+        """
+        N, names = table.n_variables, [*table.names, *design.conditions]
+        extended = design.with_contexts(scaling.apply(table.values))
+        columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
+        order, signs = _order_and_signs(extended, columns)
+        signs[np.isin(order, table.unordered)] = 1.0
+        return cls(
+            values=extended[order] * signs[:, np.newaxis],
+            kinds=[kinds[k] if k < N else "continuous" for k in order],
+            n_categories=[len(table.categories[k].labels) if k in table.categories else 0 for k in order],
+            rows=None if design.rows is None else design.rows[order],
+            rules=rules.among(order),
+            order=order,
+            signs=signs,
+            names=names,
+            baseline=design.baseline,
+            related=table.related,
+        )
+
+    def columns(self, transform: str, random_state: int, masses: bool = True) -> Any:
+        """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
+
+        Values that an intervention set are no point masses: their rows do not count for the column.
+        """
+        from icdh._node_model.columns import columns_of
+
+        counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
+        frequent = [
+            point_masses(own[rows]) if masses and kind in ("continuous", "gridded") else []
+            for own, rows, kind in zip(self.values, counts, self.kinds, strict=True)
+        ]
+        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent)
+
+    def without_grids(self) -> "CanonicalTable":
+        """Return the table with gridded columns taken for continuous."""
+        return replace(self, kinds=["continuous" if kind == "gridded" else kind for kind in self.kinds])
+
+    def in_users_columns(self, n_variables: int) -> Floats:
+        """Return the values of the user's columns in their order and with their signs, shape (N, M)."""
+        values = np.zeros((n_variables, self.values.shape[1]))
+        own = self.order < n_variables
+        values[self.order[own]] = self.values[own] * self.signs[own, np.newaxis]
+        return values
+
+    def with_rows_by_content(self) -> "CanonicalTable":
+        """Return the table with its observations in an order that depends on the set of them alone."""
+        keys = [*self.values] if self.rows is None else [*self.values, *self.rows.astype(float)]
+        observations = rows_by_content(keys)
+        return replace(
+            self,
+            values=np.ascontiguousarray(self.values[:, observations]),
+            rows=None if self.rows is None else np.ascontiguousarray(self.rows[:, observations]),
+            baseline=None if self.baseline is None else self.baseline[:, observations],
+            related=None if self.related is None else self.related.of_rows(observations),
+        )
+
+    def part(self, columns: Integers, observations: Integers) -> "CanonicalTable":
+        """Return some of the columns at some of the observations, given their positions."""
+        return replace(
+            self,
+            values=self.values[np.ix_(columns, observations)],
+            kinds=[self.kinds[k] for k in columns],
+            n_categories=[self.n_categories[k] for k in columns],
+            rows=None if self.rows is None else self.rows[np.ix_(columns, observations)],
+            rules=self.rules.among(columns),
+            order=self.order[columns],
+            signs=self.signs[columns],
+            related=None if self.related is None else self.related.of_rows(observations),
+        )
+
+
+def _order_and_signs(values: Floats, columns: Integers) -> tuple[Integers, Floats]:
+    """Return the columns by their fourth and third moments, and for each the sign that makes the third positive.
+
+    Where rounding would decide, other columns do: by what the columns have in common, and by the sum of those whose
+    signs are known.
+    """
+    chosen = values[columns]
+    third: Floats = np.round((chosen**3).mean(axis=1), DIGITS)
+    fourth: Floats = np.round((chosen**4).mean(axis=1), DIGITS)
+    shared = np.round(np.abs(chosen @ chosen.T).sum(axis=1) / chosen.shape[1], DIGITS)
+    order = np.lexsort((shared, np.abs(third), fourth))
+    signs = np.sign(third[order])
+    for k in np.flatnonzero(signs == 0.0):
+        together = np.round(np.mean((signs @ chosen[order]) * chosen[order[k]]), DIGITS)
+        signs[k] = -1.0 if together < 0.0 else 1.0
+    return columns[order], signs
 
 
 def _order_of_columns(values: Floats) -> Integers:

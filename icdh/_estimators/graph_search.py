@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.arranged import CanonicalTable
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator
-from icdh._estimators.canonical import CanonicalTable
 from icdh._estimators.data_warnings import (
     warn_about_dependent_rows,
     warn_about_determined_columns,

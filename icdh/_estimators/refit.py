@@ -52,7 +52,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
         rise /= scores.families.design_effects((node, parents), scores.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
-    return table.in_users_order(strength)
+    return table.edges_in_users_order(strength)
 
 
 def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:

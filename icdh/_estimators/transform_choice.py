@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.arranged import CanonicalTable
 from icdh._ground.arrays import Integers
 from icdh._ground.clock import Clock
 from icdh._node_model.columns import Columns

@@ -49,8 +49,8 @@ class TwoPhaseSettings:
     n_jobs: int = parameter(1, Workers())
 
 
-def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable) -> float | None:
-    """Return the price of an edge in the last stage, in nats; None leaves the stage out.
+def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable, n_variables: int) -> float | None:
+    """Return the price of an edge between the N user's columns in the last stage, in nats; None leaves the stage out.
 
     "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
     made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
@@ -60,9 +60,9 @@ def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable) -> float | 
 
     if not isinstance(settings.edge_cost, str):
         return settings.edge_cost
-    spreads = table.values[: table.n_columns].std(axis=1)
+    spreads = table.values[table.order < n_variables].std(axis=1)
     usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
-    return price_of_edge(table.n_columns) if settings.schedule == "fast" and usual else None
+    return price_of_edge(len(spreads)) if settings.schedule == "fast" and usual else None
 
 
 class FoundNetwork(NamedTuple):
@@ -169,8 +169,8 @@ def find_network(
     from icdh.two_phase.restarts import best_of_restarts
     from icdh.two_phase.rounds import Round
 
-    arranged = ArrangedTable.of(table, values, design, rules)
-    price = price_of_edges(settings, arranged)
+    arranged = ArrangedTable.of_scaled(table, values, design, rules)
+    price = price_of_edges(settings, arranged, table.n_variables)
     starts = [
         draw_initial_weights(arranged.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)

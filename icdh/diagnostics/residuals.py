@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from icdh._estimators.canonical import CanonicalTable
+from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.graph_search import MOST_UNITS, SearchSettings, family_evidence
 from icdh._ground.clock import Clock
 from icdh._ground.threads import single_blas_thread

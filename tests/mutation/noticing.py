@@ -76,7 +76,7 @@ TESTS = {
     "_model/conditionals.py": ("test_categorical",),
     "_rows/": ("test_dependent_rows", "test_groups"),
     "_effect/": ("test_effect", "test_cli_model"),
-    "_estimators/canonical.py": ("test_canonical", "test_invariance"),
+    "_estimators/arranged.py": ("test_canonical", "test_invariance"),
     "_estimators/transform_choice.py": ("test_transforms",),
     "_node_model/linear.py": ("test_linear",),
     "_node_model/linear_gains.py": ("test_linear",),
