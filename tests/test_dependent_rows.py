@@ -30,6 +30,7 @@ INDEPENDENT = {
     "many zeros": lambda X, rng: np.where(rng.random((len(X), 1)) < 0.4, 0.0, np.exp(np.round(X, 1))),
     "sorted": lambda X, rng: X[np.argsort(X[:, 3])],
     "sorted by class and number": lambda X, rng: np.column_stack([X[:, 0] > 0, X])[np.lexsort((X[:, 3], X[:, 0] > 0))],
+    "zeros last": lambda X, rng: np.maximum(X, 0.0)[np.argsort(X[:, 3] <= 0)],
 }
 
 

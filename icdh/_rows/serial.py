@@ -34,6 +34,8 @@ class Tuning:
         Standard deviations by which the autocorrelation at lag one must differ from zero.
     least_effect : float
         Design effect from which rows count as dependent.
+    point_mass : float
+        Share of the rows that have one value, from which the rows may be sorted by whether they have it.
     most_blocks : int
         Blocks of equal or of rising values up to which a column says that the rows are sorted.
     waves : int
@@ -46,6 +48,7 @@ class Tuning:
 
     deviations: float = 3.5
     least_effect: float = 1.3
+    point_mass: float = 0.05
     most_blocks: int = 10
     waves: int = 8
     rows_a_function: int = 4
@@ -152,7 +155,10 @@ def _explained_by_position(columns, classes, tuning):
 
 
 def _block_starts(values, tuning):
-    """Return where the few blocks of equal, rising or falling values begin; None if the values are not sorted."""
+    """Return where the few blocks of equal, rising or falling values begin; None if the values are not sorted.
+
+    Rows may also be sorted by whether a column has its most frequent value: all zeros last.
+    """
     steps = np.sign(np.diff(values))
     if not steps.any():
         return None
@@ -163,6 +169,9 @@ def _block_starts(values, tuning):
         breaks = np.flatnonzero(steps == -direction) + 1
         if breaks.size < min(tuning.most_blocks, 0.1 * changes.size):
             return np.append(0, breaks)
+    numbers, counts = np.unique(values, return_counts=True)
+    if numbers.size > 2 and counts.max() > tuning.point_mass * values.size:
+        return _block_starts((values == numbers[counts.argmax()]).astype(float), tuning)
     return None
 
 
