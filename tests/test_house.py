@@ -75,7 +75,7 @@ ROOMS = {
         "cache",
         "polish growth noise_choice",
         "family_evidence",
-        "subsample",
+        "subsample hidden",
     ),
     "search": (
         "_kernels moves prior",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from copy import deepcopy
 
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.families import Families, Family
@@ -91,6 +92,27 @@ class FamilyEvidence(FamilyCache):
         larger.grow(families)
         larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
         return larger
+
+    def with_causes(
+        self, columns: Sequence[Floats], like: Sequence[int], clock: Clock | None = None
+    ) -> "FamilyEvidence":
+        """Return the evidence of families with further variables that are only causes, and all fits that are known.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray, each of shape (n,)
+            Their values, standardised.
+        like : sequence of int
+            For each, the variable whose price as a cause it has.
+        clock : Clock, optional
+            Ends fits; by default never.
+        """
+        wider = self.on(self.families.with_causes(columns, like), clock)
+        wider.units += [min(self.units)] * len(columns)
+        for family in sorted(self.fitted()):
+            if (fit := self.known_fit(family)) is not None:
+                wider.keep(family, fit, self.network_score_of(family))
+        return wider
 
     def on(self, families: Families, clock: Clock | None = None) -> "FamilyEvidence":
         """Return the evidence of families of the same variables, with the same units and noise, without fits."""

@@ -91,7 +91,8 @@ class _HiddenCauses:
         known = [*((i, graph[i]) for i, _ in self.edges), *(own for own in self.without.values() if own[1])]
         families = list(dict.fromkeys(known))
         self.innovation = {family: len(graph) + k for k, family in enumerate(families)}
-        self.scores = _with_causes(scores, families, clock)
+        innovations = [_innovation(scores, family) for family in families]
+        self.scores = scores.with_causes(innovations, [node for node, _ in families], clock)
 
     def loss(self, i: int, j: int) -> float:
         """Return the nats lost if i -> j is a hidden common cause: the smaller loss of both ways to write it."""
@@ -127,18 +128,6 @@ class _HiddenCauses:
 
 def _without(causes, cause):
     return tuple(k for k in causes if k != cause)
-
-
-def _with_causes(scores, families, clock):
-    """Return the scores with the innovations of families as further variables, and all fits that are known."""
-    known = scores.families
-    innovations = [_innovation(scores, family) for family in families]
-    wider = scores.on(known.with_causes(innovations, [node for node, _ in families]), clock)
-    wider.units += [min(scores.units)] * len(families)
-    for family in sorted(scores.fitted()):
-        if (fit := scores.known_fit(family)) is not None:
-            wider.keep(family, fit, scores.network_score_of(family))
-    return wider
 
 
 def _innovation(scores, family):

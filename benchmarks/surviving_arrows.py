@@ -1,6 +1,6 @@
 """Which arrows would survive a hidden common cause: level and power of `icdh.uncertainty.hidden_loss`.
 
-    python benchmarks/hidden_causes.py results.json [--kinds ...] [--seeds FIRST END]
+    python benchmarks/surviving_arrows.py results.json [--kinds ...] [--seeds FIRST END]
 
 Tables of eight variables, ten edges on average, and 1000 rows, of six kinds, with none, one and two hidden variables
 that are causes of two to four others. Every row of the JSON file is a table; what is there is not computed again. The

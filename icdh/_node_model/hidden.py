@@ -1,0 +1,305 @@
+"""A hidden common cause as a factor of the noise: its EM, and the score of its children.
+
+The children i of a hidden cause U ~ N(0, 1) have noise of their own and a part in common,
+
+    x_i = f_i(pa_i) + lambda_i U + sigma_i(pa_i) E_i.
+
+Given the table the value of U in a row is Gaussian, with variance and mean
+
+    V = 1 / (1 + sum_i lambda_i^2 / sigma_i^2),    u = V sum_i lambda_i (x_i - f_i) / sigma_i^2.
+
+For any u and V the negative log-likelihood of the children in a row is, without constants, at most
+
+    sum_i [log sigma_i^2 / 2 + ((x_i - lambda_i u - f_i)^2 + lambda_i^2 V) / (2 sigma_i^2)] + KL(N(u, V) || N(0, 1)),
+
+with equality at the posterior above. Each term is the cost of a Gaussian response with centre x_i - lambda_i u and
+spread lambda_i^2 V (`icdh._node_model.gaussian`). So the fit of a family is the M-step of f_i and sigma_i. The score of
+the children is the sum of their families' scores, plus the divergence, plus a price for each loading: that of an edge,
+and (1/2) log n nats as for any coefficient (`icdh._node_model.linear`).
+
+EM alone stalls, because f_i has explained what lambda_i should explain. So the M-step of lambda_i lets the linear part
+of f_i follow, in the parents and in the hidden units, U is scaled to unit variance after each step (PX-EM), and after
+two steps a third begins where they lead to (SQUAREM). What scores best is kept, so that the bound never rises.
+
+References
+----------
+Rubin and Thayer, "EM algorithms for ML factor analysis", Psychometrika 47 (1982).
+Varadhan and Roland, "Simple and globally convergent methods for accelerating the convergence of any EM algorithm",
+Scandinavian Journal of Statistics 35 (2008).
+Liu, Rubin, Wu, "Parameter expansion to accelerate EM: the PX-EM algorithm", Biometrika 85 (1998).
+"""
+
+import math
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._ground.arrays import Floats
+from icdh._node_model.evidence import NodeFit
+from icdh._node_model.families import Families, Family
+from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.linear import fit_linear
+from icdh._node_model.network import hidden_units_of, node_outputs
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the EM."""
+
+    most_cycles: int = 12
+    tolerance: float = 0.1  # nats
+    longest_step: float = 20.0  # of an extrapolation, in steps of EM
+    far_ahead: float = 10.0  # nats by which a linear model leads where the network is not fitted again
+    least_share: float = 0.05  # of a child's variance that is its own at the start
+
+
+TUNING = Tuning()
+
+
+class Posterior(NamedTuple):
+    """The hidden values of every row: means and variances, both of shape (n,)."""
+
+    mean: Floats
+    variance: Floats
+
+    def divergence(self) -> float:
+        """Return the sum over rows of KL(N(mean, variance) || N(0, 1)), in nats."""
+        return 0.5 * float((np.square(self.mean) + self.variance - 1.0 - np.log(self.variance)).sum())
+
+    def scaled(self) -> tuple["Posterior", float]:
+        """Return the posterior of hidden values of unit variance, and what these were divided by."""
+        scale = math.sqrt(float((np.square(self.mean) + self.variance).mean()))
+        return Posterior(self.mean / scale, self.variance / scale**2), scale
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Return standardised draws of the hidden values, shape (n,)."""
+        values = self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size)
+        return (values - values.mean()) / values.std()
+
+
+def posterior(residuals: Floats, variances: Floats, loadings: Floats) -> Posterior:
+    """Return the posterior of the hidden values.
+
+    Parameters
+    ----------
+    residuals, variances : ndarray, shape (c, n)
+        x_i - f_i and sigma_i^2 of every child and row.
+    loadings : ndarray, shape (c,)
+        The lambda_i.
+    """
+    weights = loadings[:, np.newaxis] / variances
+    variance = 1.0 / (1.0 + loadings @ weights)
+    return Posterior(variance * (weights * residuals).sum(axis=0), variance)
+
+
+def extrapolated(first: Posterior, second: Posterior, third: Posterior) -> Posterior:
+    """Return where three steps of EM lead to, by the third scheme of SQUAREM on means and log-variances."""
+    path = [np.append(own.mean, np.log(own.variance)) for own in (first, second, third)]
+    step, bend = path[1] - path[0], path[2] - 2.0 * path[1] + path[0]
+    length = max(float(np.linalg.norm(step) / max(np.linalg.norm(bend), np.finfo(float).tiny)), 1.0)
+    length = min(length, TUNING.longest_step)
+    mean, log_variance = np.split(path[0] + 2.0 * length * step + length**2 * bend, 2)
+    return Posterior(mean, np.exp(np.minimum(log_variance, 0.0)))
+
+
+class Child(NamedTuple):
+    """One child given its parents, by the better of network and linear model.
+
+    Attributes
+    ----------
+    fit : NodeFit or None
+        That of the network; None before it is fitted to these parents.
+    score : float
+        That of the family, the hidden cause taken as known.
+    lead : float
+        The nats by which the linear model is better.
+    mean, variance : ndarray, shape (n,)
+        f and sigma^2.
+    """
+
+    fit: NodeFit | None
+    score: float
+    lead: float
+    mean: Floats
+    variance: Floats
+
+
+class District(NamedTuple):
+    """The children of a hidden cause, fitted.
+
+    Attributes
+    ----------
+    score : float
+        The bound on the negative log evidence of the children, with what edges and loadings cost; lower is better.
+    families : tuple of Family
+        The children and their parents.
+    loadings : ndarray, shape (c,)
+        The lambda_i.
+    hidden : Posterior
+        The hidden values.
+    children : tuple of Child
+        What is fitted.
+    """
+
+    score: float
+    families: tuple[Family, ...]
+    loadings: Floats
+    hidden: Posterior
+    children: tuple[Child, ...]
+
+
+class Districts:
+    """The score of the children of hidden causes; what was asked for once is kept.
+
+    Parameters
+    ----------
+    scores : FamilyEvidence
+        The scores of families without hidden causes, all of whose rows count.
+    linear : bool
+        Whether children have linear models alone, where they have any: quick, for where most effects are linear.
+    """
+
+    def __init__(self, scores: FamilyEvidence, linear: bool = False):
+        self.scores, self.linear = scores, linear
+        self._known: dict[tuple[Family, ...], District] = {}
+        self._last: dict[tuple[int, ...], District] = {}  # the best of these children, to start from
+
+    def __call__(self, families: tuple[Family, ...]) -> District:
+        """Return the district of these children, each with its parents, sorted."""
+        if families not in self._known:
+            nodes = tuple(node for node, _ in families)
+            last = self._last.get(nodes)
+            found = self._em(families, *(self._cold_start(families) if last is None else self._start(families, last)))
+            self._known[families] = found
+            if last is None or found.score < last.score:
+                self._last[nodes] = found
+        return self._known[families]
+
+    def again(self, district: District, rng: np.random.Generator) -> District:
+        """Return a district fitted again from one draw of its hidden values, as if they were known."""
+        drawn = Posterior(district.hidden.draw(rng), np.full(district.hidden.mean.size, TUNING.least_share))
+        return self._em(district.families, drawn, district.children)
+
+    def _em(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
+        """Return the end of EM from these hidden values and children: two steps at a time, and where they lead to."""
+        best = self._step(families, hidden, children)
+        for _ in range(TUNING.most_cycles):
+            self.scores.clock.check()
+            before, path = best, [self._posterior(best)]
+            for _ in range(2):
+                best = self._step(families, path[-1], best.children)
+                path.append(self._posterior(best))
+            best = min(best, self._step(families, extrapolated(*path), best.children), key=lambda own: own.score)
+            if not best.score < before.score - TUNING.tolerance:
+                return min(before, best, key=lambda own: own.score)
+        return best
+
+    def _step(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
+        """Return the M-step of loadings and children at these hidden values."""
+        loadings = self._loadings(families, children, hidden)
+        hidden, scale = hidden.scaled()
+        loadings = scale * loadings
+        children = tuple(
+            self._given(self._responding(node, loading, hidden), (node, parents), child)
+            for (node, parents), loading, child in zip(families, loadings, children, strict=True)
+        )
+        score = math.fsum([*(child.score for child in children), hidden.divergence(), self._price(families)])
+        return District(score, families, loadings, hidden, children)
+
+    def _start(self, families: tuple[Family, ...], last: District) -> tuple[Posterior, list[Child]]:
+        """Return hidden values and children to start from, those of the same children with other parents."""
+        return last.hidden, [
+            child if own == other else child._replace(fit=None)
+            for own, other, child in zip(families, last.families, last.children, strict=True)
+        ]
+
+    def _cold_start(self, families: tuple[Family, ...]) -> tuple[Posterior, list[Child]]:
+        """Return the first factor of what the parents that are no children leave unexplained, and these fits."""
+        nodes = {node for node, _ in families}
+        outside = [(node, tuple(k for k in parents if k not in nodes)) for node, parents in families]
+        children = [self._given(self.scores.families, family, self._without_hidden(family)) for family in outside]
+        residuals = self._residuals(families, children)
+        deviations = residuals.std(axis=1)
+        sizes, directions = np.linalg.eigh(np.corrcoef(residuals))
+        shares = directions[:, -1] * math.sqrt(max(sizes[-1] - 1.0, TUNING.least_share))
+        shares = np.clip(shares, *(sign * math.sqrt(1.0 - TUNING.least_share) for sign in (-1.0, 1.0)))
+        variances = np.repeat((np.square(deviations) * (1.0 - np.square(shares)))[:, np.newaxis], residuals.shape[1], 1)
+        children = [
+            child._replace(fit=child.fit if own == other else None, variance=variance)
+            for child, own, other, variance in zip(children, families, outside, variances, strict=True)
+        ]
+        return posterior(residuals, variances, shares * deviations), children
+
+    def _without_hidden(self, family: Family) -> Child | None:
+        """Return what is known of a family without hidden causes."""
+        if self.linear or not family[1]:
+            return None
+        self.scores([family])
+        return Child(self.scores.fit_of(family), 0.0, 0.0, np.empty(0), np.empty(0))
+
+    def _responding(self, node: int, loading: float, hidden: Posterior) -> Families:
+        """Return the families in which a child responds without the part of the hidden cause."""
+        adjusted, response = copy(self.scores.families), self.scores.families.responses[node]
+        noise = np.random.default_rng(node).standard_normal(hidden.mean.size)
+        shift, spread = loading * hidden.mean, np.square(loading) * hidden.variance
+        samples = [sample - shift - np.sqrt(spread) * noise for sample in response.samples]
+        adjusted.responses = list(adjusted.responses)
+        adjusted.responses[node] = GaussianResponse(response.centre - shift, response.spread + spread, samples)
+        return adjusted
+
+    def _given(self, families: Families, family: Family, before: Child | None) -> Child:
+        """Return a child fitted to its response; the network goes on from its last fit unless that was far behind."""
+        (node, _), noise = family, self.scores.noise
+        x, response = families.data(family)
+        linear = families.linear_score(family, noise)
+        fit, lead = (None, 0.0) if before is None else (before.fit, before.lead)
+        if self.linear and family[1]:
+            lead = math.inf
+        elif fit is None or lead < TUNING.far_ahead:
+            options = (
+                {}
+                if fit is None or not fit.succeeded
+                else {"start": fit.theta, "precision": fit.precision, "precision_updates": 1}
+            )
+            fit = families.fit(family, self.scores.units[node], **options)
+            network = families.score(family, fit, noise)
+            lead = network - linear
+        if lead > 0.0:
+            mean, variance, *_ = fit_linear(x, response)
+            return Child(fit, linear, lead, mean, np.full(mean.size, variance))
+        mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)
+        return Child(fit, network, lead, mean, np.square(deviation))
+
+    def _loadings(self, families: tuple[Family, ...], children: Sequence[Child], hidden: Posterior) -> Floats:
+        """Return the best loadings, shape (c,), the linear part of every f_i free to follow.
+
+        With the residuals and u both freed of that part, in the metric of W = 1 / sigma^2, lambda is the regression of
+        one on the other: sum W r u / (sum W u^2 + sum W V).
+        """
+        residuals, loadings = self._residuals(families, children), np.empty(len(families))
+        for k, ((_, parents), child) in enumerate(zip(families, children, strict=True)):
+            x, root = self.scores.families.causes[self.scores.families.inputs_of(parents)], child.variance**-0.5
+            linear = [np.ones((1, root.size)), x]
+            if child.fit is not None and parents and child.lead < 0.0:
+                linear.append(hidden_units_of(child.fit.theta, x, child.fit.hidden_units))
+            basis, _ = np.linalg.qr((np.vstack(linear) * root).T)
+            both = np.stack([residuals[k], hidden.mean]) * root
+            rest, u = both - (both @ basis) @ basis.T
+            loadings[k] = rest @ u / (u @ u + hidden.variance @ np.square(root))
+        return loadings
+
+    def _residuals(self, families: tuple[Family, ...], children: Sequence[Child]) -> Floats:
+        centres = [self.scores.families.responses[node].centre for node, _ in families]
+        return np.array(centres) - np.array([child.mean for child in children])
+
+    def _posterior(self, district: District) -> Posterior:
+        variances = np.array([child.variance for child in district.children])
+        return posterior(self._residuals(district.families, district.children), variances, district.loadings)
+
+    def _price(self, families: tuple[Family, ...]) -> float:
+        known = self.scores.families
+        return sum(float(known.edge_penalty[node, node]) + 0.5 * math.log(known.n_observations) for node, _ in families)
