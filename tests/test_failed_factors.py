@@ -66,10 +66,10 @@ def test_minimisers_give_such_a_start_back_and_say_so():
 def test_the_descent_reports_a_child_without_a_solution_and_solves_the_others():
     problem, w = problem_without_a_solution(0)
     chain = problem.without(problem.effects <= problem.causes, w)
-    end = minimise_on_dag(problem, *chain, [], 1e-6, turns=False)
-    assert end.status == 2
-    assert np.isfinite(end.w).all()
-    assert end.network.adjacency(end.w)[0, 1] > 0.3
+    part, minimum = minimise_on_dag(problem, *chain, [], 1e-6, turns=False)
+    assert minimum.status == 2
+    assert np.isfinite(minimum.w).all()
+    assert part.adjacency(minimum.w)[0, 1] > 0.3
 
 
 def undefined_beyond(monkeypatch, reach):

@@ -36,14 +36,13 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "knowledge": ("rules formats", "declared"),
     "two_phase": (
-        "schedule rounds watch _kernels _scale_kernels",
+        "schedule rounds _kernels _scale_kernels",
         "objective",
         "lbfgs newton",
         "as_printed dag",
         "lagrangian",
         "scales",
         "family procedure",
-        "refit",
         "last_stage",
         "restarts",
     ),

@@ -7,6 +7,7 @@ import pytest
 from helpers import hetero_chain, random_weights
 from scipy.optimize import minimize
 
+from icdh._ground.clock import Clock
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
 from icdh.knowledge.rules import EdgeRules
@@ -18,7 +19,6 @@ from icdh.two_phase.newton import QuadraticModel, minimise_by_newton, quadratic_
 from icdh.two_phase.newton import _step_in_orthant as step_in_orthant
 from icdh.two_phase.objective import Lagrangian, NetworkObjective
 from icdh.two_phase.schedule import FAST_ALONE, DagFinish, Schedule
-from icdh.two_phase.watch import Watch
 
 LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond two, beyond four
 
@@ -149,9 +149,9 @@ def test_the_unit_of_a_cause_changes_no_step():
     for table, start in ((X, weights), (X * units, moved)):
         scale = np.ones(X.shape) * (1.0 if table is X else units)
         problem = network_objective(table, scale, start, np.tril(np.ones((3, 3), dtype=bool)), 0.0, 0.0)
-        watch = Watch()
-        minimum = minimise_by_lbfgs(problem, problem.input_weights(start), 1e-6, watch.all_children)
-        found.append((minimum.w, watch.evaluations(3), problem.causes))
+        clock = Clock()
+        minimum = minimise_by_lbfgs(problem, problem.input_weights(start), 1e-6, lambda clock=clock: clock.check(3))
+        found.append((minimum.w, clock.work, problem.causes))
     (here, steps, causes), (there, same, _) = found
     assert steps == same
     np.testing.assert_allclose(there * units[causes, np.newaxis], here, rtol=1e-9)
@@ -330,7 +330,7 @@ def test_the_descent_adds_edges_until_no_absent_one_would_pay():
     X = hetero_chain(np.random.default_rng(23))
     problem, empty, none, starts, weights = empty_dag(X)
     before = empty.solution(none, weights)[0]
-    part, w, *_ = minimise_on_dag(problem, empty, none, starts, 1e-6, turns=False)
+    part, (w, *_) = minimise_on_dag(problem, empty, none, starts, 1e-6, turns=False)
     A = part.adjacency(w)
     assert part.solution(w, weights)[0] < 0.9 * before
     assert (A > 0).sum() >= 2
@@ -351,7 +351,7 @@ def test_cycles_are_cut_at_their_weakest_edge_before_the_descent():
     strength = {(0, 1): 3.0, (1, 2): 2.0, (2, 0): 1.0, (1, 0): 0.5}
     part, w = part_of(problem, strength, problem.input_weights(weights))
     w[:] = [[strength[edge]] for edge in zip(part.causes.tolist(), part.effects.tolist(), strict=True)]
-    descent = DagDescent(problem, [], 1e-6, Watch())
+    descent = DagDescent(problem, [], 1e-6, Clock())
     descent.begin(*without_cycles(part, w))
     part, w = descent.graph()
     assert set(zip(*np.nonzero(part.adjacency(w)), strict=True)) == {(0, 1), (1, 2)}
@@ -365,7 +365,7 @@ def test_many_weights_are_minimised_as_well_as_few():
     for most in (0, 200):
         tuning = dataclasses.replace(DAG_TUNING, newton_weights=most)
         problem, *empty, starts, weights = empty_dag(X, forbidden=forbidden)
-        part, w, *_ = minimise_on_dag(problem, *empty, starts, 1e-7, turns=False, tuning=tuning)
+        part, (w, *_) = minimise_on_dag(problem, *empty, starts, 1e-7, turns=False, tuning=tuning)
         minima[most] = part.solution(w, weights)[0]
     assert minima[200] <= minima[0] * (1.0 + 1e-12)
     assert minima[0] == pytest.approx(minima[200], rel=1e-3)
@@ -464,11 +464,11 @@ def test_an_edge_that_points_the_wrong_way_is_turned_around():
     wrong = part_of(problem, [(1, 0)], problem.input_weights(weights))
     starts = further_starts(problem, [weights], (1.0,))
     ends = [minimise_on_dag(problem, *wrong, starts, 1e-6, turns=turns) for turns in (False, True)]
-    kept, turned = (end.network.adjacency(end.w) for end in ends)
+    kept, turned = (part.adjacency(minimum.w) for part, minimum in ends)
     assert kept[1, 0] > 0.0
     assert turned[0, 1] > 0.0
     assert turned[1, 0] == 0.0
-    still, lower = (end.network.solution(end.w, weights)[0] for end in ends)
+    still, lower = (part.solution(minimum.w, weights)[0] for part, minimum in ends)
     assert lower < still
 
 
@@ -527,7 +527,7 @@ def test_a_step_stops_at_zero_and_is_the_best_of_the_others(seed, damping):
 
 def test_a_child_keeps_the_weights_of_every_input_that_it_keeps():
     problem, *_, weights = empty_dag(hetero_chain(np.random.default_rng(27), 100))
-    descent = DagDescent(problem, [], 1e-6, Watch())
+    descent = DagDescent(problem, [], 1e-6, Clock())
     descent.begin(*part_of(problem, [(1, 2)], np.ones_like(problem.input_weights(weights))))
     held = descent.minima[2].minimum.w
     alone = descent.minima[2].family, held
@@ -545,7 +545,7 @@ def test_few_weights_are_minimised_to_the_end_whatever_the_tolerance():
     for tolerance in (1e-1, 1e-9):
         problem, *_, weights = empty_dag(X, forbidden=forbidden)
         start = problem.input_weights(weights)
-        part, w, *_ = minimise_on_dag(problem, problem, start, [], tolerance, turns=False)
+        part, (w, *_) = minimise_on_dag(problem, problem, start, [], tolerance, turns=False)
         values.append(part.solution(w, weights)[0])
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 

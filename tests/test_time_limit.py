@@ -19,8 +19,7 @@ from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
 from icdh.network import NetworkConditional
 from icdh.two_phase import fit_two_phase
-from icdh.two_phase.family import FamilyFitter
-from icdh.two_phase.refit import refit_to_graph, with_families
+from icdh.two_phase.family import FamilyFitter, refit_to_graph, with_families
 from icdh.two_phase.restarts import best_of_restarts
 
 NO_TIME = 1e-9

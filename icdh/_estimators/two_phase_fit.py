@@ -105,7 +105,7 @@ class FoundNetwork(NamedTuple):
         clock : Clock, optional
             Once its time is over, output weights and a constant scale alone are fitted; by default never.
         """
-        from icdh.two_phase.refit import refit_to_graph, with_families
+        from icdh.two_phase.family import refit_to_graph, with_families
 
         weights = self.result.weights
         graph: Mask = np.any(weights.w1, axis=1).T

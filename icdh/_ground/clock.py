@@ -55,13 +55,15 @@ class Clock:
         What is being done.
     total, done : int
         How many parts it has, zero if unknown, and how many are done.
+    work : int
+        The units of work that `check` counted, for instance evaluations of one variable.
     """
 
     def __init__(self, max_seconds: float | None = None):
         self.max_seconds = max_seconds
         self._begin = time.monotonic()
         self._compiled = compiling.until(self._begin)
-        self.stage = ""
+        self.stage, self.work = "", 0
         self.begin("")
 
     def begin(self, task: str, total: int = 0) -> None:
@@ -85,10 +87,11 @@ class Clock:
         """Whether the fit has to end."""
         return self.left <= 0.0
 
-    def check(self) -> None:
-        """Raise OutOfTime if the fit has to end."""
+    def check(self, work: int = 0) -> None:
+        """Raise OutOfTime if the fit has to end; else count some units of work, which then begin."""
         if self.is_over:
             raise OutOfTime
+        self.work += work
 
     def describe(self) -> str:
         """Return what is being done, and an estimate of how long that still takes."""

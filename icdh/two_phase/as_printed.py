@@ -34,7 +34,6 @@ from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import Weights, forward
 from icdh.two_phase.lbfgs import run_lbfgs
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep, Round, Rounds, TwoPhaseResult
-from icdh.two_phase.watch import Watch
 
 C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
 TOLERANCE = 1e-6  # relative decrease that ends a minimisation; the article prints none
@@ -149,22 +148,22 @@ def algorithm_3(
     X, weights, rules, l1, l2, h_tol, rho_max, rows, clock
         As of `algorithm_1`.
     """
-    watch, unknowns = Watch(clock), Unknowns(weights, rules)
+    clock, unknowns = clock or Clock(), Unknowns(weights, rules)
     objective, theta = phase_two_objective(X, scale, unknowns, l1, l2, rows), unknowns.of(weights)
 
     def lagrangian(theta: Floats) -> tuple[float, Floats]:
-        watch.all_children()
+        clock.check(1)
         return objective(theta, rho, alpha)
 
     def keep(reached: Floats) -> None:
         nonlocal theta
         theta = reached.copy()
 
-    rho, alpha, h_previous = 1.0, 0.0, np.inf
+    rho, alpha, h_previous, before = 1.0, 0.0, np.inf, clock.work
     try:
         while True:
             while True:
-                watch.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
+                clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
                 result = run_lbfgs(lagrangian, theta, unknowns.bounds, TOLERANCE, keep)
                 theta = result.x
                 h = acyclicity(unknowns.weights(theta).adjacency())[0]
@@ -182,7 +181,7 @@ def algorithm_3(
         theta = unknowns.of(dataclasses.replace(reached, w1=reached.w1 * kept.T[:, np.newaxis]))
         rho, alpha, h, status, message = 0.0, 0.0, 0.0, 1, OUT_OF_TIME
     value = objective(theta, 0.0, 0.0)[0]
-    return MeanStep(unknowns.weights(theta), value, h, rho, alpha, watch.whole, status, message)
+    return MeanStep(unknowns.weights(theta), value, h, rho, alpha, clock.work - before, status, message)
 
 
 class Unknowns:

@@ -6,18 +6,19 @@ lowers the objective and closes no cycle.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.clock import Clock
 from icdh.graphs import break_cycles, is_dag
 from icdh.network import Weights, node_inputs, root_mean_square
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective
-from icdh.two_phase.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,6 @@ class ChildMinimum(NamedTuple):
     minimum: Minimum
 
 
-class DagMinimum(NamedTuple):
-    """The minimum of a DAG: the objective by its inputs, their weights, and how the child that ended worst ended."""
-
-    network: NetworkObjective
-    w: Floats
-    status: int
-    message: str
-
-
 def minimise_on_dag(
     network: NetworkObjective,
     part: NetworkObjective,
@@ -79,10 +71,10 @@ def minimise_on_dag(
     tolerance: float,
     *,
     turns: bool,
-    watch: Watch | None = None,
+    clock: Clock | None = None,
     tuning: DagTuning = DAG_TUNING,
-) -> DagMinimum:
-    """Minimise the objective of Phase II over DAGs.
+) -> tuple[NetworkObjective, Minimum]:
+    """Minimise the objective of Phase II over DAGs; return it by the inputs of the best, and its minimum.
 
     Parameters
     ----------
@@ -98,18 +90,19 @@ def minimise_on_dag(
         Relative decrease at which a start is judged; the best is minimised to the end.
     turns : bool
         Whether edges are reversed as well, which needs at least one further start.
-    watch : Watch, optional
-        Counts evaluations, and ends them when the time is over.
+    clock : Clock, optional
+        Counts evaluations of one child, and ends them when the time is over.
     tuning : DagTuning
         Constants.
     """
-    descent = DagDescent(network, starts, tolerance, watch or Watch(), tuning)
+    descent = DagDescent(network, starts, tolerance, clock or Clock(), tuning)
     descent.begin(*without_cycles(part, w))
     for _ in range(tuning.most_rounds):
         if not (descent.add_edges() | (turns and bool(starts) and descent.turn_edges())):
             break
+    best, w = descent.graph()
     worst = max((child.minimum for child in descent.minima), key=lambda minimum: minimum.status)
-    return DagMinimum(*descent.graph(), worst.status, worst.message)
+    return best, worst._replace(w=w, value=sum(child.minimum.value for child in descent.minima))
 
 
 class DagDescent:
@@ -120,16 +113,17 @@ class DagDescent:
         network: NetworkObjective,
         starts: Sequence[Start],
         tolerance: float,
-        watch: Watch,
+        clock: Clock,
         tuning: DagTuning = DAG_TUNING,
     ):
-        self.network, self.starts, self.tolerance, self.watch, self.tuning = network, starts, tolerance, watch, tuning
+        self.network, self.starts, self.tolerance, self.clock, self.tuning = network, starts, tolerance, clock, tuning
+        self._look = partial(clock.check, 1)
         self.minima: list[ChildMinimum] = []
         self._tried: dict[tuple[int, bytes], float] = {}
 
     def begin(self, part: NetworkObjective, w: Floats) -> None:
         """Minimise every child from these weights of a DAG."""
-        self.watch.begin("node by node", len(part.families))
+        self.clock.begin("node by node", len(part.families))
         self.minima = [self._minimise(*child) for child in part.by_child(w)]
 
     def graph(self) -> tuple[NetworkObjective, Floats]:
@@ -142,7 +136,7 @@ class DagDescent:
         missing = missing_edges(self.network, *self.graph(), self.tuning.optimality)
         effects, causes = self.network.effects[missing], self.network.causes[missing]
         children = np.unique(effects)
-        self.watch.begin("missing edges, node by node", children.size)
+        self.clock.begin("missing edges, node by node", children.size)
         for n in children:
             self.minima[n] = self._minimise(*self._with_causes(n, causes[effects == n], 0.0))
         return bool(missing.any())
@@ -196,7 +190,7 @@ class DagDescent:
         """Return the objective of a child near these weights."""
         key = family.child, family.inputs.tobytes()
         if key not in self._tried:
-            self._tried[key] = minimise_by_newton(family, w, self.tolerance, self.watch.one_child).value
+            self._tried[key] = minimise_by_newton(family, w, self.tolerance, self._look).value
         return self._tried[key]
 
     def _minimise(self, family: FamilyObjective, w: Floats) -> ChildMinimum:
@@ -206,12 +200,12 @@ class DagDescent:
             approach = self._approach(family, start[family.child][family.inputs])
             if approach.value < (1.0 + self.tuning.promising) * best.value:
                 best = min(best, self._finish(family, approach.w), key=lambda minimum: minimum.value)
-        self.watch.clock.part_done()
+        self.clock.part_done()
         present = ~family.is_free | best.w.any(axis=1)
         return ChildMinimum(family.among(family.inputs[present]), best._replace(w=best.w[present]))
 
     def _approach(self, family: FamilyObjective, w: Floats) -> Minimum:
-        return minimise_by_lbfgs(family, w, self.tolerance, self.watch.one_child)
+        return minimise_by_lbfgs(family, w, self.tolerance, self._look)
 
     def _finish(self, family: FamilyObjective, w: Floats) -> Minimum:
         """Minimise by Newton's method, or by L-BFGS-B where there are too many weights for it."""
@@ -220,7 +214,7 @@ class DagDescent:
             w = minimum.w
             if np.count_nonzero(w) > self.tuning.newton_weights:
                 return minimum
-        return minimise_by_newton(family, w, self.tuning.final_tolerance, self.watch.one_child)
+        return minimise_by_newton(family, w, self.tuning.final_tolerance, self._look)
 
 
 def without_cycles(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Floats]:

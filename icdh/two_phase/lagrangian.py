@@ -8,6 +8,7 @@ end.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +20,9 @@ from icdh.network import Weights
 from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
-from icdh.two_phase.objective import Lagrangian, NetworkObjective
+from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep
 from icdh.two_phase.schedule import FAST_ALONE, Schedule
-from icdh.two_phase.watch import Watch
 
 
 class Multipliers(NamedTuple):
@@ -32,23 +32,17 @@ class Multipliers(NamedTuple):
     ----------
     part : NetworkObjective
         The objective by the inputs that are left.
-    w : ndarray, shape (inputs, m1)
-        Their weights.
+    minimum : Minimum
+        Where its last minimisation ended.
     rho, alpha, h : float
         Penalty weight, multiplier, and the acyclicity.
-    status : int
-        Of the last minimisation.
-    message : str
-        The same in words.
     """
 
     part: NetworkObjective
-    w: Floats
-    rho: float
-    alpha: float
-    h: float
-    status: int
-    message: str
+    minimum: Minimum
+    rho: float = 0.0
+    alpha: float = 0.0
+    h: float = 0.0
 
 
 def fit_means(
@@ -101,27 +95,27 @@ def fit_means(
     """
     bias = weights.hidden_bias is not None
     network = NetworkObjective.of(features, scale, rules, l1, l2, bias=bias, rows=rows)
-    finish, watch = schedule.finish, Watch(clock)
-    end = augmented_lagrangian(
-        network, network.input_weights(weights), finish.decided_h, rho_max, schedule.tolerance, watch
-    )
-    if end.message != OUT_OF_TIME and end.h <= finish.decided_h:
+    finish, clock = schedule.finish, clock or Clock()
+    start, before = network.input_weights(weights), clock.work
+    end = augmented_lagrangian(network, start, finish.decided_h, rho_max, schedule.tolerance, clock)
+    if end.minimum.message != OUT_OF_TIME and end.h <= finish.decided_h:
         starts = further_starts(network, explore or [weights], finish.reaches)
         try:
-            dag = minimise_on_dag(network, end.part, end.w, starts, schedule.tolerance, turns=finish.turns, watch=watch)
-            end = end._replace(part=dag.network, w=dag.w, status=dag.status, message=dag.message)
+            part, minimum = minimise_on_dag(
+                network, end.part, end.minimum.w, starts, schedule.tolerance, turns=finish.turns, clock=clock
+            )
+            end = end._replace(part=part, minimum=minimum)
         except OutOfTime:
-            end = end._replace(message=OUT_OF_TIME)
-    if end.message == OUT_OF_TIME:
-        part, w = without_cycles(end.part, end.w)
-        end = Multipliers(part, w, 0.0, 0.0, 0.0, 1, OUT_OF_TIME)
-    objective, solution = end.part.solution(end.w, weights)
-    h, evaluations = end.part.acyclicity(end.w)[0], watch.evaluations(weights.n_variables)
-    return MeanStep(solution, objective, h, end.rho, end.alpha, evaluations, end.status, end.message)
+            end = end._replace(minimum=end.minimum._replace(message=OUT_OF_TIME))
+    if end.minimum.message == OUT_OF_TIME:
+        end = Multipliers(*_out_of_time(*without_cycles(end.part, end.minimum.w)))
+    objective, solution = end.part.solution(end.minimum.w, weights)
+    h, evaluations = end.part.acyclicity(end.minimum.w)[0], -(-(clock.work - before) // weights.n_variables)
+    return MeanStep(solution, objective, h, end.rho, end.alpha, evaluations, end.minimum.status, end.minimum.message)
 
 
 def augmented_lagrangian(
-    network: NetworkObjective, w: Floats, h_tol: float, rho_max: float, tolerance: float, watch: Watch | None = None
+    network: NetworkObjective, w: Floats, h_tol: float, rho_max: float, tolerance: float, clock: Clock | None = None
 ) -> Multipliers:
     """Follow the augmented Lagrangian method from rho = 1, alpha = 0 until h is at most ``h_tol`` (Algorithm 3).
 
@@ -139,8 +133,8 @@ def augmented_lagrangian(
         The penalty weight at which the method gives up.
     tolerance : float
         Relative decrease at which a subproblem ends.
-    watch : Watch, optional
-        Counts evaluations, and ends them when the time is over.
+    clock : Clock, optional
+        Counts evaluations of one child, and ends them when the time is over.
 
     Returns
     -------
@@ -152,19 +146,20 @@ def augmented_lagrangian(
     -----
     The inner loop ends as soon as h < c h_previous; as printed it has no end.
     """
-    watch = watch or Watch()
+    clock = clock or Clock()
     rho, alpha, h_previous = 1.0, 0.0, np.inf
+    look = partial(clock.check, len(network.families))
     reached = network.without(network.is_free, w)
     try:
         while True:
             while True:
-                watch.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
+                clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
 
                 def keep(w: Floats, network: NetworkObjective = network) -> None:
                     nonlocal reached
                     reached = network, w
 
-                minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, watch.all_children, keep)
+                minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, look, keep)
                 reached = network, w = network.without_absent_edges(minimum.w)
                 h = network.acyclicity(w)[0]
                 if h <= C * h_previous or rho >= rho_max:
@@ -173,6 +168,10 @@ def augmented_lagrangian(
             alpha += rho * h
             h_previous = h
             if h <= h_tol or rho >= rho_max:
-                return Multipliers(network, w, rho, alpha, h, minimum.status, minimum.message)
+                return Multipliers(network, minimum._replace(w=w), rho, alpha, h)
     except OutOfTime:
-        return Multipliers(*reached, rho, alpha, h_previous, 1, OUT_OF_TIME)
+        return Multipliers(*_out_of_time(*reached), rho, alpha, h_previous)
+
+
+def _out_of_time(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Minimum]:
+    return part, Minimum(w, np.inf, 1, OUT_OF_TIME)

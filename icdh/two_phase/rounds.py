@@ -153,19 +153,8 @@ class Rounds:
 
     def add(self, weights: Weights, step: MeanStep, nll: float, criterion: float, seconds: float) -> float:
         """Record a round; return by how much it lowered the criterion."""
-        record = Round(
-            len(self.history) + 1,
-            nll,
-            criterion,
-            step.objective,
-            step.h,
-            step.rho,
-            step.alpha,
-            step.evaluations,
-            seconds,
-            step.status,
-            step.message,
-        )
+        end = {name: value for name, value in step._asdict().items() if name != "weights"}
+        record = Round(round=len(self.history) + 1, nll=nll, criterion=criterion, seconds=seconds, **end)
         best = None if len(self.history) == self._before else self.best
         gain = np.inf if best is None else best.criterion - criterion
         self.history.append(record)

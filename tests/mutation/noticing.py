@@ -32,7 +32,6 @@ TESTS = {
     "two_phase/as_printed.py": ("test_as_printed", "test_schedule"),
     "two_phase/family.py": ("test_last_stage", "test_strength", "test_time_limit"),
     "two_phase/last_stage.py": ("test_last_stage", "test_time_limit"),
-    "two_phase/refit.py": ("test_strength", "test_time_limit"),
     "acyclicity.py": ("test_acyclicity",),
     "two_phase/dag.py": (
         "test_phase_two::test_the_descent_adds_edges_until_no_absent_one_would_pay",
