@@ -281,18 +281,23 @@ METHODS: dict[str, Callable] = {
 }
 
 
+def prepared(table: Table) -> tuple[np.ndarray, np.ndarray, list]:
+    """Return the table standardised, its columns permuted, the true graph, and the columns of labels."""
+    order = np.random.default_rng(seed_of(f"order/{table.name}/{len(table.X)}")).permutation(table.X.shape[1])
+    X = (table.X - table.X.mean(axis=0)) / table.X.std(axis=0)
+    return X[:, order], table.truth[np.ix_(order, order)], [int(np.flatnonzero(order == k)[0]) for k in table.labels]
+
+
 def measure(method: str, table: Table, limit: float) -> dict:
     """Return errors and CPU seconds of a method on one table; a method that fails or is stopped has no errors."""
-    order = np.random.default_rng(seed_of(f"order/{table.name}/{len(table.X)}")).permutation(table.X.shape[1])
-    X = ((table.X - table.X.mean(axis=0)) / table.X.std(axis=0))[:, order]
-    labels = [int(np.flatnonzero(order == k)[0]) for k in table.labels]
+    X, truth, labels = prepared(table)
     begin = time.process_time()
     try:
         with cpu_limit(limit), contextlib.redirect_stdout(io.StringIO()):
             graph = np.asarray(METHODS[method](X, labels), dtype=float)
     except Exception as error:  # of any rival
         return {"failure": type(error).__name__, "seconds": round(time.process_time() - begin, 2)}
-    found = metrics.evaluate(graph, table.truth[np.ix_(order, order)])
+    found = metrics.evaluate(graph, truth)
     return {name: int(found[name]) for name in KEPT} | {"seconds": round(time.process_time() - begin, 2)}
 
 

@@ -1,6 +1,6 @@
 """Your own method on the tables that HNMSearch is measured on.
 
-    python -m benchmarks own_method MODULE:FUNCTION results.json [--sets simulated zeros published]
+    python -m benchmarks own_method MODULE:FUNCTION results.json [--sets simulated zeros csuite few published]
         [--tables 10] [--folder CLONE] [--limit 600]
 
 FUNCTION takes a table, an ndarray of shape (M, N) with observations in rows, and returns an adjacency matrix of shape
@@ -21,10 +21,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import outside_truths
 import point_masses
 import published_sets
 import simulated_tables
@@ -59,7 +61,19 @@ def published(count: int, folder: Path | None) -> Iterator[tuple[str, np.ndarray
             yield f"{name} {graph}", *published_sets.table(name, graph, folder)
 
 
-SETS = {"simulated": simulated, "zeros": zeros, "published": published}
+def outside(name: str, count: int, folder: Path | None) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield name, table and true graph."""
+    for table in outside_truths.SETS[name](count, folder):
+        yield table.name, *outside_truths.prepared(table)[:2]
+
+
+SETS = {
+    "simulated": simulated,
+    "zeros": zeros,
+    "csuite": partial(outside, "csuite"),
+    "few": partial(outside, "few"),
+    "published": published,
+}
 
 
 def ours(X: np.ndarray) -> np.ndarray:
@@ -78,7 +92,10 @@ def method_of(place: str) -> Method:
     if not colon:
         sys.exit(f"name a function as MODULE:FUNCTION, got {place!r}")
     sys.path.insert(0, os.getcwd())
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except (ModuleNotFoundError, AttributeError) as error:
+        sys.exit(f"{place}: {error}; MODULE is a file of this folder without .py, or an installed module")
 
 
 def measure(method: Method, X: np.ndarray, truth: np.ndarray, limit: float) -> dict:
@@ -89,9 +106,9 @@ def measure(method: Method, X: np.ndarray, truth: np.ndarray, limit: float) -> d
         with cpu_limit(limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             graph = np.asarray(method(X.copy())) != 0
+        found = metrics.evaluate(graph.astype(float), (np.asarray(truth) != 0).astype(float))
     except Exception as error:
         return {**dict.fromkeys(KEPT), "seconds": time.process_time() - begin, "failure": str(error) or "stopped"}
-    found = metrics.evaluate(graph.astype(float), (np.asarray(truth) != 0).astype(float))
     seconds = round(time.process_time() - begin, 3)
     return {name: int(found[name]) for name in KEPT} | {"seconds": seconds, "failure": None}
 
@@ -103,6 +120,7 @@ def print_set(name: str, rows: list[dict], methods: list[str]) -> None:
         known = [row for row in rows if row["method"] == method]
         ended = [row for row in known if row["failure"] is None]
         if not ended:
+            print(f"| {method} | 0, {len(known)} failed: {known[0]['failure']} | | | | | |")
             continue
         mean = {kept: np.mean([row[kept] for row in ended]) for kept in KEPT}
         error = np.std([row["shd"] for row in ended]) / np.sqrt(len(ended))

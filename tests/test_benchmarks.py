@@ -33,3 +33,15 @@ def test_ones_own_method_stands_beside_ours(tmp_path):
     for method in ("mine:strong", "HNMSearch", "no edge"):
         assert f"| {method} | 1 |" in done.stdout
     assert (tmp_path / "mine.json").exists()
+
+
+def test_a_method_that_fails_is_told_so(tmp_path):
+    (tmp_path / "mine.py").write_text("def bad(X):\n    return 1 / 0\n", encoding="utf-8")
+
+    def errors_of(method):
+        arguments = ("own_method", method, "mine.json", "--sets", "zeros", "--tables", "1")
+        return run(*arguments, folder=tmp_path, PYTHONPATH=str(ROOT))
+
+    assert "no attribute 'good'" in errors_of("mine:good").stderr
+    assert "No module named 'yours'" in errors_of("yours:method").stderr
+    assert "| mine:bad | 0, 1 failed: division by zero |" in errors_of("mine:bad").stdout
