@@ -2,6 +2,9 @@
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 
 class ConvergenceWarning(UserWarning):
@@ -10,6 +13,46 @@ class ConvergenceWarning(UserWarning):
 
 class DataWarning(UserWarning):
     """The data, or what was learned from them, deserve a second look."""
+
+
+def _in_python(argument: str, value: tuple[Any, ...], of: Any) -> str:
+    text = argument if of is None else f"{argument}[{of!r}]"
+    return text + "".join(f"={part:.3g}" if isinstance(part, float) else f"={part!r}" for part in value)
+
+
+_style = _in_python  # of the one user that a process has
+
+
+def option(argument: str, *value: Any, of: Any = None) -> str:
+    """Return how a message names an argument: in Python, or within `naming` as an option of the command line.
+
+    Parameters
+    ----------
+    argument : str
+        Its name; what is no name of an argument stays as it is.
+    *value : Any
+        What it should be, or is.
+    of : Any
+        The column that an argument is about.
+
+    Examples
+    --------
+    >>> from icdh.exceptions import option
+    >>> option("missing", "impute"), option("kinds", of="age")
+    ("missing='impute'", "kinds['age']")
+    """
+    return _style(argument, value, of) if argument.isidentifier() else argument
+
+
+@contextmanager
+def naming(style: Callable[[str, tuple[Any, ...], Any], str]) -> Iterator[None]:
+    """Let all messages name arguments in another style, until the body ends."""
+    global _style
+    before, _style = _style, style
+    try:
+        yield
+    finally:
+        _style = before
 
 
 class ArgumentError(Exception):
@@ -25,7 +68,7 @@ class ArgumentError(Exception):
     Attributes
     ----------
     argument, demand : str
-        The same: the command line names the option in place of the argument.
+        The same.
     """
 
     def __init__(self, argument: str, demand: str):
@@ -33,7 +76,7 @@ class ArgumentError(Exception):
         self.argument, self.demand = argument, demand
 
     def __str__(self) -> str:
-        return f"{self.argument} {self.demand}"
+        return f"{option(self.argument)} {self.demand}"
 
 
 class ArgumentValueError(ArgumentError, ValueError):

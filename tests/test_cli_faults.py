@@ -85,7 +85,7 @@ def test_options_say_how_a_table_is_written(tmp_path, chain, capsys, monkeypatch
     assert read_graph("graph.json")[1] == ["größe", "b", "c"]
     assert icdh("direction", "data.txt", *options, "--columns", "größe", "b") == 0
     assert icdh("fit", "data.txt") == 2
-    assert "--encoding 'latin-1'" in capsys.readouterr().err
+    assert "--encoding latin-1" in capsys.readouterr().err
 
 
 def test_standard_input_and_pipes_are_tables(table, capsys):
@@ -402,7 +402,7 @@ def test_an_interrupt_at_any_time_is_no_traceback(table, delay):
             2,
             "not enough memory; use fewer rows, columns or hidden units. Unable",
         ),
-        (ValueError("X is bad"), 2, "icdh: error: the table is bad\n"),
+        (ValueError("column 'a' is bad"), 2, "icdh: error: column 'a' is bad\n"),
         (OverflowError("too large"), 1, "a defect of icdh, please report it with what --debug prints: OverflowError"),
         (RecursionError("deep"), 1, "RecursionError: deep"),
         (AssertionError(), 1, "AssertionError"),

@@ -15,10 +15,10 @@ from helpers import hetero_chain
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, graphs, posterior, simulate
 from icdh._ground.clock import Clock, compiling
 from icdh.cli._edges import Directions, edge_lines, picture_of_records
+from icdh.cli._messages import as_option
 from icdh.cli._progress import busy
-from icdh.cli._words import as_options
 from icdh.diagnostics.track_record import BOTH, NEITHER, TAILS, Marginals
-from icdh.exceptions import DataWarning
+from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
 from icdh.files import read_table, write_table
 from icdh.uncertainty import direction_loss, directions
 
@@ -141,27 +141,27 @@ def test_check_and_report_of_a_saved_model_read_its_columns_alone(table, capsys)
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("argument", "value", "of", "python", "shown"),
     [
-        ("use scaling='standardize'", "use --scaling standardize"),
-        ("say kinds={column: kind} to confirm", "say --kinds COLUMN=KIND to confirm"),
-        ("say kinds={name: 'categorical'} if", "say --kinds NAME=categorical if"),
-        ("column 'a b' has 30; drop it", "column 'a b' has 30; say --drop 'a b'"),
-        ("column 'a b' has 30, say kinds={name: 'categorical'}", "column 'a b' has 30, say --kinds 'a b=categorical'"),
-        ("kinds['a'] must be one of 'b', 'c'", "--kinds a must be one of 'b', 'c'"),
-        ("say kinds={'a': 'binary'} to confirm", "say --kinds a=binary to confirm"),
-        ("say drop=['a (b)'] (--drop 'a (b)') if not", "say --drop 'a (b)' if not"),
-        ("say dates= (--dates) if days are counted", "say --dates if days are counted"),
-        ("say decimal=',' (--decimal ','), if", "say --decimal ',', if"),
-        ("X has 1 row; at least 2", "the table has 1 row; at least 2"),
-        ("column 'a' of X holds infinity", "column 'a' of the table holds infinity"),
-        ("raise max_rounds or tol", "raise --max-rounds or --tol"),
-        ("max_seconds=5.0 ended the search", "--max-seconds 5.0 ended the search"),
-        ("column 'noise' repeats column 'X'", "column 'noise' repeats column 'X'"),
+        ("scaling", ["standardize"], None, "scaling='standardize'", "--scaling standardize"),
+        ("kinds", [{"a b": "binary"}], None, "kinds={'a b': 'binary'}", "--kinds 'a b=binary'"),
+        ("kinds", [], "a", "kinds['a']", "--kinds a"),
+        ("decimal", [","], None, "decimal=','", "--decimal ,"),
+        ("header", [False], None, "header=False", "--no-header"),
+        ("sequence", [True], None, "sequence=True", "--sequence"),
+        ("missing_values", [[-9, 99]], None, "missing_values=[-9, 99]", "--na -9,99"),
+        ("missing_values", [[]], None, "missing_values=[]", "--na ''"),
+        ("max_seconds", [5.0], None, "max_seconds=5", "--max-seconds 5"),
+        ("n_jobs", [], None, "n_jobs", "--jobs"),
+        ("X", [], None, "X", "the table"),
+        ("--where", [], None, "--where", "--where"),
     ],
 )
-def test_messages_speak_of_options(said, shown):
-    assert as_options(said) == shown
+def test_messages_name_arguments_as_whoever_reads_them_knows_them(argument, value, of, python, shown):
+    assert option(argument, *value, of=of) == python
+    with naming(as_option):
+        assert option(argument, *value, of=of) == shown
+        assert str(ArgumentValueError(argument, "is wrong")) == f"{option(argument)} is wrong"
 
 
 @pytest.mark.parametrize("command", ["fit", "report"])
@@ -343,7 +343,7 @@ def test_a_graph_is_kept_where_time_is_over_before_its_probabilities(table, caps
 
 
 def _out_of_time(model, **options):
-    raise TimeoutError("max_seconds=3 were over")
+    raise TimeoutError(f"{option('max_seconds', 3.0)} were over")
 
 
 def test_compiling_does_not_count(monkeypatch):

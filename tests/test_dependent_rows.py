@@ -127,7 +127,7 @@ def test_a_fit_warns_once_and_names_the_remedy(estimator):
     copies = np.tile(rng.normal(size=(60, 3)), (3, 1))
     series = autoregressive(rng, 200, 2, 0.9)
     for X, words in (
-        (copies, ("180 rows hold 60 different ones", "groups=")),
+        (copies, ("180 rows hold 60 different ones", "pass groups with")),
         (series, ("'x0', 'x1'", "sequence=True")),
     ):
         with warnings.catch_warnings(record=True) as caught:

@@ -261,7 +261,7 @@ def test_an_unmet_constraint_is_reported(chain, monkeypatch):
         return result._replace(best=result.best._replace(h=1e-3), converged=False)
 
     monkeypatch.setattr(procedure, "fit_two_phase", cyclic)
-    with pytest.warns(ConvergenceWarning, match=r"h = 1.0e-03 stayed above h_tol = 1.0e-08"):
+    with pytest.warns(ConvergenceWarning, match=r"h = 1.0e-03 stayed above h_tol=1e-08"):
         two_phases().fit(chain)
 
 

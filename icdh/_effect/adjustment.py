@@ -8,6 +8,7 @@ import numpy as np
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import listed, printable
+from icdh.exceptions import option
 
 
 def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int) -> None:
@@ -30,7 +31,7 @@ def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int)
     opposite = f" (it has the opposite direction: {way})" if way else ""
     raise ValueError(
         f"the graph has no path from {pair}{opposite}, so it gives no estimate; that is not evidence of no effect: an "
-        "edge may be too weak for so few rows. Name the common causes of the two in adjust, "
+        f"edge may be too weak for so few rows. Name the common causes of the two in {option('adjust')}, "
         "or none of a randomised trial"
     )
 

@@ -16,7 +16,7 @@ from icdh._model.contrasts import outcomes_of, shown
 from icdh._model.structural import StructuralModel
 from icdh._table.relations import without_groups
 from icdh._table.table import Table
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import DataWarning, option, warn
 
 TARGETS = ("all", "treated", "untreated")
 
@@ -120,7 +120,9 @@ def effect(
     X, labels = without_groups(X, groups)
     table, graph = table_of(X, labels, kinds), _model_of(model)
     if graph is not None and graph.names != table.names:
-        raise ValueError(f"model is about {listed(graph.names)}, but X has {listed(table.names)}; pass its own table")
+        raise ValueError(
+            f"model is about {listed(graph.names)}, but {option('X')} has {listed(table.names)}; pass its own table"
+        )
     source, goal = (variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if source == goal:
         raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
@@ -179,12 +181,15 @@ def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, grou
     asked |= {"target": target != "all", "adjust": not isinstance(adjust, str)}
     for name, is_asked in asked.items():
         if is_asked:
-            raise ValueError(f"{name} is about the rows of a table, and a model keeps none; pass X, and model=")
+            raise ValueError(
+                f"{option(name)} is about the rows of a table, and a model keeps none; give the table, too, by "
+                f"{option('model')} the model"
+            )
 
 
 def _doubts(fits: Sequence[PairFit], rows: Mapping[Any, float]) -> Iterator[str]:
     """Yield why an answer would be an extrapolation."""
-    remedy = "ask for target='treated', or leave rows without counterparts out by trim=0.05"
+    remedy = f"ask for {option('target', 'treated')}, or leave rows without counterparts out by {option('trim', 0.05)}"
     pair, beyond = fits[0].pair, max(fit.splits[0].beyond for fit in fits)
     for value, speak in rows.items() if pair.few_values else ():
         if speak < TUNING.few_effective:

@@ -14,6 +14,7 @@ from icdh._model.contrasts import Contrast, contrasts_of, outcomes_of
 from icdh._model.effects import outcome_values
 from icdh._model.intervene import drawn, under
 from icdh._model.structural import StructuralModel
+from icdh.exceptions import option
 
 N_DRAWN = 20_000
 
@@ -50,7 +51,7 @@ def effect_of_model(
         pair = [under(model, rows, {cause: value})[effect] for value in own[:2]]
         for outcome, code in outcomes:
             comparisons.append(_comparison(own, outcome, *(outcome_values(values, code) for values in pair)))
-    note = "no interval: a model keeps no rows; give the table as well, and ask for adjust='graph'"
+    note = f"no interval: a model keeps no rows; give the table as well, and {option('adjust', 'graph')}"
     n_rows = model.about.get("n_observations") or 0
     names = model.names[cause], model.names[effect]
     return Effect(*names, tuple(comparisons), None, "all", level, n_rows, n_rows, {}, math.nan, {}, (note,))

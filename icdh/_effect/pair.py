@@ -13,6 +13,7 @@ from icdh._effect.question import Pair
 from icdh._effect.result import Comparison, Interval
 from icdh._effect.tuning import TUNING
 from icdh._ground.arrays import Floats, Integers
+from icdh.exceptions import option
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -79,7 +80,7 @@ class PairFit:
         kept = pair.where & (plain[0] >= pair.trim) & (plain[1] >= pair.trim)
         target, share = members[pair.target] * kept, shares[pair.target] * kept
         if not target.any() or not all((kept & rows).any() for rows in chosen):
-            raise ValueError(f"trim={pair.trim:g} leaves no rows to compare; take a smaller one")
+            raise ValueError(f"{option('trim', pair.trim)} leaves no rows to compare; take a smaller one")
         likely = [np.maximum(probability, TUNING.least_probability) for probability in plain]
         rows = [by_probability(at, p, target, share) for at, p in zip(chosen, likely, strict=True)]
         outside = [p < p[at & pair.where].min() for at, p in zip(chosen, plain, strict=True)]

@@ -13,6 +13,7 @@ from icdh._model.contrasts import Contrast, contrasts_of, shown
 from icdh._table.relations import with_relations
 from icdh._table.table import Table, said_of_gaps
 from icdh._table.transforms import is_heavy_tailed, normal_scores
+from icdh.exceptions import option
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,9 @@ def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: 
     chosen = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
     for role, at in (("cause", cause), ("effect", effect)):
         if at in chosen:
-            raise ValueError(f"adjust has the {role} {table.names[at]!r} itself; name common causes of the two")
+            raise ValueError(
+                f"{option('adjust')} has the {role} {table.names[at]!r} itself; name common causes of the two"
+            )
     return chosen
 
 
@@ -130,7 +133,7 @@ def pairs_of(table: Table, kinds: Mapping[Any, str] | None, asked: Asked) -> lis
     few_values = all_kinds[asked.cause] in ("binary", "categorical") or categories is not None
     if not few_values and (asked.target != "all" or asked.trim):
         argument = "target" if asked.target != "all" else "trim"
-        raise ValueError(f"{argument} is for causes of two values or labels; {name!r} is a number")
+        raise ValueError(f"{option(argument)} is for causes of two values or labels; {name!r} is a number")
     where, cause = _rows_where(asked.where, table), table.values[asked.cause]
     contrasts = contrasts_of(cause, categories, asked.contrast)
     if few_values:
@@ -149,7 +152,7 @@ def pairs_of(table: Table, kinds: Mapping[Any, str] | None, asked: Asked) -> lis
 def _check_columns(table: Table, order: list[int], asked: Asked) -> None:
     if table.gaps[order].any():
         gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
-        raise ValueError(f"X has gaps (NaN) in {gaps}; drop these rows or impute them first")
+        raise ValueError(f"{option('X')} has gaps (NaN) in {gaps}; drop these rows or impute them first")
     for role, at in (("cause", asked.cause), ("effect", asked.effect)):
         if not table.varying[at]:
             raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
@@ -163,7 +166,7 @@ def _rows_where(where: Mapping[Hashable, Any] | None, table: Table) -> Mask:
         code = float(value) if known is None else known.encoded([value], "where")[0]
         chosen &= table.values[at] == code
     if not chosen.any():
-        raise ValueError(f"where leaves no row: none has {where!r}")
+        raise ValueError(f"{option('where')} leaves no row: none has {where!r}")
     return chosen
 
 

@@ -26,7 +26,7 @@ from icdh._table.missing_codes import Declared
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._version import __version__
-from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, warn
+from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, option, warn
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 
@@ -286,7 +286,8 @@ class CausalGraphEstimator(SharedParameters):
         rows = complete_rows(table)
         if 2 * np.count_nonzero(rows) < rows.size:
             warn(
-                f"missing='drop' keeps {np.count_nonzero(rows)} of {rows.size} rows; missing='impute' keeps all",
+                f"{option('missing', 'drop')} keeps {np.count_nonzero(rows)} of {rows.size} rows; "
+                f"{option('missing', 'impute')} keeps all",
                 DataWarning,
             )
         design = Design.of(interventions, table, rows)
@@ -310,7 +311,10 @@ class CausalGraphEstimator(SharedParameters):
                 warn(warning.message, warning.category)
         if fits.are_cut:
             done = f"{fits.n_done} of {self.n_imputations} imputations"
-            warn(f"max_seconds={self.max_seconds} ended the fit after {done}; the best one is kept", ConvergenceWarning)
+            warn(
+                f"{option('max_seconds', self.max_seconds)} ended the fit after {done}; the best one is kept",
+                ConvergenceWarning,
+            )
         return self
 
     def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "CausalGraphEstimator":

@@ -12,7 +12,7 @@ from icdh._rows.serial import Sequence as SerialRows
 from icdh._rows.serial import serial_dependence
 from icdh._table.experiments import Design
 from icdh._table.table import Table
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import DataWarning, option, warn
 
 ROWS_OF_SUMS, ROWS_A_COLUMN = 2000, 2
 DETERMINED = 0.01  # of the spread of a column
@@ -46,7 +46,7 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mappi
         readings = "; as ".join(f"{READINGS[kind]}: {_quoted(names)}" for kind, names in guessed.items())
         kind, names = list(guessed.items())[-1]
         other = "to confirm," if kind == "categorical" else "mere codes?"
-        warn(f"read as {readings}; {other} say kinds={{{names[0]!r}: 'categorical'}}", DataWarning)
+        warn(f"read as {readings}; {other} say {option('kinds', {names[0]: 'categorical'})}", DataWarning)
 
 
 def _quoted(names):
@@ -104,14 +104,14 @@ def _of_repeats(table: Table, repeats: Repeats) -> str:
     if repeats.whole_rows:
         return (
             f"{table.n_observations} rows hold {repeats.n_distinct} different ones: {worth}, and the graph has edges "
-            "that copies alone suggest; drop the copies, or pass groups= with one label for all copies of a row to "
-            "HNMSearch.fit"
+            f"that copies alone suggest; drop the copies, or pass {option('groups')} with one label for all copies of "
+            "a row"
         )
     names = listed(map(repr, (table.names[k] for k in repeats.columns)))
     return (
         f"columns {names} hold {repeats.n_distinct} different combinations in {table.n_observations} rows, as if "
-        f"several rows came from each person or place: for edges among these columns {worth}; pass groups= with one "
-        "label a person to HNMSearch.fit, or keep one row a person"
+        f"several rows came from each person or place: for edges among these columns {worth}; pass "
+        f"{option('groups')} with one label a person, or keep one row a person"
     )
 
 
@@ -120,8 +120,8 @@ def _of_sequence(table: Table, serial: SerialRows) -> str:
     return (
         f"rows depend on those before them in the columns {names}: for edges among these columns "
         f"{table.n_observations} rows are worth about {max(round(table.n_observations / serial.effect), 1)} "
-        "independent rows; pass sequence=True to HNMSearch.fit, groups= if rows of the same unit follow each other, or "
-        "take differences"
+        f"independent rows; pass {option('sequence', True)}, {option('groups')} if rows of the same unit follow each "
+        "other, or take differences"
     )
 
 
@@ -141,7 +141,7 @@ def warn_about_units(table: Table, values: np.ndarray) -> None:
         at = int(np.argmax(unusual))
         warn(
             f"column {table.names[at]!r} has standard deviation {spread[at]:.1e}, far from the units near one that "
-            "penalties and threshold are made for; use scaling='standardize'",
+            f"penalties and threshold are made for; use {option('scaling', 'standardize')}",
             DataWarning,
         )
 

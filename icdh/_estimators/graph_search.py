@@ -14,6 +14,7 @@ from icdh._ground.parameters import Choice, Number, Workers, parameter
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.transforms import TRANSFORMS
+from icdh.exceptions import option
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.escapes import SearchResult, greedy_search
@@ -209,7 +210,8 @@ class GraphSearch:
         self.settings, self.table, self.clock, self.report, self.seed = settings, table, clock, report, seed
         if settings.search == "exact" and table.order.size > MOST_VARIABLES:
             raise ValueError(
-                f"search='exact' is for at most {MOST_VARIABLES} variables, X has {table.order.size}; use 'greedy'"
+                f"{option('search', 'exact')} is for at most {MOST_VARIABLES} variables, {option('X')} has "
+                f"{table.order.size}; use {option('search', 'greedy')}"
             )
 
     def run(self) -> FoundGraph:

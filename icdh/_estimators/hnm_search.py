@@ -25,7 +25,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Interventions
 from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
-from icdh.exceptions import ConvergenceWarning, warn
+from icdh.exceptions import ConvergenceWarning, option, warn
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -234,7 +234,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             timed_out_=not (in_time or found.interrupted),
         )
         if self.interrupted_ or self.timed_out_:
-            reason = "interrupted" if self.interrupted_ else f"max_seconds={self.max_seconds} ended the search"
+            reason = (
+                "interrupted" if self.interrupted_ else f"{option('max_seconds', self.max_seconds)} ended the search"
+            )
             warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
         warn_about_determined_columns(model, values)
         if table.related is None:

@@ -21,7 +21,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
 from icdh._table.missing_codes import says_none
 from icdh._table.table import SCALINGS, Scaling, Table
-from icdh.exceptions import ConvergenceWarning, DataWarning, warn
+from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs.cycles import AcyclicPart
 from icdh.network import NetworkConditional, Weights
 
@@ -359,22 +359,22 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
 
         if result.converged:
             return
-        best = result.best
+        best, limit = result.best, option("max_seconds", self.max_seconds)
         if result.interrupted:
             reason = f"interrupted after {counted(len(result.history), 'round')}; the best one is kept"
         elif result.timed_out and best.message == OUT_OF_TIME:
-            reason = f"max_seconds={self.max_seconds} ended the first round; what it had reached is kept, as a DAG"
+            reason = f"{limit} ended the first round; what it had reached is kept, as a DAG"
         elif result.timed_out:
             done = f"{counted(len(result.history), 'round')} and {counted(len(result.moves), 'move')} of single edges"
-            reason = f"max_seconds={self.max_seconds} ended the fit after {done}; the best graph is kept"
+            reason = f"{limit} ended the fit after {done}; the best graph is kept"
         elif best.h > self.h_tol:
             reason = (
-                f"the acyclicity h = {best.h:.1e} stayed above h_tol = {self.h_tol:.1e} "
-                f"(last message of the optimiser: {best.message}); scale the data or raise l1"
+                f"the acyclicity h = {best.h:.1e} stayed above {option('h_tol', self.h_tol)} "
+                f"(last message of the optimiser: {best.message}); scale the data or raise {option('l1')}"
             )
         else:
             done = counted(len(result.history), "round")
-            reason = f"the fit still improved after {done}; raise max_rounds or tol"
+            reason = f"the fit still improved after {done}; raise {option('max_rounds')} or {option('tol')}"
         warn(reason, ConvergenceWarning)
 
 

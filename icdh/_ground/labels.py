@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from typing import Any
 
+from icdh.exceptions import option
+
 # Controls, surrogates, unassigned characters, separators of lines and paragraphs: they break XML and terminals.
 _UNPRINTABLE = {"Cc", "Cs", "Cn", "Zl", "Zp"}
 
@@ -43,15 +45,16 @@ def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> i
     """Return the index of a variable given by name, or else by index, or raise an error that names the argument."""
     names = list(names)
     if isinstance(key, bool):
-        raise TypeError(f"{argument} must give variables by name or index; got {key!r}")
+        raise TypeError(f"{option(argument)} must give variables by name or index; got {key!r}")
     if key in names:
         return names.index(key)
     if not isinstance(key, numbers.Integral):
-        raise ValueError(
-            f"{argument} has the variable {key!r}, which is not one of {listed(names)}{did_you_mean(key, names)}"
-        )
+        known = f"{listed(names)}{did_you_mean(key, names)}"
+        raise ValueError(f"{option(argument)} has the variable {key!r}, which is not one of {known}")
     if not 0 <= key < len(names):
-        raise ValueError(f"{argument} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}")
+        raise ValueError(
+            f"{option(argument)} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}"
+        )
     return int(key)
 
 

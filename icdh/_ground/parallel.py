@@ -12,7 +12,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from icdh._ground.interrupts import follows_interrupt, postponed
-from icdh.exceptions import WorkerLostError, import_extra
+from icdh.exceptions import WorkerLostError, import_extra, option
 
 PARENT_WATCHED_EVERY = 0.5  # seconds
 
@@ -61,8 +61,9 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
             raise KeyboardInterrupt from error
         if not isinstance(error, joblib.externals.loky.BrokenProcessPool):
             raise
+        remedy = f"lower {option('n_jobs')} and try again"
         raise WorkerLostError(
-            "a worker process ended before its task, perhaps for lack of memory; lower n_jobs and try again"
+            f"a worker process ended before its task, perhaps for lack of memory; {remedy}"
         ) from error
     finally:
         # An interrupt may find the workers half started: what closing them then raises must not take its place.

@@ -6,6 +6,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.density import gaussian_nll
+from icdh.exceptions import option
 from icdh.graphs import strongest_first
 
 if TYPE_CHECKING:
@@ -83,5 +84,5 @@ def density_warning(A: Floats) -> str | None:
         return None
     return (
         f"{edges} of {possible} possible edges: so dense a graph says little, and common causes that were not measured "
-        "may be behind it; keep the strongest by min_strength= or max_edges=, or by rethreshold"
+        f"may be behind it; keep the strongest by {option('min_strength')} or {option('max_edges')}"
     )

@@ -29,7 +29,7 @@ from icdh._model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh._table.categories import Categories, holds_text
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import DataWarning, option, warn
 
 ROUNDING = 1e-9  # by which a sum of weights may exceed one
 
@@ -220,13 +220,13 @@ class StructuralModel:
         table = Table.of(X, min_rows=1, known=self.categories)
         if table.n_variables != len(self.names):
             raise ValueError(
-                f"X has {table.n_variables} features, but {type(self).__name__} is expecting {len(self.names)} "
-                "features as input: pass the columns that fit saw"
+                f"{option('X')} has {table.n_variables} features, but {type(self).__name__} is expecting "
+                f"{len(self.names)} features as input: pass the columns that fit saw"
             )
         if table.named and self.named and table.names != self.names:
             at = next(i for i, name in enumerate(self.names) if table.names[i] != name)
             raise ValueError(
-                f"column {at} of X is {table.names[at]!r} where fit saw {self.names[at]!r}; "
+                f"column {at} of {option('X')} is {table.names[at]!r} where fit saw {self.names[at]!r}; "
                 "pass the same columns in the same order, X[model.feature_names_in_]"
             )
         return table

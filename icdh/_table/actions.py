@@ -17,6 +17,7 @@ import numpy as np
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import as_float, check_number
 from icdh._ground.labels import variable_index
+from icdh.exceptions import option
 from icdh.graphs import causal_order
 
 Action = Callable[[Floats], Floats]
@@ -75,8 +76,8 @@ def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_r
     for key, value in do.items():
         node = variable_index(key, names, "do")
         if node in actions:
-            raise ValueError(f"do names the variable {names[node]!r} twice; keep one of the two")
-        actions[node] = _action(f"do[{key!r}]", value, n_rows)
+            raise ValueError(f"{option('do')} names the variable {names[node]!r} twice; keep one of the two")
+        actions[node] = _action(option("do", of=key), value, n_rows)
     return actions
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import counted
+from icdh.exceptions import option
 
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL, FEWEST_LABELS = 50, 20, 5, 2
@@ -184,6 +185,6 @@ def _check_few(found: Categories, n_rows: int, column: str) -> None:
     if len(found.labels) > MOST_LABELS:
         raise TypeError(f"{examples}, more than {MOST_LABELS}; drop it, join rare labels, or encode it as numbers")
     raise TypeError(
-        f"{examples}, more than {most} in {n_rows} rows; drop it, or say kinds={{name: 'categorical'}} if they are "
-        "labels nevertheless"
+        f"{examples}, more than {most} in {n_rows} rows; drop it, or declare it categorical by {option('kinds')} if "
+        "they are labels nevertheless"
     )

@@ -5,7 +5,7 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import counted, listed, plural
 from icdh._table.table import Table
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import DataWarning, option, warn
 
 MISSING = ("error", "drop", "impute")
 NEIGHBOURS = 5
@@ -24,8 +24,8 @@ def complete_rows(table: Table) -> Mask:
     complete: Mask = np.logical_not(table.gaps.any(axis=0))
     if np.count_nonzero(complete) < min(2, complete.size):
         raise ValueError(
-            f"missing='drop' leaves {np.count_nonzero(complete)} of {counted(complete.size, 'row')}; use "
-            "missing='impute', or drop the columns with most gaps"
+            f"{option('missing', 'drop')} leaves {np.count_nonzero(complete)} of {counted(complete.size, 'row')}; use "
+            f"{option('missing', 'impute')}, or drop the columns with most gaps"
         )
     return complete
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from icdh._ground.arrays import Floats
+from icdh.exceptions import option
 
 Code: TypeAlias = float | str
 Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
@@ -125,8 +126,8 @@ def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str |
         f"{code:g} in " + ", ".join(f"{count} rows of {name!r}" for name, count in rows.items())
         for code, rows in where.items()
     )
-    codes = ", ".join(f"{code:g}" for code in where)
+    codes = [int(code) if code.is_integer() and abs(code) < 1e15 else code for code in where]
     return (
         f"values far outside the others that repeat: {lists}; if they stand for missing values say "
-        f"missing_values=[{codes}] (--na {codes.replace(', ', ',')}), if not say missing_values=[] (--na '')"
+        f"{option('missing_values', codes)}, if not say {option('missing_values', [])}"
     )

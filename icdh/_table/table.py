@@ -20,7 +20,7 @@ from icdh._table.frames import library_of
 from icdh._table.intake import values_and_labels
 from icdh._table.missing_codes import Declared, said_of_codes
 from icdh._table.row_order import mean_and_deviation
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import DataWarning, option, warn
 
 SCALINGS = ("none", "center", "standardize")
 LARGEST_SCALED_VALUE = 1e60  # the square of a residual in units of the smallest scale stays finite
@@ -108,6 +108,7 @@ class Table:
         """
         if isinstance(X, Table):
             return X
+        argument = option(argument)
         values, labels, categories = values_and_labels(X, argument, categorical, known, missing_values)
         n_variables, n_observations = values.shape
         if n_observations < min_rows:
@@ -208,11 +209,11 @@ class Table:
         if declared is None:
             return list(self.kinds)
         if not isinstance(declared, Mapping):
-            raise TypeError(f"kinds must map columns to kinds, got {type(declared).__name__}; pass a dict")
+            raise TypeError(f"{option('kinds')} must map columns to kinds, got {type(declared).__name__}; pass a dict")
         kinds = list(self.kinds)
         for column, kind in declared.items():
             at = self.position(column)
-            check_choice(f"kinds[{column!r}]", kind, KINDS[1:])
+            check_choice(option("kinds", of=column), kind, KINDS[1:])
             self._check_kind(column, at, kind)
             few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
             if self.n_distinct(at) > 1:
@@ -225,17 +226,19 @@ class Table:
         return np.unique(self.observed(column)).size
 
     def _check_kind(self, column, at, kind):
-        distinct = self.n_distinct(at)
+        distinct, argument = self.n_distinct(at), option("kinds", of=column)
         if kind == "binary" and distinct > 2:
-            raise ValueError(f"kinds[{column!r}] is 'binary', but the column holds {distinct} different values")
+            raise ValueError(
+                f"{option('kinds', of=column)} is 'binary', but the column holds {distinct} different values"
+            )
         if kind in ("ordinal", "categorical") and distinct > MOST_LABELS:
             raise ValueError(
-                f"kinds[{column!r}] is {kind!r}, but the column holds {distinct} different values, more than "
+                f"{argument} is {kind!r}, but the column holds {distinct} different values, more than "
                 f"{MOST_LABELS}; {'declare it gridded' if kind == 'ordinal' else 'join rare ones'}"
             )
         if at in self.unordered and kind not in ("binary", "categorical"):
             raise ValueError(
-                f"kinds[{column!r}] is {kind!r}, but the column holds labels such as "
+                f"{argument} is {kind!r}, but the column holds labels such as "
                 f"{self.categories[at].labels[0]!r}; pass numbers, or an ordered pandas categorical"
             )
 
@@ -246,7 +249,7 @@ class Table:
     def check_learnable(self) -> None:
         """Raise ValueError if every variable is constant."""
         if not self.varying.any():
-            raise ValueError("every column of X is constant; there is nothing to learn")
+            raise ValueError(f"every column of {option('X')} is constant; there is nothing to learn")
 
     def warn(self, codes: bool = True) -> None:
         """Warn about constant and duplicated columns, point masses, few rows, labels that differ by case alone.
@@ -407,8 +410,8 @@ def _check_gaps(gaps, names, argument, allowed):
         )
     if counts.any() and not allowed:
         raise ValueError(
-            f"{argument} has gaps (NaN) in {said_of_gaps(gaps, names)}; drop these rows or impute: missing='drop' or "
-            "missing='impute' of an estimator"
+            f"{argument} has gaps (NaN) in {said_of_gaps(gaps, names)}; drop these rows or impute: "
+            f"{option('missing', 'drop')} or {option('missing', 'impute')}"
         )
 
 

@@ -8,21 +8,18 @@ import argparse
 import logging
 import os
 import sys
-import sysconfig
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 
 from icdh._ground.interrupts import follows_interrupt
 from icdh._version import __version__
-from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, DEFECT, INTERRUPTED, drop
+from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, as_option, drop, explain
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._parser import CommandParser
-from icdh.cli._words import as_options, said, said_of_file
-from icdh.exceptions import ConvergenceWarning, DataWarning, MissingExtraError, WorkerLostError
+from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
 COMMANDS = (
     "fit",
@@ -38,8 +35,6 @@ COMMANDS = (
     "example",
     "warmup",
 )
-
-EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -98,13 +93,13 @@ def _flushed(code):
         drop(sys.stdout)
         return BROKEN_PIPE
     except OSError as error:
-        return _explain(error)
+        return explain(error)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command that `parse` found, and return its exit code."""
     _prepare_streams()
-    with warnings.catch_warnings(), _notes_of_the_library(args.quiet):
+    with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(args.quiet):
         warnings.showwarning = _show_warning
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
@@ -120,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         except Exception as error:
             if args.debug:
                 traceback.print_exc()
-            return _say_interrupted() if follows_interrupt(error) else _explain(error)
+            return _say_interrupted() if follows_interrupt(error) else explain(error)
 
 
 def _prepare_streams():
@@ -136,38 +131,8 @@ def _say_interrupted():
     return INTERRUPTED
 
 
-def _explain(error):
-    """Print one line about an error, and return the exit code."""
-    if isinstance(error, MemoryError):
-        say("error", f"not enough memory; use fewer rows, columns or hidden units. {error}")
-        return BAD_INPUT
-    if isinstance(error, OSError) and error.errno and error.filename is None:  # all files are named
-        say("error", f"cannot use the standard input or output: {error.strerror}")
-        try:
-            sys.stdout.flush()
-        except OSError:
-            drop(sys.stdout)
-        return BAD_INPUT
-    if isinstance(error, OSError) and error.errno:
-        say("error", said_of_file(error))
-        return BAD_INPUT
-    if isinstance(error, EXPECTED) and not _is_foreign(error):
-        say("error", said(error))
-        return BAD_INPUT
-    say("error", f"a defect of icdh, please report it with what --debug prints: {type(error).__name__}: {error}")
-    return DEFECT
-
-
-def _is_foreign(error):
-    """Return whether another library raised an error: what it found wrong is nothing that the user gave."""
-    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    file, paths = Path(frame.f_code.co_filename), sysconfig.get_paths()
-    is_library = any(file.is_relative_to(paths[kind]) for kind in ("stdlib", "purelib", "platlib"))
-    return is_library and not frame.f_globals.get("__name__", "").startswith("icdh.")
-
-
 def _show_warning(message, category, filename, lineno, file=None, line=None):
-    say("warning", as_options(str(message)))
+    say("warning", message)
 
 
 class _Notes(logging.Handler):

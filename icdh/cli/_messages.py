@@ -1,16 +1,25 @@
-"""Messages and exit codes that all commands share."""
+"""What the command line says: exit codes, lines on the standard error stream, and its words for what went wrong."""
 
+import errno
 import os
+import shlex
 import sys
-from typing import TextIO
+import sysconfig
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
 
-from icdh._ground.labels import printable
+from icdh._ground.labels import did_you_mean, printable
+from icdh.cli._options import option_named
+from icdh.exceptions import MissingExtraError, WorkerLostError
 
 SUCCESS = 0
 DEFECT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
 def report(kind: str, message) -> None:
@@ -24,3 +33,67 @@ def report(kind: str, message) -> None:
 def drop(stream: TextIO) -> None:
     """Discard what a stream did not accept, as Python would report it again when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def as_option(argument: str, value: tuple[Any, ...] = (), of: Any = None) -> str:
+    """Return the option that stands for an argument of the library, as `icdh.exceptions.option` asks for it.
+
+    Examples
+    --------
+    >>> from icdh.cli._messages import as_option
+    >>> as_option("missing", ("impute",)), as_option("max_seconds"), as_option("X")
+    ('--missing impute', '--max-seconds', 'the table')
+    """
+    if argument == "X":
+        return "the table"
+    words = option_named(argument) + (" NAME" if argument == "groups" else "")
+    for part in [*value, *([] if of is None else [of])]:
+        if isinstance(part, bool):
+            words = words if part else words.replace("--", "--no-")
+        elif isinstance(part, Mapping):
+            words += " " + " ".join(shlex.quote(f"{column}={kind}") for column, kind in part.items())
+        elif isinstance(part, list):
+            words += f" {','.join(map(str, part)) or repr('')}"
+        else:
+            words += f" {part:.3g}" if isinstance(part, float) else f" {shlex.quote(str(part))}"
+    return words
+
+
+def explain(error: Exception) -> int:
+    """Write one line about an error, and return the exit code."""
+    if isinstance(error, MemoryError):
+        report("error", f"not enough memory; use fewer rows, columns or hidden units. {error}")
+    elif isinstance(error, OSError) and error.errno and error.filename is None:  # all files are named
+        report("error", f"cannot use the standard input or output: {error.strerror}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            drop(sys.stdout)
+    elif isinstance(error, OSError) and error.errno:
+        report("error", _of_file(error))
+    elif isinstance(error, EXPECTED) and not _is_foreign(error):
+        report("error", error)
+    else:
+        what = f"{type(error).__name__}: {error}"
+        report("error", f"a defect of icdh, please report it with what --debug prints: {what}")
+        return DEFECT
+    return BAD_INPUT
+
+
+def _is_foreign(error: Exception) -> bool:
+    """Return whether another library raised an error: what it found wrong is nothing that the user gave."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    file, paths = Path(frame.f_code.co_filename), sysconfig.get_paths()
+    is_library = any(file.is_relative_to(paths[kind]) for kind in ("stdlib", "purelib", "platlib"))
+    return is_library and not frame.f_globals.get("__name__", "").startswith("icdh.")
+
+
+def _of_file(error: OSError) -> str:
+    """Return a message about a file that could not be opened, with a suggestion."""
+    path = error.filename
+    if error.errno == errno.ENOENT:
+        folder = Path(path).parent
+        near = [entry.name for entry in os.scandir(folder)] if folder.is_dir() else []
+        return f"there is no file {path}{did_you_mean(Path(path).name, near)}"
+    known = {errno.EISDIR: "is a folder, not a file", errno.EACCES: "may not be read: permission denied"}
+    return f"{path} {known[error.errno]}" if error.errno in known else f"cannot use {path}: {error.strerror}"

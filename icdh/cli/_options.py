@@ -12,6 +12,8 @@ OTHER_NAMES = {  # arguments of the library that are called otherwise where they
     "random_state": "seed",
     "n_jobs": "jobs",
     "delimiter": "sep",
+    "groups": "group-column",
+    "missing_values": "na",
     "n_resamples": "bootstrap",
     "n_samples": "rows",
     "n_observations": "observations",

@@ -12,8 +12,7 @@ from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._options import Either, choice, flag, number, text
 from icdh.cli._progress import watched
 from icdh.cli._rows import Input
-from icdh.cli._words import as_options
-from icdh.exceptions import import_extra
+from icdh.exceptions import import_extra, option
 from icdh.files import write_text
 from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
@@ -57,7 +56,7 @@ def exit_code(model, failure: BaseException | None) -> int:
         report("error", "interrupted before the probabilities were known; the fitted graph is kept")
         return INTERRUPTED
     if isinstance(failure, TimeoutError):
-        report("warning", as_options(str(failure)))
+        report("warning", failure)
     elif failure is not None:
         raise failure
     return INTERRUPTED if model.interrupted_ else SUCCESS
@@ -65,7 +64,9 @@ def exit_code(model, failure: BaseException | None) -> int:
 
 def _ensemble(args, model, rows, clock):
     if (args.bootstrap is not None or args.posterior) and clock.is_over:
-        raise TimeoutError(f"max_seconds={clock.max_seconds} were over after the fit: there are no probabilities")
+        raise TimeoutError(
+            f"{option('max_seconds', clock.max_seconds)} were over after the fit: there are no probabilities"
+        )
     left = None if clock.max_seconds is None else clock.left
     if args.bootstrap is not None:
         from icdh.uncertainty.resampling import bootstrap

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from icdh.exceptions import ArgumentValueError
+from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import MISSING, is_number, looks_like_a_value
 from icdh.files.refusals import Refusals
 from icdh.files.text import Quoted, name_of, read_text, rows_of, sniffed_delimiter, table_start
@@ -41,13 +41,13 @@ class Format(NamedTuple):
     def check(self) -> None:
         """Raise ValueError if an argument is none of its values."""
         if self.decimal not in (".", ",", None):
-            raise ValueError(f"decimal must be '.' or ','; got {self.decimal!r}")
+            raise ArgumentValueError("decimal", f"must be '.' or ','; got {self.decimal!r}")
         if self.thousands not in (".", ",", "'", " ", "_", None):
-            raise ValueError(f"""thousands must be one of "." "," "'" " " "_"; got {self.thousands!r}""")
+            raise ArgumentValueError("thousands", f"""must be one of "." "," "'" " " "_"; got {self.thousands!r}""")
         if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
             raise ArgumentValueError("delimiter", f"must be one character; got {self.delimiter!r}")
         if self.skip_rows < 0:
-            raise ValueError(f"skip_rows must be at least 0; got {self.skip_rows!r}")
+            raise ArgumentValueError("skip_rows", f"must be at least 0; got {self.skip_rows!r}")
 
 
 class Sheet(NamedTuple):
@@ -103,7 +103,7 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
             f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one of them"
         )
     if delimiter == decimal:
-        raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; say delimiter= (--sep)")
+        raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; say {option('delimiter')}")
     top, following = head[0][1], head[1][1] if len(head) > 1 else None
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:
         top = top[:-1]  # a comma at its end
@@ -159,8 +159,8 @@ def _marks(name, head, delimiter, form, refusals):
             short = [cell for cell in cells if cell.isdigit() and not cell.startswith("0")]
             long = [cell for cell in cells if _POINT_THOUSANDS.fullmatch(cell)]
             if short and long:
-                what = f"{long[0]} beside {short[0]} may be a thousand and more, or a decimal fraction (decimal='.')"
-                refusals.add(what, "thousands", ".")
+                what = f"{long[0]} beside {short[0]} may be a thousand and more, or a decimal fraction"
+                refusals.add(f"{what} ({option('decimal', '.')})", "thousands", ".")
                 return ",", "."
     return ".", None
 

@@ -17,7 +17,7 @@ from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh._table.frames import columns_of
 from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import said_of_gaps
-from icdh.exceptions import DataWarning, import_extra, warn
+from icdh.exceptions import DataWarning, import_extra, option, warn
 from icdh.files.columns import Part, Reading, RefusedColumn, plain_numbers, read_column
 from icdh.files.refusals import Refusals
 from icdh.files.sheet import Format, Sheet, logger, sheet_of
@@ -347,7 +347,7 @@ def _values(
             refusal, row = refused[column.at]
             refusals.gaps |= refusal.option == "missing_values" or (refusal.option != "drop" and column.holds_gaps())
             line = "" if row is None else f"line {lines[row]}, "
-            header = "" if named or row != 0 else ", or say header=True (--header) if the line holds names"
+            header = "" if named or row != 0 else f", or say {option('header', True)} if the line holds names"
             called = repr(column.name) if named else column.at + 1
             refusals.add(f"{line}column {called}: {refusal}{header}", refusal.option, refusal.value)
     return [(column.key, values[column.at]) for column in columns if column.at in values]
@@ -386,7 +386,7 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
         refusals.options["gaps"] = True
     if not allowed and any(gaps.any() for gaps in masks):
         first = unnamed and any(gaps[0] for gaps in masks)
-        header = "; or say header=True (--header) if the first line holds names" if first else ""
+        header = f"; or say {option('header', True)} if the first line holds names" if first else ""
         refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{header}", "gaps", True)
 
 
@@ -424,9 +424,7 @@ def check_header(path: str, cells: Sequence[str], wanted: Sequence[int] | None =
     wanted = range(len(cells)) if wanted is None else wanted
     for k in wanted:
         if not cells[k] and not isinstance(cells[k], Quoted):
-            raise ValueError(
-                f"{path}, line 1: column {k + 1} has no name; name it, or leave it out by its number (--drop {k + 1})"
-            )
+            raise ValueError(f"{path}, line 1: column {k + 1} has no name; name it")
     names = [name_of(cells[k]) for k in wanted]
     check_names(names, f"{path}, line 1")
     return names
@@ -491,7 +489,7 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
     if evenly or fractions:
         warn(
             f"{name}: the first line ({', '.join(first[:5])}{', ...' if len(first) > 5 else ''}) is read as numbers; "
-            "say header=True (--header) if it holds names, header=False (--no-header) if not",
+            f"say {option('header', True)} if it holds names, {option('header', False)} if not",
             DataWarning,
         )
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import looks_like_a_value
 
 DELIMITERS = "\t;,|"  # where several fit (1,5;2,5), the first is the likeliest
@@ -89,7 +90,7 @@ def read_text(source: Any, encoding: str | None = None) -> str:
     if "\0" in text:
         raise ValueError(
             f"{name} is not text in {encoding or 'UTF-8'}: it holds NUL characters; "
-            "say encoding='utf-16' (--encoding utf-16) if it is text in that encoding, else export the table as CSV"
+            f"say {option('encoding', 'utf-16')} if it is text in that encoding, else export the table as CSV"
         )
     return text.removeprefix(_MARK)
 
@@ -117,12 +118,14 @@ def _decoded(name, data, encoding):
     try:
         return data.decode(encoding)
     except LookupError:
-        raise ValueError(f"encoding must be one that Python knows, such as 'latin-1'; got {encoding!r}") from None
+        demand = f"must be one that Python knows, such as 'latin-1'; got {encoding!r}"
+        raise ArgumentValueError("encoding", demand) from None
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
+        older, excel = f"{option('encoding', 'latin-1')} or 'cp1252'", option("encoding", "utf-16")
         raise ValueError(
-            f"{name} is not text in {encoding.upper()}: byte 0x{data[error.start]:02x} in line {line}; say encoding= "
-            "(--encoding) 'latin-1' or 'cp1252' for older programs, 'utf-16' for Excel, or export the table as UTF-8"
+            f"{name} is not text in {encoding.upper()}: byte 0x{byte:02x} in line {line}; say {older} for older "
+            f"programs, {excel} for Excel, or export the table as UTF-8"
         ) from error
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import check_number
 from icdh._ground.clock import Clock, OutOfTime
+from icdh.exceptions import option
 from icdh.graphs import causal_order
 from icdh.search.candidates import weigh_families
 from icdh.search.moves import Graph, parents_matrix
@@ -144,8 +145,8 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
             )
     except OutOfTime:
         raise TimeoutError(
-            f"max_seconds={clock.max_seconds:.3g} were over before the evidence of all families was known: there are "
-            "no probabilities"
+            f"{option('max_seconds', clock.max_seconds)} were over before the evidence of all families was known: "
+            "there are no probabilities"
         ) from None
     drawn = draw_posterior(families, found.graph, fit.model_.names, n_samples=n_samples, random_state=random_state)
     return _in_users_columns(drawn, found.order, fit.adjacency_matrix_ != 0.0)

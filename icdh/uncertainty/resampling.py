@@ -23,7 +23,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups
 from icdh._version import __version__
-from icdh.exceptions import ConvergenceWarning, DataWarning, warn
+from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.uncertainty.checkpoint import Checkpoint
 from icdh.uncertainty.ensemble import GraphEnsemble
 
@@ -147,7 +147,7 @@ def bootstrap(
 
 
 def _say_that_time_was_over(done, n_resamples, max_seconds):
-    ended = f"max_seconds={max_seconds:.3g} ended the resamples after {done} of {n_resamples}"
+    ended = f"{option('max_seconds', max_seconds)} ended the resamples after {done} of {n_resamples}"
     if not done:
         raise TimeoutError(f"{ended}: there are no probabilities")
     warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
