@@ -173,3 +173,9 @@ def test_the_cells_of_all_conditions(tmp_path, capsys):
     assert tuple(labels) == icdh.datasets.load_sachs(experiments=True).interventions.conditions
     assert cli.main(["fit", "--dataset", "sachs-experiments", "--condition-column", "condition"]) == 2
     assert "is about a file" in capsys.readouterr().err
+
+
+def test_an_interval_of_an_effect_is_refused_for_rows_of_several_conditions(file, capsys):
+    pair = ["--cause", "a", "--effect", "c", "--adjust", "none", "--condition-column", "cond", "--columns", "a", "c"]
+    assert cli.main(["effects", str(file), "--decimal", ",", *pair]) == 2
+    assert "an interval is about rows of one condition" in capsys.readouterr().err

@@ -222,6 +222,11 @@ def test_covariates_that_come_after_the_cause_are_said():
     assert "level stands on a path from dose to answer" in answer.notes[0]
     assert "mood is an effect of dose" in answer.notes[1]
     assert len(caught) == 2
+    model = model.model_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        assert "covariates must come before dose; model tells" in icdh.effect(X, 0, 2, [1]).notes[-1]
+        assert not any("must come before" in note for note in icdh.effect(X, 0, 2, [1], model=model).notes)
 
 
 def test_an_extrapolation_is_said_with_its_remedy():

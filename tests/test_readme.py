@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import scipy
 
-from icdh import ICDH, cli
+from icdh import ICDH, Knowledge, cli
+from icdh.cli._knowledge import knowledge_of
 from icdh.datasets import load_sachs
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,16 @@ def test_the_worked_example_prints_what_is_shown(tmp_path, monkeypatch, capsys):
     ]
     values = [[float(found) for line in lines for found in re.findall(number, line)] for lines in (printed, shown)]
     np.testing.assert_allclose(*values, atol=1.0)
+
+
+def test_the_three_ways_to_say_what_is_known_are_one(tmp_path):
+    rows = re.findall(r"^\|[^|`]+\| `(--[^`]+)` \| `([^`]+)` \| `([^`]+)` \|$", README, flags=re.MULTILINE)
+    assert len(rows) == 5
+    for options, toml, python in rows:
+        file = tmp_path / "known.toml"
+        file.write_text(toml, encoding="utf-8")
+        args = cli.parse(["fit", "data.csv", *shlex.split(options)])
+        assert knowledge_of(args) == Knowledge.read(file) == eval(f"Knowledge({python})")
 
 
 def test_there_are_two_commands_of_one_line():

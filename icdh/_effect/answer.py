@@ -47,7 +47,8 @@ def effect(
         The variables.
     adjust : sequence of str or int, or "graph"
         The covariates: common causes of the two, measured before the cause was; none, ``[]``, in a randomised trial.
-        "graph" takes those that the graph of ``model`` asks for.
+        With ``model`` its graph tells which come after the cause. "graph" takes those that the graph of ``model`` asks
+        for.
     contrast : pair, optional
         From and to what the cause is set. By default 0 to 1, no to yes, the reference label to each other, and of a
         number one standard deviation about its mean.
@@ -140,6 +141,8 @@ def effect(
     for message in warnings:
         warn(message, DataWarning)
     asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
+    if covariates and graph is None:
+        asides.append(f"covariates must come before {table.names[source]}; {option('model')} tells which do by a graph")
     return Effect(
         table.names[source],
         table.names[goal],

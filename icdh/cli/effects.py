@@ -83,6 +83,11 @@ def _answer(args: argparse.Namespace) -> "Effect":
             dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *(name for name, _ in where)]))
         )
     rows = read_input(args, declared_labels(args))
+    if rows.interventions is not None:
+        raise ValueError(
+            "an interval is about rows of one condition; leave the others out, or save a model by icdh fit --save and "
+            "ask it for an answer without an interval: icdh effects MODEL.icdh"
+        )
     if args.missing == "impute":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
     rows = rows.complete()
