@@ -43,7 +43,7 @@ NOISE = {
     "uniform": lambda rng, size: rng.uniform(-1.0, 1.0, size=size) * np.sqrt(3.0),
     "skewed": lambda rng, size: rng.exponential(size=size) - 1.0,
 }
-COLUMNS = ("rounded", "binary-rooted", "mixed", "labelled", "exponentiated")
+COLUMNS = ("rounded", "binary-rooted", "mixed", "labelled", "exponentiated", "every kind")
 DISTORTIONS = {
     "cubed": lambda z: z**3,
     "sinh": lambda z: np.sinh(1.5 * z),
@@ -94,8 +94,11 @@ def draw(kind, seed, edges=1, rows=1000, variables=8):
             own = to_levels(own, rng, 2) * 2.0 - 1.0
         elif kind == "mixed" and rng.random() < 0.4:
             own = standardised(to_levels(own, rng, int(rng.choice([2, 2, 4]))))
+        kind_of_column = rng.choice(("number", "yes or no", "grades", "labels")) if kind == "every kind" else ""
+        if kind_of_column in ("yes or no", "grades"):
+            own = standardised(to_levels(own, rng, 2 if kind_of_column == "yes or no" else int(rng.integers(3, 7))))
         X[:, j], acts[j] = own, own[:, np.newaxis]
-        if kind == "labelled" and rng.random() < 0.4:
+        if kind_of_column == "labels" or (kind == "labelled" and rng.random() < 0.4):
             X[:, j] = to_labels(own, rng)
             acts[j] = 2.0 * (X[:, [j]] == np.unique(X[:, j]))
             labels.append(j)

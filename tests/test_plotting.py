@@ -129,7 +129,9 @@ def test_a_picture_says_what_widths_numbers_and_dashes_mean():
     axes = plotting.plot_graph(CHAIN, NAMES, **words).axes[0]
     texts = [text.get_text() for text in axes.texts]
     assert {"data.csv", "2", "0.5?", "1"} <= set(texts)
-    assert "wider: stronger, 0.5 to 2; numbers: nats of evidence lost without the arrow" in texts
+    assert (
+        "wider: stronger, 0.5 to 2; numbers: nats of evidence lost without the arrow (doubt arrows below 10)" in texts
+    )
     assert "dashed: who knows" in texts
     figure = axes.figure
     canvas = FigureCanvasAgg(figure)
@@ -148,6 +150,42 @@ def test_doubtful_arrows_of_a_colour_are_dashed_in_it_and_the_legend_says_what_i
     (dashed,) = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
     assert dashed.get_edgecolor()[:3] == (1.0, 0.0, 0.0)
     assert axes.texts[-1].get_text() == "red: so and so"
+
+
+def test_given_arrows_are_dotted_and_say_no_strength_where_knowledge_alone_stands_behind_them():
+    A = CHAIN.copy()
+    A[1, 2] = np.finfo(float).tiny
+    axes = plotting.plot_graph(A, NAMES, unit="nats", given=CHAIN == 1.0).axes[0]
+    (dotted,) = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
+    assert dotted.get_gid() == "between -> effect"
+    texts = [text.get_text() for text in axes.texts]
+    assert "dotted: your knowledge gives the direction" in texts
+    assert "wider: stronger, 0.5 to 2; numbers" in " ".join(texts)
+    assert not any("e-3" in text for text in texts)
+
+
+def test_of_many_arrows_the_strongest_are_drawn_and_the_others_counted():
+    A = random_dag(np.random.default_rng(0), 12, 40)
+    axes = plotting.plot_graph(A, [f"v{k}" for k in range(12)], shown_edges=30).axes[0]
+    arrows = [patch for patch in axes.patches if hasattr(patch, "get_arrowstyle")]
+    assert len(arrows) == 30
+    assert axes.texts[-1].get_text() == "the 30 strongest of 40 arrows; shown_edges shows more"
+    assert len(plotting.plot_graph(A, range(12), shown_edges=None).axes[0].texts) == 12
+    mask, style = A.max() == A, plotting.EdgeStyle("#ff0000")
+    cause, effect = np.argwhere(mask)[0].tolist()
+    axes = plotting.plot_graph(A, [f"v{k}" for k in range(12)], styles={(cause, effect): style}, shown_edges=1).axes[0]
+    assert [text.get_text() for text in axes.texts][:2] == [f"v{k}" for k in sorted((cause, effect))]
+    assert [patch.get_edgecolor()[0] for patch in axes.patches if hasattr(patch, "get_arrowstyle")] == [1.0]
+
+
+def test_a_picture_has_the_shape_of_a_screen_and_counts_numbers_without_a_place():
+    A = np.triu(np.ones((7, 7)), 1)
+    axes = plotting.plot_graph(A, list("abcdefg"), unit="weight").axes[0]
+    width, height = axes.figure.get_size_inches()
+    assert width > 1.3 * height
+    written = [text for text in axes.texts if text.get_text() == "1"]
+    left_out = f"weights in the fitted network, {21 - len(written)} left out" if len(written) < 21 else "network"
+    assert any(text.get_text().endswith(left_out) for text in axes.texts)
 
 
 def test_all_names_and_edges_are_drawn_stronger_ones_wider():
@@ -238,8 +276,12 @@ def test_effects_are_drawn_in_order_with_their_band():
     at, mean, std = np.array([2.0, 1.0]), np.array([5.0, 3.0]), np.ones(2)
     axes = plotting.plot_effect(AverageEffect("a$", "b", at, mean, std, mean - 0.1, mean + 0.1)).axes[0]
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[1.0, 3.0], [2.0, 5.0]])
-    assert len(axes.collections) == 2
     assert axes.get_xlabel().startswith("a$, set")
+    assert (axes.lines[0].get_linestyle(), len(axes.containers)) == ("None", 2)  # two points with two bars each
+    at, mean, std = (np.append(part, 4.0) for part in (at, mean, std))
+    axes = plotting.plot_effect(AverageEffect("a", "b", at, mean, std, mean - 0.1, mean + 0.1)).axes[0]
+    assert axes.lines[0].get_linestyle() == "-"
+    assert len(axes.collections) == 2
     own = Figure().add_subplot()
     assert AverageEffect("a", "b", at, mean, std).plot(own) is own.figure
 

@@ -113,7 +113,7 @@ class SharedParameters(Parameters):
 
 def _text(value):
     """Return a parameter as text; of arrays and generators no more than what they are."""
-    return repr(value) if isinstance(value, (int, float, str, type(None))) else type(value).__name__
+    return repr(value) if isinstance(value, (int, float, str, type(None), dict, Knowledge)) else type(value).__name__
 
 
 def _asked_of_the_model(

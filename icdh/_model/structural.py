@@ -685,12 +685,10 @@ class StructuralModel:
         notes: Sequence[str] = (),
         command: str = "",
         title: str = "",
-        doubtful: ArrayLike | None = None,
-        doubt: str = "",
     ) -> None:
         """Write one HTML page of what was learned, without links to anything outside it.
 
-        It shows the table, the graph (to pan, zoom and point at), the edges with the fitted mean and spread of every
+        It shows the table, the graph (to point at), the edges with the fitted mean and spread of every
         effect, residual checks, total effects, the assumptions with what speaks against them, and what made it. Needs
         the extra ``[report]``.
 
@@ -708,10 +706,6 @@ class StructuralModel:
             What deserves attention, such as the warnings of ``fit``; shown above the table.
         command, title : str
             What made the page, and its title.
-        doubtful : array_like of bool, shape (N, N), optional
-            The edges whose direction is in doubt; they are marked.
-        doubt : str
-            What the mark means.
 
         Raises
         ------
@@ -724,8 +718,8 @@ class StructuralModel:
         """
         page = shell("report")
         model = self if edge_probability is None else self.with_edge_probability(edge_probability)
-        words = {"notes": notes, "command": command, "title": title, "doubtful": doubtful, "doubt": doubt}
-        page.write_page(path, page.findings(model, X, check=check, **words))
+        facts = page.findings(model, X, check=check, notes=notes, command=command, title=title)
+        page.write_page(path, facts)
 
 
 def load(path: str | Path) -> StructuralModel:

@@ -12,12 +12,12 @@ from icdh.cli._progress import watched
 from icdh.cli._table import complete_rows
 from icdh.cli._uncertainty import direction_undecided
 from icdh.diagnostics.records import CLOSE
-from icdh.diagnostics.track_record import BOTH, LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
+from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
 from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
 
 MARK = "?"  # of an arrow whose direction is uncertain
 ZERO = -0.05  # nats: smaller losses are rounding
-COLOURS = {BOTH: ("green", "#00785a"), NEITHER: ("orange", "#c8641e")}  # of arrows in pictures, by track record
+UNLIKELY_COLOR = "#c8641e"  # of arrows in pictures whose track record is worse than a coin
 
 
 class Column(NamedTuple):
@@ -72,6 +72,11 @@ class Directions(NamedTuple):
         """The edges that a hidden common cause may stand behind, shape (N, N)."""
         return np.zeros(self.marked.shape, dtype=bool) if self.hidden is None else self.hidden < CLOSE
 
+    @property
+    def given(self) -> np.ndarray:
+        """The edges whose direction knowledge gives, shape (N, N)."""
+        return np.zeros(self.marked.shape, dtype=bool) if self.loss is None else np.isinf(self.loss)
+
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
     """Return the certainty of the directions: from an ensemble of graphs if there is one, else from turned edges."""
@@ -87,8 +92,9 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
             loss = direction_loss(model, clock=clock)
             clock.stage = "hidden common causes"
             hidden = hidden_loss(model, clock=clock)
-    given = set() if loss is None else set(map(tuple, np.argwhere(np.isinf(loss)).tolist()))
-    records = {edge: record for edge, record in _records(model, table).items() if edge not in given}
+    records = _records(model, table)
+    if loss is not None:
+        records = {edge: record for edge, record in records.items() if not np.isinf(loss[edge])}
     if ensemble is not None:
         return Directions(loss, hidden, ensemble.undecided(dag), direction_undecided(), records)
     meaning = f"reversing this arrow loses less than {DOUBTFUL:g} nats: the data hardly tell its direction"
@@ -104,14 +110,12 @@ def _records(model, table):
 
 
 def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str, Any]:
-    """Return colours of edges by their track record, and their legend, as arguments of `icdh.plotting.plot_graph`."""
+    """Return the colour of edges that a coin would rather give, and its legend, as arguments of `plot_graph`."""
     from icdh.plotting.graph import EdgeStyle
 
-    seen = [record for record in COLOURS if record in records.values()]
-    shares = [f"{COLOURS[record][0]} {share_in_words(record)}" for record in seen]
-    note = f"in 407 real tables such arrows pointed the right way: {', '.join(shares)}" if seen else ""
-    styles = {edge: EdgeStyle(COLOURS[record][1]) for edge, record in records.items() if record in COLOURS}
-    return {"styles": styles, "note": note}
+    unlikely = [edge for edge, record in records.items() if record == NEITHER]
+    note = f"orange: in 407 real tables such arrows pointed the right way in {share_in_words(NEITHER)}"
+    return {"styles": dict.fromkeys(unlikely, EdgeStyle(UNLIKELY_COLOR)), "note": note if unlikely else ""}
 
 
 def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:

@@ -65,8 +65,10 @@ def read(
     table = LabelledTable(values, names or default_names(values.shape[1]))
     if codes := args.missing_values:  # the estimator knows no numbers of columns that are not read
         args.missing_values = {name: codes[name] for name in (None, *table.columns) if name in codes}
+    args.changes = _changes(table, drop, args)
     if not args.quiet:
-        _say_what_was_done(table, drop, args)
+        for line in args.changes:
+            report("note", line)
         if args.drop is not None:
             _say_what_numbers_the_rows(table, args.dates)
     return table
@@ -114,13 +116,12 @@ def _counts_up(column):
         return False
 
 
-def _say_what_was_done(table, drop, args):
-    """Write a note about every change to the table."""
-    if drop:
-        report("note", f"left out: {', '.join(drop)}")
-    if args.dates:
-        report("note", f"dates as days since 1970: {', '.join(args.dates)}")
+def _changes(table, drop, args):
+    """Return a line about every change to the table."""
+    lines = [f"left out: {', '.join(drop)}"] if drop else []
+    lines += [f"dates as days since 1970: {', '.join(args.dates)}"] if args.dates else []
     gaps = table.gaps
     rows = np.count_nonzero(gaps.any(axis=1))
     if rows and args.missing != "error":
-        report("note", f"{DONE_ABOUT_GAPS[args.missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
+        lines.append(f"{DONE_ABOUT_GAPS[args.missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
+    return lines

@@ -15,7 +15,7 @@ from icdh.cli._files import STANDARD_INPUT, check_files, check_picture, source, 
 from icdh.cli._knowledge import KNOWLEDGE, question_about_roots
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS, report
-from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, text
+from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, number, text
 from icdh.cli._rows import read_input, target_lines, targets_file
 from icdh.cli._uncertainty import UNCERTAINTY, check, ensemble_of, exit_code, probability_lines, write_probabilities
 from icdh.files import graph_writer, read_graph, write_graph
@@ -90,6 +90,8 @@ def _words_of_picture(model, args, ensemble, directions):
         "doubtful": directions.marked,
         "doubt": directions.meaning,
         "hidden": directions.may_be_hidden,
+        "given": directions.given,
+        "shown_edges": args.shown_edges,
         **picture_of_records(directions.records),
     }
 
@@ -107,6 +109,7 @@ COMMAND = Command(
             "-o --output": text("FILE", "write the graph: .csv matrix, .tsv edge list, .json, .dot"),
             "--save": text("FILE", "write the fitted model, .icdh, for check, report, predict, ..."),
             "--plot": text("FILE", "draw the graph: .png, .svg, .pdf; needs icdh[plot]"),
+            "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),
             "--truth": text("FILE", "compare with this graph: edge list cause,effect or adjacency matrix"),
             "loudness": LOUDNESS,
         },

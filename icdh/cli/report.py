@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from icdh._ground.clock import Clock
-from icdh.cli._edges import directions_of, edge_lines
+from icdh.cli._edges import edge_lines
 from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
 from icdh.cli._knowledge import KNOWLEDGE
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
@@ -16,22 +16,23 @@ from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._model import columns_of_labels
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, MODEL, Command, text
 from icdh.cli._rows import read_input, target_lines, targets_file
-from icdh.cli._uncertainty import UNCERTAINTY, check, ensemble_of, exit_code
+from icdh.cli._uncertainty import UNCERTAINTY, ensemble_of, exit_code
+from icdh.cli._uncertainty import check as check_options
 
 
 def run(args: argparse.Namespace) -> int:
     """Learn or read the model, write the page and say where it is."""
-    from icdh.diagnostics.check import check as check_model
+    from icdh.diagnostics.check import check
     from icdh.exceptions import import_extra
 
     import_extra("jinja2", "report")
-    check(args)
+    check_options(args)
     output = args.output or _usual_output(args)
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
     inputs["--targets"] = targets_file(args)
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
     notes: list[str] = []
-    ensemble = failure = directions = None
+    ensemble = failure = None
     if args.model:
         if args.bootstrap is not None or args.posterior:
             raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
@@ -43,23 +44,20 @@ def run(args: argparse.Namespace) -> int:
         clock = Clock(getattr(args, "max_seconds", None))
         model, notes = _learned(args, rows)
         ensemble, failure = ensemble_of(args, model, rows, clock)
-        directions = directions_of(args, model, rows.table, ensemble, clock)
     rows = rows.complete()
     write = partial(
         model.report,
         output,
         rows.table,
         edge_probability=None if ensemble is None else ensemble.edge_probability,
-        check=check_model(model, rows.table, interventions=rows.interventions),
-        notes=notes,
+        check=check(model, rows.table, interventions=rows.interventions, **rows.relations),
+        notes=[*notes, *getattr(args, "changes", ())],
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title,
-        doubtful=None if directions is None else directions.marked,
-        doubt="" if directions is None else directions.meaning,
     )
     if not succeeds(write):
         if not args.model:
-            print(*edge_lines(model, directions), sep="\n")
+            print(*edge_lines(model), sep="\n")
         return BAD_INPUT
     if not args.quiet:
         print(output)
@@ -80,7 +78,8 @@ def _learned(args, rows):
         model = learned(args, rows)
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return model, [*(str(warning.message) for warning in caught), *target_lines(model)]
+    said = dict.fromkeys(str(warning.message) for warning in caught)
+    return model, [*said, *target_lines(model)]
 
 
 COMMAND = Command(

@@ -19,7 +19,7 @@ from icdh.knowledge.rules import EdgeRules, forbidden_mask
 WILDCARDS = frozenset("*?[")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Knowledge:
     """Background knowledge about a causal graph, stated before any data are seen.
 
@@ -66,6 +66,10 @@ class Knowledge:
     tiers: Sequence[Any] = ()
     roots: Sequence[Any] = ()
     leaves: Sequence[Any] = ()
+
+    def __repr__(self) -> str:
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return f"Knowledge({', '.join(f'{name}={_as_list(value)!r}' for name, value in parts.items() if value)})"
 
     def __post_init__(self) -> None:
         for part in fields(self):
@@ -280,3 +284,7 @@ def _listed(name: str, value: Any) -> Iterable[Any]:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a list; got {value!r}")
     return value
+
+
+def _as_list(value: Any) -> Any:
+    return [_as_list(part) for part in value] if isinstance(value, tuple) else value

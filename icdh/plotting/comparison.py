@@ -111,7 +111,7 @@ def plot_comparison(
     widths = None, TRUE_WIDTH
     for ax, A, own, width, title in zip(panels, (estimated, truth), kinds, widths, titles, strict=True):
         styles = {edge: STYLES[kind]._replace(width=width) for edge, kind in own.items()}
-        plot_graph(A, names, ax=ax, styles=styles, layout=layout)
+        plot_graph(A, names, ax=ax, styles=styles, shown_edges=None, layout=layout)
         ax.set_title(title, parse_math=False)
     figure.legend(handles=_legend(*kinds, np.abs(estimated[estimated != 0]), weight), **LEGEND)
     return figure

@@ -7,10 +7,15 @@ from icdh._model.contrasts import shown
 from icdh.exceptions import import_extra
 
 LINE_COLOR = "#0072b2"
+LEGEND = {"frameon": False, "fontsize": "small", "loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
+SPREAD = {"color": "#999999", "alpha": 0.2, "label": "one standard deviation of single rows"}
+BAND = {"color": LINE_COLOR, "alpha": 0.35, "label": "band of the mean over refits"}
 
 
 def plot_effect(effect: Any, ax: Any = None):
     """Draw the mean of an effect against the values set for its cause, with its band and one standard deviation.
+
+    Of two values, such as those of a binary cause, the means are points with bars.
 
     Parameters
     ----------
@@ -41,15 +46,25 @@ def plot_effect(effect: Any, ax: Any = None):
     ax = _axes(ax)
     order = effect.values.argsort()
     at, mean, std = (part[order] for part in (effect.values, effect.mean, effect.std))
-    spread = {"color": "#999999", "alpha": 0.2, "linewidth": 0, "label": "one standard deviation of single rows"}
-    ax.fill_between(at, mean - std, mean + std, **spread)
+    bands = [(SPREAD, mean - std, mean + std)]
     if effect.lower is not None:
-        band = effect.lower[order], effect.upper[order]
-        ax.fill_between(at, *band, color=LINE_COLOR, alpha=0.35, linewidth=0, label="band of the mean over refits")
-    ax.plot(at, mean, color=LINE_COLOR, marker="o", markersize=3, label="mean")
+        bands.append((BAND, effect.lower[order], effect.upper[order]))
+    few = at.size <= 2
+    for style, low, high in bands:
+        if few:
+            label, width = style["label"], 9.0 * style["alpha"]
+            ax.errorbar(
+                at, mean, [mean - low, high - mean], fmt="none", ecolor=style["color"], elinewidth=width, label=label
+            )
+        else:
+            ax.fill_between(at, low, high, linewidth=0, **style)
+    ax.plot(at, mean, color=LINE_COLOR, marker="o", markersize=3 + 3 * few, linestyle="" if few else "-", label="mean")
+    if few:
+        ax.set_xticks(at)
+        ax.margins(x=0.5)
     ax.set_xlabel(f"{printable(effect.cause)}, set from outside", parse_math=False)
     ax.set_ylabel(printable(effect.effect), parse_math=False)
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(**LEGEND)
     return ax.figure
 
 
@@ -102,7 +117,7 @@ def plot_comparisons(effect: Any, ax: Any = None) -> Any:
     ax.set_yticks(list(rows), labels, parse_math=False)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_xlabel(f"difference of {printable(effect.effect)}, with {printable(effect.cause)} changed", parse_math=False)
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(**LEGEND)
     return ax.figure
 
 

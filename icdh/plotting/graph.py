@@ -1,4 +1,4 @@
-"""A picture of a DAG: causes above their effects, stronger edges wider."""
+"""A picture of a DAG, for slides: causes above their effects, stronger edges wider."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,17 +9,19 @@ from icdh import graphs
 from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.labels import label_places
-from icdh.plotting.layout import MARGIN, Layout, bends, bounds, layered_layout
+from icdh.plotting.layout import MARGIN, Layout, bends, bounds, landscape, layered_layout
 from icdh.plotting.names import box_sizes, lines_of
 
 EDGE_COLOR, DOUBTFUL_COLOR = "#2f4a6d", "#8a94a3"
 FOOT, HEAD = 0.21, 0.3  # height of a line of the legend, and of the title, in inches
 EDGE_WIDTHS = (0.8, 3.2)  # points, of the weakest and the strongest edge
+LEAST_DOT = 1.8  # points
 FONT, SMALL_FONT = 10.0, 8.0  # points
-WIDEST = 40.0  # inches; wider pictures are scaled down
+LEAST = float(np.finfo(float).tiny)  # the strength of an edge that knowledge alone stands behind
+SLIDE, WIDEST = 13.3, 40.0  # inches: the width that columns move apart to fill; wider pictures are scaled down
 TITLE_LETTER, LEGEND_LETTER = 0.095, 0.066  # width of their letters, in inches
-STAR = "*: may be a hidden common cause"
-DASHES = (0, (3.5, 2.0))
+SHOWN_EDGES = 25  # more of them cannot be told apart on a slide
+DASHES, DOTS = (0, (3.5, 2.0)), (0, (0.1, 2.2))
 
 
 class EdgeStyle(NamedTuple):
@@ -44,9 +46,11 @@ def plot_graph(
     doubtful: np.ndarray | None = None,
     doubt: str = "",
     hidden: np.ndarray | None = None,
+    given: np.ndarray | None = None,
     note: str = "",
+    shown_edges: int | None = SHOWN_EDGES,
     layout: Layout | None = None,
-):
+) -> Any:
     """Draw a DAG in rows, causes above their effects, stronger edges wider.
 
     Parameters
@@ -70,10 +74,15 @@ def plot_graph(
         The legend's explanation of the dashes.
     hidden : ndarray of bool, shape (N, N), optional
         The edges that a hidden common cause may stand behind: a star beside their strength.
+    given : ndarray of bool, shape (N, N), optional
+        The edges whose direction is known before any data: they are dotted.
     note : str
         A further line of the legend, such as the meaning of colours.
+    shown_edges : int or None
+        How many edges are drawn, the strongest ones, with their variables; the legend counts the others. None draws
+        all.
     layout : Layout, optional
-        Where to draw variables and edges; by default `layered_layout`.
+        Where to draw variables and edges; by default `layered_layout` in the shape of a screen.
 
     Returns
     -------
@@ -98,10 +107,26 @@ def plot_graph(
     A = graphs.check_adjacency(A)
     if len(names) != len(A):
         raise ValueError(f"names must hold {len(A)} labels, one a variable; got {len(names)}")
-    layout = layout or layered_layout(A, box_sizes(names))
-    doubtful = np.zeros(A.shape, dtype=bool) if doubtful is None else np.asarray(doubtful) & (A != 0)
-    hidden = np.zeros(A.shape, dtype=bool) if hidden is None else np.asarray(hidden) & (A != 0)
-    legend = [*_legend(A, unit, doubtful, doubt), *([STAR] if unit and hidden.any() else []), *([note] if note else [])]
+    n_edges, A = np.count_nonzero(A), _strongest(A, shown_edges)
+    more = n_edges > np.count_nonzero(A)
+    kept = np.flatnonzero(A.any(axis=0) | A.any(axis=1)) if more else np.arange(len(A))
+    pairs, place = np.ix_(kept, kept), {k: at for at, k in enumerate(kept.tolist())}
+    masks = [A * (0 if mask is None else mask) != 0 for mask in (doubtful, hidden, given)]
+    (doubtful, hidden, given), names, A = (mask[pairs] for mask in masks), [names[k] for k in kept], A[pairs]
+    styles = {(place[i], place[j]): style for (i, j), style in (styles or {}).items() if {i, j} <= place.keys()}
+    layout = layout or landscape(layered_layout(A, box_sizes(names)), SLIDE)
+    marks = {edge: "?" * int(doubtful[edge]) + "*" * int(hidden[edge]) for edge in graphs.strongest_first(A)}
+    texts = {edge: f"{short(abs(A[edge])) if abs(A[edge]) > LEAST else ''}{mark}" for edge, mark in marks.items()}
+    places = label_places(layout, {edge: text for edge, text in texts.items() if text}) if unit else {}
+    lines = [
+        _widths(A, unit, len(texts) - len(places)),
+        f"dashed: {doubt}" if doubt and doubtful.any() else "",
+        "dotted: your knowledge gives the direction" if given.any() else "",
+        "*: may be a hidden common cause in place of the arrow" if unit and hidden.any() else "",
+        note,
+        f"the {shown_edges} strongest of {n_edges} arrows; shown_edges shows more" if more else "",
+    ]
+    legend = [line for line in lines if line]
     low, high = bounds(layout)
     if ax is None:
         low, high = low.copy(), high.copy()
@@ -114,13 +139,16 @@ def plot_graph(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal")
     scale = _scale(ax, high - low)
-    styles = dict(styles or {})
-    dashed = EdgeStyle(DOUBTFUL_COLOR)
-    dashes = {edge: styles.get(edge, dashed)._replace(line=DASHES) for edge in _pairs(doubtful)}
-    _draw_edges(ax, A, names, layout.routes, styles | dashes, scale)
+    for edge in texts:
+        if given[edge]:
+            styles[edge] = EdgeStyle(line=DOTS)
+        elif doubtful[edge]:
+            styles[edge] = styles.get(edge, EdgeStyle(DOUBTFUL_COLOR))._replace(line=DASHES)
+    _draw_edges(ax, A, names, layout.routes, styles, scale)
     _draw_nodes(ax, layout, names, scale)
-    if unit:
-        _draw_strengths(ax, A, layout, doubtful, hidden, scale)
+    text = {"ha": "center", "va": "center", "fontsize": SMALL_FONT * scale, "color": "#333333", "parse_math": False}
+    for edge, place in places.items():
+        ax.text(*place, texts[edge], zorder=4, **text)
     text = {"ha": "left", "fontsize": SMALL_FONT * scale, "color": "#444444", "parse_math": False}
     for k, line in enumerate(legend):
         ax.text(low[0] + MARGIN / 2, low[1] + FOOT * (len(legend) - k - 0.5), line, va="center", **text)
@@ -128,10 +156,6 @@ def plot_graph(
         at = low[0] + MARGIN / 2, high[1] - HEAD / 2
         ax.text(*at, title, ha="left", va="center", fontsize=FONT * scale, weight="bold", parse_math=False)
     return ax.figure
-
-
-def _pairs(mask):
-    return [(i, j) for i, j in np.argwhere(mask).tolist()]
 
 
 def _new_axes(size):
@@ -165,7 +189,10 @@ def _arrow(route, width, style, scale):
     patches = import_extra("matplotlib.patches", "plot")
     path = _smooth_path(route)
     if style.line != "-":
-        yield patches.PathPatch(path, fill=False, linewidth=width, linestyle=style.line, edgecolor=style.color)
+        if style.line == DOTS:
+            width = max(width, LEAST_DOT * scale)
+        line = {"linewidth": width, "linestyle": style.line, "capstyle": "round" if style.line == DOTS else "butt"}
+        yield patches.PathPatch(path, fill=False, edgecolor=style.color, **line)
         end, before = path.vertices[-1], path.vertices[-2]
         path = _smooth_path(np.array([end + 0.05 * (before - end) / np.linalg.norm(before - end), end]))
     yield patches.FancyArrowPatch(
@@ -210,30 +237,26 @@ def _draw_nodes(ax, layout, names, scale):
         ax.text(x, y, "\n".join(lines_of(name)), zorder=3, **text)
 
 
-def _draw_strengths(ax, A, layout, doubtful, hidden, scale):
-    """Write the strength of every edge beside it, where that covers nothing."""
-    marks = {edge: "?" * int(doubtful[edge]) + "*" * int(hidden[edge]) for edge in graphs.strongest_first(A)}
-    texts = {edge: f"{short(abs(A[edge]))}{mark}" for edge, mark in marks.items()}
-    style = {"ha": "center", "va": "center", "fontsize": SMALL_FONT * scale, "color": "#333333", "parse_math": False}
-    for edge, (x, y) in label_places(layout, texts).items():
-        ax.text(x, y, texts[edge], zorder=4, **style)
+def _strongest(A, shown_edges):
+    """Return the matrix with the strongest edges alone."""
+    kept = np.zeros(A.shape)
+    for edge in graphs.strongest_first(A)[:shown_edges]:
+        kept[edge] = A[edge]
+    return kept
 
 
-def _legend(A, unit, doubtful, doubt):
-    """Return what widths, numbers and dashes mean, in lines."""
-    strength = np.abs(A[A != 0])
-    lines = []
-    if unit and strength.size:
-        lines.append(
-            f"wider: stronger, {short(strength.min())} to {short(strength.max())}; numbers: {MEANINGS.get(unit, unit)}"
-        )
-    if doubt and doubtful.any():
-        lines.append(f"dashed: {doubt}")
-    return lines
+def _widths(A, unit, n_left_out):
+    """Return what widths and numbers mean."""
+    strength = np.abs(A[np.abs(A) > LEAST])
+    if not unit or not strength.size:
+        return ""
+    left_out = f", {n_left_out} left out" if n_left_out else ""
+    least, most = short(strength.min()), short(strength.max())
+    return f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}"
 
 
 MEANINGS = {
-    "nats": "nats of evidence lost without the arrow",
+    "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
     "weight": "weights in the fitted network",
     "probability": "probability of the arrow",
 }

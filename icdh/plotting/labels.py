@@ -38,7 +38,7 @@ def label_places(layout: Layout, texts: Mapping[tuple[int, int], str]) -> dict[t
         half = np.array([LETTER * len(text), HEIGHT]) / 2
         others = np.concatenate([points for other, points in drawn.items() if other != edge] or [np.zeros((0, 2))])
         for clear, place in product(CLEAR, _candidates(drawn[edge], half)):
-            covered = np.abs(np.concatenate(middles) - place) < np.concatenate(halves) + half
+            covered = np.abs(np.concatenate(middles) - place) < np.concatenate(halves) + half + AWAY / 2
             inside = (place - half > low).all() and (place + half < high).all()
             crossed = (np.abs(others - place) < half + clear).all(axis=1).any()
             if inside and not crossed and not covered.all(axis=1).any():

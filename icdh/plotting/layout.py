@@ -10,7 +10,8 @@ from icdh import graphs
 
 BOX = (0.9, 0.4)  # default width and height of a box
 GAP, LANE = 0.3, 0.22  # between boxes in a row; width of the lane of an edge that crosses a row
-ROW_GAP, ROW_GAP_PER_EDGE, MOST_ROW_GAP = 0.6, 0.05, 1.6  # between rows, more where more edges run
+ROW_GAP, ROW_GAP_PER_EDGE, MOST_ROW_GAP = 0.5, 0.03, 1.0  # between rows, more where more edges run
+ASPECT, MOST_STRETCH = 16 / 9, 8.0  # width over height of a screen, and how far columns may move apart to fill it
 MARGIN = 0.2  # around the picture
 PORT = 0.2  # between the ends of edges at a box
 SWEEPS = 24  # passes over the rows that untangle edges; the order settles after a few
@@ -288,6 +289,30 @@ def bounds(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     points = [layout.positions - half, layout.positions + half, *layout.routes.values(), np.zeros((1, 2))]
     points = np.concatenate(points)
     return points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
+
+
+def landscape(layout: Layout, widest: float = np.inf) -> Layout:
+    """Return a layout with its columns so far apart that it has the shape of a screen.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where variables and edges are.
+    widest : float
+        The width to which columns move apart, in inches.
+    """
+    if not len(layout.positions):
+        return layout
+    low, high = bounds(layout)
+    (width, height), apart = high - low, max(float(np.ptp(layout.positions[:, 0])), np.finfo(float).eps)
+    factor = float(np.clip(1.0 + (min(ASPECT * height, widest) - width) / apart, 1.0, MOST_STRETCH))
+    positions = layout.positions * [factor, 1.0]
+    moved = positions - layout.positions
+    routes = {edge: route * [factor, 1.0] for edge, route in layout.routes.items()}
+    for (cause, effect), route in layout.routes.items():
+        routes[cause, effect][0] = route[0] + moved[cause]
+        routes[cause, effect][-1] = route[-1] + moved[effect]
+    return layout._replace(positions=positions, routes=routes)
 
 
 def bends(route: np.ndarray) -> list[list[np.ndarray]]:

@@ -34,9 +34,9 @@ class Panel:
         """Return the points of a polyline."""
         return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(self._across(x), self._up(y), strict=True))
 
-    def ticks(self) -> dict[str, list]:
-        """Return places and labels of a few round numbers along both axes."""
-        x, y = _round_numbers(*self.x), _round_numbers(*self.y)
+    def ticks(self, levels: np.ndarray | None = None) -> dict[str, list]:
+        """Return places and labels of a few round numbers along both axes, or of levels along the first."""
+        x, y = _round_numbers(*self.x) if levels is None else levels, _round_numbers(*self.y)
         return {
             "x": [(f"{a:.1f}", f"{value:.4g}") for a, value in zip(self._across(x), x, strict=True)],
             "y": [(f"{b:.1f}", f"{value:.4g}") for b, value in zip(self._up(y), y, strict=True)],
@@ -68,7 +68,9 @@ def _round_numbers(low, high):
     return step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) + 0.0  # no negative zero
 
 
-def curve(x: np.ndarray, y: np.ndarray, at: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> dict[str, Any]:
+def curve(
+    x: np.ndarray, y: np.ndarray, at: np.ndarray, mean: np.ndarray, spread: np.ndarray, few: bool = False
+) -> dict[str, Any]:
     """Return a picture of observations with a fitted mean and one standard deviation around it.
 
     Parameters
@@ -77,11 +79,18 @@ def curve(x: np.ndarray, y: np.ndarray, at: np.ndarray, mean: np.ndarray, spread
         The observations.
     at, mean, spread : ndarray, shape (K,)
         The curve.
+    few : bool
+        Whether the cause has these values alone: then points with bars stand in place of the curve.
     """
     low, high = mean - spread, mean + spread
     panel = Panel((x, at), (y, low, high))
+    if few:
+        marks = [panel.points(at, part) for part in (mean, low, high)]
+        bars = [(*middle, bottom, top) for middle, (_, bottom), (_, top) in zip(*marks, strict=True)]
+        return {"points": panel.points(x, y), "bars": bars, "line": "", "band": "", "ticks": panel.ticks(at)}
     band = panel.line(np.append(at, at[::-1]), np.append(high, low[::-1]))
-    return {"points": panel.points(x, y), "line": panel.line(at, mean), "band": band, "ticks": panel.ticks()}
+    line = panel.line(at, mean)
+    return {"points": panel.points(x, y), "bars": [], "line": line, "band": band, "ticks": panel.ticks()}
 
 
 def graph(layout: Any, widths: Mapping, labels: list[str]) -> dict[str, Any]:

@@ -12,18 +12,19 @@ from icdh._model.conditionals import is_of_labels
 from icdh._model.intervene import drawn
 from icdh._model.overview import weight_unit
 from icdh._version import __version__
-from icdh.diagnostics.track_record import share_in_words
+from icdh.diagnostics.records import DECIDED
+from icdh.diagnostics.track_record import NEITHER, share_in_words
 from icdh.diagnostics.words import survival
-from icdh.plotting.layout import bounds, layered_layout
+from icdh.plotting.layout import landscape, layered_layout
 from icdh.plotting.names import box_sizes
 from icdh.report import drawing
 
 MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
-POINTS_OF_A_CURVE = 41
+POINTS_OF_A_CURVE, FEW_VALUES = 41, 5
 WIDTHS = (1.2, 5.0)  # width of the lines of the weakest and the strongest edge
 FIGURES = ("if turned", "if hidden", "probability", "track record")  # of an edge, beside its weight
-ASPECT, MOST_STRETCH = 1.7, 8.0  # width over height of the graph, and how far its columns may move apart for that
-LARGEST_SCALE = 2.0  # how far the picture of a small graph is blown up
+PAGE = 11.8  # inches: the width of the page on a desktop
+LEAST_SCALE, LARGEST_SCALE = 0.85, 2.0  # how far a wide graph shrinks before it scrolls, and a small one is blown up
 FEW_ROWS = 20  # for each variable
 MOMENTS = ("mean", "std", "low", "median", "high")
 
@@ -36,15 +37,13 @@ def findings(
     notes: Sequence[str] = (),
     command: str = "",
     title: str = "",
-    doubtful: Any = None,
-    doubt: str = "",
 ) -> dict[str, Any]:
     """Return the facts of a report; arguments as in `icdh.StructuralModel.report`."""
     names = [str(name) for name in model.names]
     table = None if X is None else model.as_table(X)
     scaled = None if X is None else model.scaled(X)
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if scaled is None else scaled
-    edges = _edges(model, names, rows, doubtful, check)
+    edges = _edges(model, names, rows, check)
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -55,8 +54,7 @@ def findings(
         "graph": _graph(model, names),
         "edges": edges,
         "figures": [name for name in FIGURES if any(edge[name] is not None for edge in edges)],
-        "has_record": any(edge["record"] for edge in edges),
-        "doubt": doubt if any(edge["doubtful"] for edge in edges) else "",
+        "unlikely": share_in_words(NEITHER) if any(edge["unlikely"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in model.effects()[:MOST_EFFECTS]],
@@ -80,7 +78,7 @@ def _strongest_first(model):
 
 
 def _graph(model, names):
-    layout = _landscape(layered_layout(model.adjacency, box_sizes(names)))
+    layout = landscape(layered_layout(model.adjacency, box_sizes(names)), PAGE)
     strength = np.abs(model.adjacency) / (np.abs(model.adjacency).max(initial=0.0) or 1.0)
     widths = {edge: f"{WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * strength[edge]:.2f}" for edge in layout.routes}
     found = drawing.graph(layout, widths, names)
@@ -92,25 +90,12 @@ def _graph(model, names):
     for node, name in zip(found["nodes"], names, strict=True):
         node["name"] = name
     found["edges"] = [found["edges"][tuple(edge)] for edge in _strongest_first(model)]
-    found["widest"] = round(LARGEST_SCALE * float(found["box"].split()[2]))
+    width = float(found["box"].split()[2])
+    found["widest"], found["least"] = round(LARGEST_SCALE * width), round(LEAST_SCALE * width)
     return found
 
 
-def _landscape(layout):
-    """Return a layout with its columns so far apart that it fills the width of a page."""
-    low, high = bounds(layout)
-    (width, height), apart = high - low, max(float(np.ptp(layout.positions[:, 0])), np.finfo(float).eps)
-    factor = float(np.clip(1.0 + (ASPECT * height - width) / apart, 1.0, MOST_STRETCH))
-    positions = layout.positions * [factor, 1.0]
-    moved = positions - layout.positions
-    routes = {edge: route * [factor, 1.0] for edge, route in layout.routes.items()}
-    for (cause, effect), route in layout.routes.items():
-        routes[cause, effect][0] = route[0] + moved[cause]
-        routes[cause, effect][-1] = route[-1] + moved[effect]
-    return layout._replace(positions=positions, routes=routes)
-
-
-def _edges(model, names, rows, doubtful, check):
+def _edges(model, names, rows, check):
     """Return the edges, strongest first, each with what the check says of it."""
     probability = model.edge_probability
     labels = {n for n, conditional in enumerate(model.conditionals) if is_of_labels(conditional)}
@@ -131,28 +116,35 @@ def _edges(model, names, rows, doubtful, check):
                 "probability": None if probability is None else float(probability[i, j]),
                 "track record": None if record is None else share_in_words(record),
                 "given": known,
-                "close": edge is not None and edge.close and not known,
-                "doubtful": doubtful is not None and bool(doubtful[i, j]),
-                "record": record,
+                "doubtful": not known and (_divided(probability, i, j) or (edge is not None and edge.close)),
+                "unlikely": record == NEITHER,
                 "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
             }
         )
     return edges
 
 
+def _divided(probability, i, j):
+    """Return whether resamples or posterior disagree on the direction of an edge."""
+    return probability is not None and probability[i, j] < DECIDED * (probability[i, j] + probability[j, i])
+
+
 def _curve(model, rows, cause, effect):
     at, mean, spread = averaged(model, rows, cause, effect)
     x, y = (model.scaling.undo_variable(node, rows[node][:MOST_POINTS]) for node in (cause, effect))
     at, mean = model.scaling.undo_variable(cause, at), model.scaling.undo_variable(effect, mean)
-    return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect])
+    return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect], at.size <= FEW_VALUES)
 
 
 def averaged(model: Any, rows: np.ndarray, cause: int, effect: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return places along a cause, and mean and spread of an effect there, averaged over scaled rows, shape (N, M).
 
-    The other causes stay as they are in the rows; of spreads the mean square is taken.
+    The other causes stay as they are in the rows; of spreads the mean square is taken. A cause of few values has places
+    at these alone.
     """
-    at = np.linspace(*np.quantile(rows[cause], [0.01, 0.99]), POINTS_OF_A_CURVE)
+    at = np.unique(rows[cause])
+    if at.size > FEW_VALUES:
+        at = np.linspace(*np.quantile(rows[cause], [0.01, 0.99]), POINTS_OF_A_CURVE)
     mean, spread = np.empty(at.size), np.empty(at.size)
     values = rows.copy()
     for k, value in enumerate(at):
