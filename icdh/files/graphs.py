@@ -12,7 +12,7 @@ from icdh import graphs
 from icdh._ground.atomic import write_text
 from icdh._ground.labels import did_you_mean, listed
 from icdh.files.cells import is_number
-from icdh.files.tables import check_header, check_names
+from icdh.files.tables import check_names
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
@@ -180,7 +180,11 @@ def _from_matrix(path, rows):
                 (line, _without_label(path, line, row, name_of(label)))
                 for (line, row), label in zip(rows, head, strict=True)
             ]
-        names = check_header(path, head)
+        unnamed = [k + 1 for k, cell in enumerate(head) if not cell and not isinstance(cell, Quoted)]
+        if unnamed:
+            raise ValueError(f"{path}, line 1: column {unnamed[0]} has no name; name it")
+        names = [name_of(cell) for cell in head]
+        check_names(names, f"{path}, line 1")
     size = len(rows)
     for line, row in rows:
         if len(row) != size:

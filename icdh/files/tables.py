@@ -3,7 +3,6 @@
 import os
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -18,10 +17,10 @@ from icdh._table.frames import columns_of
 from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import said_of_gaps
 from icdh.exceptions import DataWarning, import_extra, option, warn
-from icdh.files.columns import Part, Reading, RefusedColumn, plain_numbers, read_column
+from icdh.files.columns import Column, RefusedColumn
 from icdh.files.refusals import Refusals
 from icdh.files.sheet import Format, Sheet, logger, sheet_of
-from icdh.files.text import Quoted, delimited, label_of, name_of
+from icdh.files.text import Quoted, delimited, label_of
 
 FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind
 ROWS_OF_PART = 10_000  # rows converted at once
@@ -224,38 +223,6 @@ class _Wanted(NamedTuple):
         return [k for k in chosen if k not in left_out], of_dates
 
 
-@dataclass
-class _TextColumn:
-    """A column of a text: its position, its name, the word that options know it by, how it is read, and its cells."""
-
-    at: int
-    name: str
-    key: str
-    how: Reading
-    parts: list[Part]
-
-    def row_of(self, cell: str | None) -> int | None:
-        """Return the first row that holds a cell."""
-        row = 0
-        for part in self.parts:
-            if cell is not None and not isinstance(part, np.ndarray) and cell in part:
-                return row + part.index(cell)
-            row += len(part)
-        return None
-
-    def holds_gaps(self) -> bool:
-        """Return whether cells mean a gap."""
-        texts = (part for part in self.parts if not isinstance(part, np.ndarray))
-        return any(self.how.is_gap(cell) for cell in set().union(*texts))
-
-    def without_first_row(self) -> "_TextColumn":
-        """Return the column without its first cell."""
-        first: Part = self.parts[0][1:]
-        if self.how.plain and not isinstance(first, np.ndarray):
-            first = plain_numbers(first)
-        return replace(self, parts=[first, *self.parts[1:]])
-
-
 def _read_text(
     path: str | os.PathLike[str] | BinaryIO, form: Format, wanted: _Wanted, refusals: Refusals
 ) -> tuple[list[str] | None, _Values]:
@@ -272,7 +239,7 @@ def _read_text(
     return [column.name for column in columns] if named else None, values
 
 
-def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[_TextColumn]:
+def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[Column]:
     """Return the columns that are wanted, still without cells."""
     known = sheet.labels or default_names(len(sheet.top))
     chosen, of_dates = wanted.among(refusals.name, known, bool(sheet.row_labels))
@@ -283,7 +250,10 @@ def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[_Text
     columns = []
     for k in chosen:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
-        reading = Reading(
+        column = Column(
+            k,
+            known[k],
+            key,
             decimal=sheet.decimal,
             thousands=sheet.thousands,
             codes=codes_of(wanted.missing_values, known[k], str(k + 1)),
@@ -293,11 +263,11 @@ def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[_Text
             many=wanted.many_labels,
             alone=len(known) == 1,
         )
-        columns.append(_TextColumn(k, known[k], key, reading, []))
+        columns.append(column)
     return columns
 
 
-def _fill(name: str, sheet: Sheet, columns: Sequence[_TextColumn]) -> "array[int]":
+def _fill(name: str, sheet: Sheet, columns: Sequence[Column]) -> "array[int]":
     """Give every column its cells, and return the numbers of their lines."""
     lines, width = array("q"), len(sheet.top)
     while rows := list(islice(sheet.rows, ROWS_OF_PART)):
@@ -307,12 +277,11 @@ def _fill(name: str, sheet: Sheet, columns: Sequence[_TextColumn]) -> "array[int
                 raise ValueError(f"{name}, line {line}: {len(cells)} cells where the first line has {width}{remedy}")
             lines.append(line)
         for column in columns:
-            part = [cells[column.at] for _, cells in rows]
-            column.parts.append(plain_numbers(part) if column.how.plain else part)
+            column.add([cells[column.at] for _, cells in rows])
     return lines
 
 
-def _with_names(columns: list[_TextColumn], top: Sequence[str], refusals: Refusals) -> list[_TextColumn]:
+def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -> list[Column]:
     """Return the columns that have a name. Refuse the others, unless they are empty, and names that repeat."""
     seen: set[str] = set()
     kept = []
@@ -329,23 +298,20 @@ def _with_names(columns: list[_TextColumn], top: Sequence[str], refusals: Refusa
     return kept
 
 
-def _values(
-    columns: Sequence[_TextColumn], lines: Sequence[int], named: bool, refusals: Refusals, units: bool = True
-) -> _Values:
-    """Return the values of the columns that can be read; ``units`` says whether the first row may hold units."""
-    values, refused = {}, {}
-    for column in columns:
-        try:
-            values[column.at] = read_column(column.key, column.parts, column.how)
-        except RefusedColumn as error:
-            refused[column.at] = error, column.row_of(error.cell)
-    if named and units and _is_row_of_units(columns, refused, values):
-        refusals.add(f"line {lines[0]}: it holds units, not values", "units_row", True)
-        return _values([column.without_first_row() for column in columns], lines[1:], named, refusals, units=False)
+def _values(columns: Sequence[Column], lines: Sequence[int], named: bool, refusals: Refusals) -> _Values:
+    """Return the values of the columns that can be read."""
+    values, refused = _readings(columns)
+    if named and refused and all(row == 0 for _, row in refused.values()) and not any(map(_begins, values.values())):
+        below = [column.without_first_row() for column in columns]
+        values_below, refused_below = _readings(below)
+        if refused_below.keys().isdisjoint(refused):  # the first row alone stands in the way
+            refusals.add(f"line {lines[0]}: it holds units, not values", "units_row", True)
+            columns, lines, values, refused = below, lines[1:], values_below, refused_below
     for column in columns:
         if column.at in refused:
             refusal, row = refused[column.at]
-            refusals.gaps |= refusal.option == "missing_values" or (refusal.option != "drop" and column.holds_gaps())
+            is_kept = refusal.option != "drop" and any(map(column.is_gap, column.counts))
+            refusals.gaps |= refusal.option == "missing_values" or is_kept
             line = "" if row is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else f", or say {option('header', True)} if the line holds names"
             called = repr(column.name) if named else column.at + 1
@@ -353,23 +319,22 @@ def _values(
     return [(column.key, values[column.at]) for column in columns if column.at in values]
 
 
-def _is_row_of_units(
-    columns: Sequence[_TextColumn],
-    refused: Mapping[int, tuple[RefusedColumn, int | None]],
-    values: Mapping[int, NDArray[Any]],
-) -> bool:
-    """Return whether the first row alone stands in the way of columns, and the others have no number there."""
-    if not refused or any(row != 0 for _, row in refused.values()):
-        return False
+def _readings(
+    columns: Sequence[Column],
+) -> tuple[dict[int, NDArray[Any]], dict[int, tuple[RefusedColumn, int | None]]]:
+    """Return the values of columns by position, and the refusals of the others, with the row that stands in the way."""
+    values, refused = {}, {}
     for column in columns:
-        if column.at in refused:
-            try:
-                read_column(column.key, column.without_first_row().parts, column.how)
-            except RefusedColumn:
-                return False
-        elif values[column.at].dtype != object and not np.isnan(values[column.at][0]):
-            return False
-    return True
+        try:
+            values[column.at] = column.values()
+        except RefusedColumn as error:
+            refused[column.at] = error, column.row_of(error.cell)
+    return values, refused
+
+
+def _begins(values: NDArray[Any]) -> bool:
+    """Return whether a column has a number in its first row."""
+    return values.dtype != object and not np.isnan(values[0])
 
 
 def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusals) -> None:
@@ -417,17 +382,6 @@ def column_at(name: str, column: str, known: Sequence[str]) -> int:
         return int(column) - 1
     named = listed(filter(None, known))
     raise ValueError(f"{name} has no column {column!r}; it has {named}{did_you_mean(column, known)}")
-
-
-def check_header(path: str, cells: Sequence[str], wanted: Sequence[int] | None = None) -> list:
-    """Return the names in the cells of a first line, by default all; raise ValueError if one is empty or repeated."""
-    wanted = range(len(cells)) if wanted is None else wanted
-    for k in wanted:
-        if not cells[k] and not isinstance(cells[k], Quoted):
-            raise ValueError(f"{path}, line 1: column {k + 1} has no name; name it")
-    names = [name_of(cells[k]) for k in wanted]
-    check_names(names, f"{path}, line 1")
-    return names
 
 
 def check_names(names: Sequence[str], place: str) -> None:
@@ -478,7 +432,7 @@ def _arrow_values(name: str, cells: NDArray[Any], of_dates: bool, categorical: C
     raise RefusedColumn(f"{what}; encode it as numbers or leave it out", None, "drop", [name])
 
 
-def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns: Sequence[_TextColumn]) -> None:
+def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns: Sequence[Column]) -> None:
     """Warn if the first row holds distinct whole numbers, evenly spaced or above columns of fractions only."""
     first = [top[column.at] for column in columns]
     if len(set(first)) < len(first) or not all(cell.lstrip("+-").isdecimal() for cell in first):
