@@ -24,7 +24,7 @@ L (Eq. 11)        ``nll(X, w)``            scalar       nats                   `
 dL/dW             ``nll_and_gradient``     as W         nats / that of W       `icdh.likelihood`, derived there
 A                 ``Weights.adjacency()``  (N, N)       1 / that of the cause  `icdh.network`
 h, dh/dA          ``acyclicity(A)``        scalar, A's  none                   `icdh.acyclicity`, derived there
-lambda1, lambda2  ``l1``, ``l2``           scalar       nats / that of |W|     given
+lambda1, lambda2  ``l1``, ``l2``           scalar       nats / that of W       given
 rho, alpha        ``rho``, ``alpha``       scalar       nats                   `icdh.two_phase.as_printed`
 c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `icdh.two_phase.as_printed`
 ================  =======================  ===========  =====================  ================================
@@ -112,7 +112,7 @@ class Weights:
         return int(self.w1.shape[1])
 
     def adjacency(self) -> Floats:
-        """Return the weighted adjacency matrix A[i, n] = |w1[n, :, i]|, the edge i -> n, shape (N, N)."""
+        """Return the weighted adjacency matrix ``A[i, n] = |w1[n, :, i]|``, the edge i -> n, shape (N, N)."""
         norms: Floats = np.linalg.norm(self.w1, axis=1)
         return norms.T
 

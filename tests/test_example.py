@@ -61,7 +61,7 @@ def test_every_script_prints_what_it_explains(name, tmp_path, monkeypatch):
     assert cli.main(["example", name, "--output", "script.py"]) == 0
     out = run_script("script.py")
     assert [part for part in SHOWN[name] if part not in out] == []
-    assert os.listdir() == ["script.py"]
+    assert sorted(os.listdir()) == sorted([f"{name.replace('-', '_')}.png", "script.py"])
     distances = [int(number) for number in re.findall(r"knowledge: SHD (\d+)", out)]
     assert distances == sorted(distances, reverse=True)
     losses = [float(number) for number in re.findall(r"if turned: (\S+) nats", out)]

@@ -170,7 +170,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     *Fast* (``schedule="fast", edge_cost=None``): it minimises the same objective in a fraction of the time. *The
     default*: the fast procedure, followed by a last stage over single edges.
 
-    **The last stage.** At lambda1 = 0.01 and 1000 rows a unit of |W1| costs 10 nats, and the penalised objective
+    **The last stage.** At lambda1 = 0.01 and 1000 rows a unit of ``|W1|`` costs 10 nats, and the penalised objective
     prefers a wrong graph to the true one on most tables. So the stage fits every variable again given its causes, by
     both phases in turn, under a tenth of these penalties (in nats, the same whatever M). A graph costs its negative
     log-likelihood and ``edge_cost`` for each edge. Edges are deleted while that pays; then single edges are inserted,

@@ -22,3 +22,7 @@ if not TYPE_CHECKING:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{'procedure' if name == 'fit_two_phase' else 'rounds'}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

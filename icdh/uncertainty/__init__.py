@@ -1,10 +1,10 @@
 """How sure is every edge.
 
-ensemble: graphs with weights, and what they say of edges, ancestors and paths
-  <- resampling: the graphs of many resamples of the rows, by `icdh.bootstrap` and `icdh.refits`
-  <- posterior: graphs drawn from their probability given the data, by `icdh.posterior`
-directions: what a graph loses if an arrow points the other way
-hidden: what it loses if an arrow is a hidden common cause
+- ensemble: graphs with weights, and what they say of edges, ancestors and paths
+- resampling, on ensemble: the graphs of many resamples of the rows, by `icdh.bootstrap` and `icdh.refits`
+- posterior, on ensemble: graphs drawn from their probability given the data, by `icdh.posterior`
+- directions: what a graph loses if an arrow points the other way
+- hidden: what it loses if an arrow is a hidden common cause
 """
 
 from icdh.uncertainty.directions import direction_loss

@@ -2,7 +2,8 @@
 
     python effect.py
 
-The tables are public, and their answers are known. Each is given by its counts.
+The tables are public, and their answers are known. Each is given by its counts. The picture,
+effect.png, needs matplotlib.
 """
 
 import numpy as np
@@ -17,6 +18,7 @@ def rows_of(columns, counts):
     return LabelledTable(cells, columns)
 
 
+# %%
 # 1. A randomised trial needs no covariates. Of 22,071 physicians half took aspirin (Physicians' Health Study, 1989):
 #    189 of 11,034 without it had a heart attack, and 104 of 11,037 with it: a risk ratio of 0.55.
 trial = rows_of(
@@ -27,6 +29,7 @@ answer = icdh.effect(trial, "aspirin", "attack", [])
 print(answer.summary())
 print(f"\nby counting: a difference of {104 / 11037 - 189 / 11034:.5f}, a ratio of {104 / 11037 * 11034 / 189:.3f}")
 
+# %%
 # 2. An observational study does: surgeons gave the open operation to the hard cases. It cured 273 of 350 kidney stones,
 #    the keyhole operation 289 of 350, and yet is better for small stones and for large ones (Charig et al., 1986).
 stones = rows_of(
@@ -47,6 +50,7 @@ share = {"small": 357 / 700, "large": 343 / 700}
 known = share["small"] * (81 / 87 - 234 / 270) + share["large"] * (192 / 263 - 55 / 80)
 print("", answer.summary(), f"\nby counting within sizes: {known:+.3f}", sep="\n")
 
+# %%
 # 3. A table of labels: the passengers of the Titanic. Each class is compared with the crew, the most frequent label.
 #    Whom one asks about is a part of the question: here the women.
 titanic = rows_of(
@@ -74,6 +78,8 @@ answer = icdh.effect(titanic, "class", "survived", ["sex"], where={"sex": "woman
 print()
 for comparison in answer.comparisons:
     print(f"women, {comparison.reference} -> {comparison.value}: {comparison.difference}")
+figure = answer.plot()
+figure.savefig("effect.png")
 print(
     f"by counting: third {90 / 196 - 20 / 23:+.3f}, first {141 / 145 - 20 / 23:+.3f}, second {93 / 106 - 20 / 23:+.3f}"
 )

@@ -3,7 +3,7 @@
     python knowledge.py
 
 First proteins of 853 single cells (Sachs et al. 2005): something is known of them. Then two columns: an experiment
-tells what watching them cannot.
+tells what watching them cannot. The picture, knowledge.png, needs matplotlib.
 """
 
 import numpy as np
@@ -11,12 +11,14 @@ import numpy as np
 import icdh
 from icdh.uncertainty import direction_loss
 
+# %%
 # 1. Without any knowledge. The strength of an edge is in nats: by how much the evidence (the log-likelihood of the
 #    table, less a price for each parameter) falls without the edge. Three nats are odds of twenty to one.
 sachs = icdh.datasets.load_sachs()
 alone = icdh.HNMSearch().fit(sachs.table)
 print(alone.summary())
 
+# %%
 # 2. What is known cuts down what can be found. PKC and PKA are known to act on the others, not the other way round:
 #    what stands in an earlier tier is no effect of what stands in a later one. A pattern such as "PI*" means several.
 others = [name for name in sachs.feature_names if name not in ("PKC", "PKA")]
@@ -26,11 +28,15 @@ print("\nwith knowledge", informed.summary(), sep="\n")
 print(f"\nlog evidence without and with knowledge: {alone.evidence_:.0f} and {informed.evidence_:.0f} nats")
 print("Much lower: the table contradicts what was said. A little lower: it leaves room for it.")
 
+# %%
 # 3. Against the consensus of the literature. SHD, the structural Hamming distance, counts the edges that are missing,
 #    too many, or the wrong way round: zero is best, and 17 is what a graph without edges has.
 for what, model in (("no knowledge", alone), ("knowledge", informed)):
     print(f"{what}: SHD {icdh.metrics.shd(model.adjacency_matrix_ != 0, sachs.adjacency)}")
+figure = icdh.plotting.plot_comparison(informed.adjacency_matrix_, sachs.adjacency, sachs.feature_names, weight="nats")
+figure.savefig("knowledge.png")
 
+# %%
 # 4. Experiments. A straight line with Gaussian noise fits both ways equally well: no number of rows tells the cause.
 rng = np.random.default_rng(0)
 cause = rng.normal(size=300)
