@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-from icdh._ground.interrupts import follows_interrupt
 from icdh._version import __version__
-from icdh.cli._messages import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, as_option, drop, explain
+from icdh.cli._messages import BAD_INPUT, as_option, explain
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._parser import CommandParser
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
@@ -89,9 +88,6 @@ def _flushed(code):
     try:
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        drop(sys.stdout)
-        return BROKEN_PIPE
     except OSError as error:
         return explain(error)
 
@@ -100,22 +96,17 @@ def run(args: argparse.Namespace) -> int:
     """Run the command that `parse` found, and return its exit code."""
     _prepare_streams()
     with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(args.quiet):
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _Warnings()
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
         try:
             code = args.run(args)
             sys.stdout.flush()
             return code
-        except BrokenPipeError:
-            drop(sys.stdout)
-            return BROKEN_PIPE
-        except KeyboardInterrupt:
-            return _say_interrupted()
-        except Exception as error:
+        except (KeyboardInterrupt, Exception) as error:
             if args.debug:
                 traceback.print_exc()
-            return _say_interrupted() if follows_interrupt(error) else explain(error)
+            return explain(error)
 
 
 def _prepare_streams():
@@ -126,13 +117,16 @@ def _prepare_streams():
             getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
-def _say_interrupted():
-    say("error", "interrupted before there was a result")
-    return INTERRUPTED
+class _Warnings:
+    """Shows a warning once, not again with every pair of columns or resample that it is about."""
 
+    def __init__(self):
+        self._said = set()
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
-    say("warning", message)
+    def __call__(self, message, *where, **details):
+        if str(message) not in self._said:
+            self._said.add(str(message))
+            say("warning", message)
 
 
 class _Notes(logging.Handler):

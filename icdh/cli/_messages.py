@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from icdh._ground.interrupts import follows_interrupt
 from icdh._ground.labels import did_you_mean, printable
 from icdh.cli._options import option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
@@ -59,8 +60,14 @@ def as_option(argument: str, value: tuple[Any, ...] = (), of: Any = None) -> str
     return words
 
 
-def explain(error: Exception) -> int:
+def explain(error: BaseException) -> int:
     """Write one line about an error, and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        drop(sys.stdout)
+        return BROKEN_PIPE
+    if follows_interrupt(error):
+        report("error", "interrupted before there was a result")
+        return INTERRUPTED
     if isinstance(error, MemoryError):
         report("error", f"not enough memory; use fewer rows, columns or hidden units. {error}")
     elif isinstance(error, OSError) and error.errno and error.filename is None:  # all files are named
@@ -80,7 +87,7 @@ def explain(error: Exception) -> int:
     return BAD_INPUT
 
 
-def _is_foreign(error: Exception) -> bool:
+def _is_foreign(error: BaseException) -> bool:
     """Return whether another library raised an error: what it found wrong is nothing that the user gave."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     file, paths = Path(frame.f_code.co_filename), sysconfig.get_paths()

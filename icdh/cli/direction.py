@@ -1,8 +1,6 @@
 """``icdh direction``: which of two variables causes the other, for all pairs of columns of a table."""
 
 import argparse
-import warnings
-from contextlib import contextmanager
 from itertools import combinations
 
 import numpy as np
@@ -25,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     table = read(args)
     pairs = list(combinations(range(len(table.columns)), 2))
     _check_pairs(args, pairs, table.columns)
-    with _each_warning_once(), watched(args, "pairs", len(pairs)) as callback:
+    with watched(args, "pairs", len(pairs)) as callback:
         results, interrupted = _compare(args, table, pairs, callback)
     if results:
         rows = [_row(result, *names) for result, names in results]
@@ -48,21 +46,6 @@ def _check_pairs(args, pairs, names):
     if args.plot and len(pairs) > 1:
         raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
     check_picture(args.plot)
-
-
-@contextmanager
-def _each_warning_once():
-    """Show a warning about a column once, not again with every pair that it is in."""
-    with warnings.catch_warnings():
-        show, shown = warnings.showwarning, set()
-
-        def show_once(message, *where, **details):
-            if str(message) not in shown:
-                shown.add(str(message))
-                show(message, *where, **details)
-
-        warnings.showwarning = show_once
-        yield
 
 
 def _compare(args, table, pairs, callback):
