@@ -103,11 +103,10 @@ ROOMS = {
         "icdh hnm_search",
     ),
     "_effect": (
-        "adjustment estimation result tuning",
+        "estimation result tuning",
         "families question",
-        "crossfit",
         "pair",
-        "of_model",
+        "by_graph",
         "answer",
     ),
     "diagnostics": (

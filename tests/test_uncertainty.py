@@ -10,7 +10,7 @@ from helpers import hetero_chain
 from naive import all_dags, orders_of
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, cli, metrics, posterior
-from icdh.cli._uncertainty import probability_lines
+from icdh.cli._edges import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.search.candidates import choose_candidates, weigh_families

@@ -3,8 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from icdh._effect.adjustment import adjustment_set, check_path, notes_on_covariates
-from icdh._effect.of_model import effect_of_model
+from icdh._effect.by_graph import adjustment_set, check_path, effect_of_model, notes_on_covariates
 from icdh._effect.pair import PairFit, comparison_of, fits_of
 from icdh._effect.question import Asked, covariates_of, pairs_of, table_of
 from icdh._effect.result import Effect

@@ -8,6 +8,7 @@ from icdh._estimators.icdh import ICDH
 from icdh._ground.parameters import constraints_of
 from icdh._table.missing import MISSING
 from icdh.cli._files import source
+from icdh.cli._input import Input
 from icdh.cli._knowledge import knowledge_of
 from icdh.cli._options import (
     COLUMNS,
@@ -25,7 +26,6 @@ from icdh.cli._options import (
     text,
 )
 from icdh.cli._progress import watched
-from icdh.cli._rows import Input
 from icdh.files import read_graph
 from icdh.knowledge import Knowledge
 

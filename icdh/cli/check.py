@@ -3,11 +3,10 @@
 import argparse
 import json
 
-from icdh.cli._files import check_files, loaded, succeeds
+from icdh.cli._files import check_files, columns_of_labels, loaded, succeeds
+from icdh.cli._input import read_input, targets_file
 from icdh.cli._messages import BAD_INPUT, SUCCESS
-from icdh.cli._model import columns_of_labels
 from icdh.cli._options import EXPERIMENTS, FORMAT, MODEL, RELATIONS, TABLE, Command, cells, flag, number, seed, text
-from icdh.cli._rows import read_input, targets_file
 from icdh.files import write_text
 
 

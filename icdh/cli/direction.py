@@ -7,11 +7,11 @@ import numpy as np
 
 from icdh._ground.labels import aligned, counted, printable
 from icdh.cli._files import check_files, check_picture
+from icdh.cli._input import read
 from icdh.cli._knowledge import KNOWLEDGE, knowledge_of
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
 from icdh.cli._progress import watched
-from icdh.cli._table import read
 
 
 def run(args: argparse.Namespace) -> int:

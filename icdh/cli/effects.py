@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from icdh._ground.labels import aligned, printable, variable_index
-from icdh.cli._files import check_files, check_picture, is_model, loaded
+from icdh.cli._files import check_files, check_picture, is_model, loaded, number_of
+from icdh.cli._input import Input, read_input
 from icdh.cli._knowledge import KNOWLEDGE, names_in
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_KNOWLEDGE, declared_labels, learned
-from icdh.cli._model import number_of
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, choice, flag, repeated, several, text
-from icdh.cli._rows import Input, read_input
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect

@@ -6,8 +6,8 @@ from functools import partial
 
 from icdh._ground.labels import aligned, default_names
 from icdh.cli._files import check_files, source
+from icdh.cli._input import format_of
 from icdh.cli._options import TEXT_FORMAT, Command, flag, number, text
-from icdh.cli._table import format_of
 from icdh.files import graph_from_text, label_of, read_text
 
 

@@ -10,14 +10,24 @@ import numpy as np
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.overview import weight_unit
-from icdh.cli._edges import comparison_line, directions_of, edge_lines, picture_of_records
+from icdh.cli._edges import (
+    UNCERTAINTY,
+    check,
+    comparison_line,
+    directions_of,
+    edge_lines,
+    ensemble_of,
+    exit_code,
+    picture_of_records,
+    probability_lines,
+    write_probabilities,
+)
 from icdh.cli._files import STANDARD_INPUT, check_files, check_picture, source, succeeds
+from icdh.cli._input import read_input, target_lines, targets_file
 from icdh.cli._knowledge import KNOWLEDGE, question_about_roots
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS, report
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, number, text
-from icdh.cli._rows import read_input, target_lines, targets_file
-from icdh.cli._uncertainty import UNCERTAINTY, check, ensemble_of, exit_code, probability_lines, write_probabilities
 from icdh.files import graph_writer, read_graph, write_graph
 
 FAINTEST = 0.02  # the lowest probability that an edge is drawn with

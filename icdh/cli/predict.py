@@ -4,10 +4,9 @@ import argparse
 
 import numpy as np
 
-from icdh.cli._files import check_files, loaded
-from icdh.cli._model import columns_of_labels, do_of, give_table
+from icdh.cli._files import check_files, columns_of_labels, do_of, give_table, loaded
+from icdh.cli._input import complete_rows, read
 from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
-from icdh.cli._table import complete_rows, read
 from icdh.files import LabelledTable
 
 QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"}

@@ -8,16 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from icdh._ground.clock import Clock
-from icdh.cli._edges import edge_lines
-from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
+from icdh.cli._edges import UNCERTAINTY, edge_lines, ensemble_of, exit_code
+from icdh.cli._edges import check as check_options
+from icdh.cli._files import STANDARD_INPUT, check_files, columns_of_labels, loaded, succeeds
+from icdh.cli._input import read_input, target_lines, targets_file
 from icdh.cli._knowledge import KNOWLEDGE
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS
-from icdh.cli._model import columns_of_labels
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, MODEL, Command, text
-from icdh.cli._rows import read_input, target_lines, targets_file
-from icdh.cli._uncertainty import UNCERTAINTY, ensemble_of, exit_code
-from icdh.cli._uncertainty import check as check_options
 
 
 def run(args: argparse.Namespace) -> int:

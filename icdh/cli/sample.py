@@ -2,8 +2,7 @@
 
 import argparse
 
-from icdh.cli._files import check_files, loaded
-from icdh.cli._model import do_of, give_table
+from icdh.cli._files import check_files, do_of, give_table, loaded
 from icdh.cli._options import ACTIONS, MODEL, OUTPUT_TABLE, Command, number, seed
 
 
