@@ -31,7 +31,13 @@ CLEAN = (  # a folder stands for all of its modules
     "icdh/two_phase/dag.py",
     "icdh/two_phase/family.py",
     "icdh/two_phase/lagrangian.py",
+    "icdh/two_phase/last_stage.py",
     "icdh/two_phase/objective.py",
+    "icdh/two_phase/problem.py",
+    "icdh/two_phase/procedure.py",
+    "icdh/two_phase/restarts.py",
+    "icdh/two_phase/rounds.py",
+    "icdh/two_phase/schedule.py",
 )
 
 

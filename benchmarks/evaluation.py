@@ -18,6 +18,7 @@ from icdh._ground.threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import initial_weights
 from icdh.two_phase.objective import NetworkObjective
+from icdh.two_phase.problem import Problem
 
 OBSERVATIONS, UNITS, PENALTY = 1000, 10, 0.01
 
@@ -42,7 +43,7 @@ def measure(variables):
     X = rng.normal(size=(OBSERVATIONS, variables))
     weights = initial_weights(X, UNITS, False, rng)
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
-    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, PENALTY, PENALTY)
+    problem = NetworkObjective.of(Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY), np.ones(X.T.shape))
     w = problem.input_weights(weights)
     functions = {"ours": lambda: problem.smooth(w), "floor": floor(X, rng)}
     torch_loss = torch_function(X, problem.solution(w, weights)[1])

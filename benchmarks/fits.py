@@ -30,6 +30,7 @@ from icdh.knowledge.rules import EdgeRules
 from icdh.metrics import shd
 from icdh.network import Weights
 from icdh.two_phase.objective import NetworkObjective
+from icdh.two_phase.problem import Problem
 
 UNITS, PENALTY, THRESHOLD, OBSERVATIONS = 10, 0.01, 0.3, 1000
 
@@ -105,7 +106,7 @@ def objective(X, w1):
     variables, units = w1.shape[:2]
     weights = Weights(w1, np.zeros((variables, units)), np.zeros((variables, units)), np.zeros(variables))
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
-    problem = NetworkObjective.of(np.ascontiguousarray(X.T), np.ones(X.T.shape), rules, PENALTY, PENALTY)
+    problem = NetworkObjective.of(Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY), np.ones(X.T.shape))
     return problem.solution(problem.input_weights(weights), weights)[0]
 
 

@@ -4,7 +4,9 @@ import numpy as np
 
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
+from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights
+from icdh.two_phase.problem import Problem
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {
@@ -53,3 +55,9 @@ def family_evidence(causes, responses=None, **options):
 def scores_of_columns(columns, **options):
     """The evidence of families of columns of any kind."""
     return family_evidence(columns.causes, columns.responses, widths=columns.widths, **options)
+
+
+def problem_of(values, forbidden=None, required=None, **options):
+    """What two phases fit to variables, one a row; by default every edge may appear."""
+    rules = EdgeRules.of(np.eye(len(values), dtype=bool) if forbidden is None else forbidden, required)
+    return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01} | options)

@@ -5,7 +5,7 @@ import dataclasses
 import naive
 import numpy as np
 import pytest
-from helpers import hetero_chain, random_weights
+from helpers import hetero_chain, problem_of, random_weights
 
 from icdh import ICDH
 from icdh.acyclicity import acyclicity
@@ -157,7 +157,7 @@ def test_a_minimum_of_the_fast_procedure_is_one_of_the_printed_objective(monkeyp
     X = hetero_chain(np.random.default_rng(3), 100)[:, :2]
     values, forbidden = np.ascontiguousarray(X.T), np.array([[True, False], [True, True]])
     weights = initial_weights(X, 2, False, np.random.default_rng(0))
-    fast = fit_means(values, np.ones(values.shape), weights, EdgeRules.of(forbidden), 0.05, 0.1, 1e16)
+    fast = fit_means(problem_of(values, forbidden, l1=0.05, l2=0.1), np.ones(values.shape), weights, 1e16)
     monkeypatch.setattr(as_printed, "TOLERANCE", 1e-13)
     printed = phase_two(X, fast.weights, EdgeRules.of(forbidden), l1=0.05, l2=0.1)
     assert printed.objective == pytest.approx(fast.objective, rel=1e-6)

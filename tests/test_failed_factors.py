@@ -4,12 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from helpers import family_evidence, hetero_chain
+from helpers import family_evidence, hetero_chain, problem_of
 
 from icdh._node_model import families, gaussian
 from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.network import node_outputs
-from icdh.knowledge.rules import EdgeRules
 from icdh.network import initial_weights
 from icdh.two_phase.dag import minimise_on_dag
 from icdh.two_phase.lagrangian import fit_means
@@ -23,8 +22,7 @@ def table(n=3, m=64):
 
 
 def network_objective(values, penalty):
-    rules = EdgeRules.of(np.eye(len(values), dtype=bool))
-    return NetworkObjective.of(values, np.ones(values.shape), rules, penalty, penalty)
+    return NetworkObjective.of(problem_of(values, l1=penalty, l2=penalty), np.ones(values.shape))
 
 
 def problem_without_a_solution(node):
@@ -106,7 +104,7 @@ def test_a_phase_two_without_any_number_says_so(monkeypatch):
     values = table()
     weights = initial_weights(values.T, 2, False, np.random.default_rng(1))
     undefined_beyond(monkeypatch, -1.0)
-    step = fit_means(values, np.ones(values.shape), weights, EdgeRules.of(np.eye(3, dtype=bool)), 0.01, 0.01, 1e16)
+    step = fit_means(problem_of(values), np.ones(values.shape), weights, 1e16)
     assert np.isnan(step.objective)
     assert step.status == 2
     assert np.isfinite(step.weights.w1).all()

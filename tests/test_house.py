@@ -36,7 +36,7 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "knowledge": ("rules formats", "declared"),
     "two_phase": (
-        "schedule rounds _kernels _scale_kernels",
+        "schedule rounds problem _kernels _scale_kernels",
         "objective",
         "lbfgs newton",
         "as_printed dag",

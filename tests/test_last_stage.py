@@ -1,13 +1,13 @@
 """The last stage of ICDH over single edges: costs, strengths, invariances, knowledge, ends that come early."""
 
+import dataclasses
 import warnings
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import hetero_chain, problem_of
 
 from icdh import ICDH, ConvergenceWarning, Knowledge, simulate
-from icdh.knowledge.rules import EdgeRules
 from icdh.likelihood import nll
 from icdh.network import features_of, outputs
 from icdh.two_phase import fit_two_phase
@@ -28,18 +28,19 @@ def model(table):
 
 def stage(X, two_phases=None, **options):
     values = np.ascontiguousarray(X.T)
-    bias, noise = options.get("bias", False), options.get("noise", "heteroscedastic")
-    rules = options.pop("rules", EdgeRules.of(np.eye(len(values), dtype=bool)))
+    of_problem = {name: options.pop(name) for name in ("bias", "noise", "l1", "l2", "clock") if name in options}
+    problem = problem_of(values, **of_problem)
+    problem = dataclasses.replace(problem, rules=options.pop("rules", problem.rules))
     two_phases = two_phases or fit_two_phase(
         values,
         random_state=1,
         max_rounds=1,
-        bias=bias,
-        noise=noise,
-        forbidden_edges=rules.forbidden,
-        required_edges=rules.required,
+        bias=problem.bias,
+        noise=problem.noise,
+        forbidden_edges=problem.rules.forbidden,
+        required_edges=problem.rules.required,
     )
-    return refine_edges(two_phases, values, rules, **{"edge_cost": 25.0} | options)
+    return refine_edges(two_phases, problem, **{"edge_cost": 25.0} | options)
 
 
 def edges_of(result):
@@ -60,7 +61,7 @@ def test_outputs_of_a_family_are_those_of_the_network(table, bias):
     values = np.ascontiguousarray(table.X.T)
     weights = fit_two_phase(values, random_state=1, max_rounds=1, bias=bias).weights
     mean, scale = outputs(features_of(values, bias), weights)
-    fitter = FamilyFitter(values, 1.0, 1.0, "heteroscedastic", bias)
+    fitter = FamilyFitter(problem_of(values, l1=1.0, l2=1.0, bias=bias), 1.0)
     for child, causes in enumerate(tuple(np.flatnonzero(column)) for column in weights.adjacency().T > 0):
         hidden, w2 = weights.w1[child][:, causes].T, weights.w2[child]
         if bias:
@@ -72,7 +73,7 @@ def test_outputs_of_a_family_are_those_of_the_network(table, bias):
 
 def test_strength_is_what_a_refit_without_the_cause_loses(table):
     values = np.ascontiguousarray(table.X.T)
-    fitter = FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False)
+    fitter = FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0)
     costs = FamilyCosts(fitter, 25.0, 0)
     causes = tuple(np.flatnonzero(table.adjacency[:, 2]).tolist()) or (0,)
     graph = ((), (), causes, (), ())
@@ -155,7 +156,7 @@ def test_rows_that_were_set_say_nothing_of_the_causes(table):
     two_phases = fit_two_phase(values, random_state=1, max_rounds=1, rows=rows)
     for value in (0.0, 2.0):
         values[2, :120] = value
-        costs = FamilyCosts(FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False, rows), 25.0, 0)
+        costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0, rows=rows), 1.0), 25.0, 0)
         costs.begin(((), (), (), (), (1,)), two_phases.weights)
         costs(families)
         costs.fit_afresh(((), (), (0, 1), (), (1,)))
@@ -199,7 +200,7 @@ def test_restarts_are_judged_by_the_cost_of_their_graphs(table):
 
 def test_polishing_never_raises_a_cost(table):
     values = np.ascontiguousarray(table.X.T)
-    costs = FamilyCosts(FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False), 25.0, 0)
+    costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0), 25.0, 0)
     two_phases = fit_two_phase(values, random_state=1, max_rounds=1)
     costs.begin(((),) * 5, two_phases.weights)
     families = [(0, ()), (0, (1,)), (0, (1, 2))]
@@ -213,7 +214,7 @@ def test_what_explains_a_spread_is_estimated_to_gain():
     cause, other = rng.normal(size=(2, 500))
     child = np.exp(0.8 * cause) * rng.normal(size=500)
     values = np.array([child, cause, other])
-    costs = FamilyCosts(FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False), 25.0, 0)
+    costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0), 25.0, 0)
     costs.begin(((), (), ()), fit_two_phase(values, random_state=1, max_rounds=1).weights)
     estimates = costs.gain_estimates((0, ()))
     assert estimates[1] > 0.0 > estimates[2]
@@ -241,7 +242,7 @@ def test_two_rounds_come_before_the_stage_where_the_first_is_coarse():
 def test_settling_lowers_costs_once():
     table = simulate.simulate_sem(simulate.erdos_renyi(4, 1, random_state=1), 200, noise="homo-nv", random_state=1)
     values = np.ascontiguousarray(table.X.T)
-    costs = FamilyCosts(FamilyFitter(values, 1.0, 1.0, "heteroscedastic", False), 25.0, 0)
+    costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0), 25.0, 0)
     graph = tuple(tuple(np.flatnonzero(column).tolist()) for column in table.adjacency.T)
     costs.begin(((),) * 4, fit_two_phase(values, random_state=1, max_rounds=1).weights)
     families = list(enumerate(graph)) + [
@@ -263,7 +264,7 @@ def test_a_fresh_fit_finds_a_child_that_is_nearly_a_function_of_its_causes(bias)
     first, second = rng.normal(size=(2, 500))
     child = np.tanh(first) + np.tanh(2.0 * second) + 0.01 * rng.normal(size=500)
     values = np.array([child, first, second])
-    fitter = FamilyFitter(values, 1.0, 1.0, "heteroscedastic", bias)
+    fitter = FamilyFitter(problem_of(values, l1=1.0, l2=1.0, bias=bias), 1.0)
     truth = 500 * (np.log(0.01 * np.sqrt(2.0 * np.pi)) + 0.5)
     fit = fitter.fit_afresh(0, (1, 2), 10, np.random.default_rng(0))
     assert fit.nats < truth + 25.0

@@ -3,17 +3,17 @@ import dataclasses
 import naive
 import numpy as np
 import pytest
-from helpers import hetero_chain, random_weights
+from helpers import hetero_chain, problem_of, random_weights
 from scipy.optimize import minimize
 
 from icdh.likelihood import nll
-from icdh.network import Weights, features_of, initial_weights
+from icdh.network import Weights, initial_weights
+from icdh.two_phase import scales
 from icdh.two_phase.scales import ScaleProblem, descend
-from icdh.two_phase.scales import fit_scales as fit_scales_of_features
 
 
 def fit_scales(X, weights, noise):
-    return fit_scales_of_features(features_of(X.T, weights.hidden_bias is not None), weights, noise)
+    return scales.fit_scales(problem_of(X.T, noise=noise, bias=weights.hidden_bias is not None), weights)
 
 
 @pytest.mark.parametrize("bias", [False, True])

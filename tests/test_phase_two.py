@@ -4,14 +4,13 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
-from helpers import hetero_chain, random_weights
+from helpers import hetero_chain, problem_of, random_weights
 from scipy.optimize import minimize
 
 from icdh._ground.clock import Clock
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
-from icdh.knowledge.rules import EdgeRules
-from icdh.network import Weights, features_of, initial_weights
+from icdh.network import Weights, initial_weights
 from icdh.two_phase import lagrangian
 from icdh.two_phase.dag import DAG_TUNING, DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import SplitVector, minimise_by_lbfgs
@@ -24,13 +23,13 @@ LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond t
 
 
 def network_objective(X, scale, weights, forbidden, l1, l2, required=None):
-    bias, rules = weights.hidden_bias is not None, EdgeRules.of(forbidden, required)
-    return NetworkObjective.of(features_of(X.T, bias), scale.T, rules, l1, l2, bias=bias)
+    problem = problem_of(X.T, forbidden, required, l1=l1, l2=l2, bias=weights.hidden_bias is not None)
+    return NetworkObjective.of(problem, scale.T)
 
 
-def fit_means(X, scale, weights, forbidden, *arguments):
-    features = features_of(X.T, weights.hidden_bias is not None)
-    return lagrangian.fit_means(features, scale.T, weights, EdgeRules.of(forbidden), *arguments)
+def fit_means(X, scale, weights, forbidden, l1, l2, *arguments):
+    problem = problem_of(X.T, forbidden, l1=l1, l2=l2, bias=weights.hidden_bias is not None)
+    return lagrangian.fit_means(problem, scale.T, weights, *arguments)
 
 
 def at(problem, edges):

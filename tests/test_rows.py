@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence, hetero_chain, random_weights
+from helpers import family_evidence, hetero_chain, problem_of, random_weights
 
 from icdh._ground.density import gaussian_nll
-from icdh.knowledge.rules import EdgeRules
-from icdh.network import features_of, initial_weights, node_inputs, outputs
+from icdh.network import initial_weights, node_inputs, outputs
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.objective import FamilyObjective
@@ -42,9 +41,10 @@ def test_the_objective_of_a_child_is_that_of_its_rows_alone_times_their_share(rn
     scale, weights = rng.uniform(0.5, 2.0, size=values.shape), random_weights(rng, N, 4, bias)
     for n in range(N):
         keep, share, causes = rows[n], rows[n].mean(), np.delete(np.arange(N), n)
-        short = features_of(values[:, keep], bias)
-        masked = FamilyObjective.of(features_of(values, bias), n, causes, scale[n], 0.03, 0.05, bias=bias, rows=rows[n])
-        alone = FamilyObjective.of(short, n, causes, scale[n, keep], 0.03 / share, 0.05 / share, bias=bias)
+        whole = problem_of(values, l1=0.03, l2=0.05, bias=bias, rows=rows)
+        short = problem_of(values[:, keep], l1=0.03 / share, l2=0.05 / share, bias=bias)
+        masked = FamilyObjective.of(whole, n, causes, scale[n])
+        alone = FamilyObjective.of(short, n, causes, scale[n, keep])
         w = node_inputs(weights, n)[masked.inputs]
         here, there = masked.evaluate(w), alone.evaluate(w)
         assert here.value == pytest.approx(share * there.value, rel=1e-12)
@@ -57,9 +57,9 @@ def test_the_objective_of_a_child_is_that_of_its_rows_alone_times_their_share(rn
 def test_the_scale_of_a_node_is_that_of_its_rows_alone(rng, noise, bias):
     values, rows = masked_table(rng)
     weights = random_weights(rng, N, 4, bias)
-    fitted = fit_scales(features_of(values, bias), weights, noise, rows)
+    fitted = fit_scales(problem_of(values, noise=noise, bias=bias, rows=rows), weights)
     for n in range(N):
-        alone = fit_scales(features_of(values[:, rows[n]], bias), weights, noise)
+        alone = fit_scales(problem_of(values[:, rows[n]], noise=noise, bias=bias), weights)
         np.testing.assert_allclose(fitted.w3[n], alone.w3[n], rtol=1e-6, atol=1e-9)
         assert fitted.w3_bias[n] == pytest.approx(alone.w3_bias[n], rel=1e-6)
 
@@ -68,7 +68,7 @@ def test_a_variable_without_any_row_keeps_its_scale(rng):
     values, rows = masked_table(rng)
     rows[1] = False
     weights = random_weights(rng, N, 4, False)
-    fitted = fit_scales(values, weights, "heteroscedastic", rows)
+    fitted = fit_scales(problem_of(values, rows=rows), weights)
     np.testing.assert_array_equal(fitted.w3[1], weights.w3[1])
     assert fitted.w3_bias[1] == weights.w3_bias[1]
 
@@ -88,8 +88,7 @@ def test_masked_cells_of_an_effect_change_no_bit_of_its_means(rng):
     weights = initial_weights(values.T, 4, False, rng)
     scale = np.ones(values.shape)
     here, there = (
-        fit_means(table, scale, weights, EdgeRules.of(forbidden), 0.01, 0.01, 1e16, rows=rows)
-        for table in (values, other)
+        fit_means(problem_of(table, forbidden, rows=rows), scale, weights, 1e16) for table in (values, other)
     )
     np.testing.assert_array_equal(here.weights.w1, there.weights.w1)
     np.testing.assert_array_equal(here.weights.w2, there.weights.w2)

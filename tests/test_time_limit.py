@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import family_evidence, hetero_chain
+from helpers import family_evidence, hetero_chain, problem_of
 
 from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, cli, graphs
 from icdh._ground import clock as _clock
@@ -395,9 +395,10 @@ def test_a_network_is_refitted_to_its_graph_even_when_time_is_over(X, bias):
     clock = Clock(NO_TIME)
     late, whole = (
         with_families(
-            network, refit_to_graph(network, graph, FamilyFitter(X.T, 1.0, 1.0, "heteroscedastic", bias, clock=own))
+            network,
+            refit_to_graph(network, graph, FamilyFitter(problem_of(X.T, l1=1.0, l2=1.0, bias=bias, clock=own), 1.0)),
         )
-        for own in (clock, None)
+        for own in (clock, Clock())
     )
     np.testing.assert_array_equal(late.adjacency() != 0.0, graph)
     np.testing.assert_array_equal(whole.adjacency() != 0.0, graph)

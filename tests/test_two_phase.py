@@ -50,11 +50,11 @@ def test_a_dense_first_round_of_higher_likelihood_is_not_kept(table, monkeypatch
     dense = random_weights(np.random.default_rng(0), 3, 4, bias=False)
     sparse = dataclasses.replace(dense, w1=0.1 * dense.w1)
 
-    def step(features, scale, weights, *_):
+    def step(problem, scale, weights, *_):
         return MeanStep(next(steps), 1.0, 0.0, 1.0, 0.0, 1, 0, "")
 
     monkeypatch.setattr(procedure, "fit_means", step)
-    monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
+    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
     monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(values))
     steps, values = iter([dense, sparse, sparse, sparse]), iter([1.0, 1.1, 1.1, 1.1])
     result = fit_two_phase(table, random_state=0)
@@ -167,12 +167,12 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
     required, calls, values = np.zeros((3, 3), dtype=bool), [], iter(10.0 - np.cumsum([0.0, *gains]))
     required[1, 2] = True
 
-    def step(features, scale, start, rules, l1, l2, rho_max, plan, *_):
-        calls.append((rules.forbidden, plan.finish.reaches))
+    def step(problem, scale, start, rho_max, plan, *_):
+        calls.append((problem.rules.forbidden, plan.finish.reaches))
         return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
 
     monkeypatch.setattr(procedure, "fit_means", step)
-    monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
+    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
     monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(values))
     fit_two_phase(table, random_state=0, max_rounds=4, required_edges=required)
     present = {(0, 1), (1, 0), (2, 0), (1, 2)}  # but 2 -> 1, against what is required, and 0 -> 2
@@ -187,7 +187,7 @@ def test_of_a_wide_table_a_round_within_the_noise_is_the_last(monkeypatch, obser
     """Noise alone gains a nat for each of 30 edges; nothing is made of it if that decides no graph."""
     table = np.random.default_rng(0).normal(size=(observations, 6))
     weights = random_weights(np.random.default_rng(0), 6, 4, bias=False)
-    monkeypatch.setattr(procedure, "fit_scales", lambda features, weights, *_: weights)
+    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
     tolerances, nlls = [], iter(10.0 - np.cumsum([0.0, 31.0 / observations, 29.0 / observations, 0.1]))
 
     def step(*arguments):

@@ -383,7 +383,7 @@ def _on_graph(
 ) -> tuple[StructuralModel, dict[str, Any]]:
     """Return a model of the graph that is kept, and what is reported of its fit."""
     fitted, cost = found.on_graph(kept != 0.0, clock)
-    values = found.fitter.values[: len(kept)]
+    values = found.fitter.problem.values[: len(kept)]
     varies: Mask = np.any(values, axis=1)
     conditionals = [conditional if varies[n] else Constant() for n, conditional in enumerate(fitted)]
     model = replace(model, adjacency=kept, conditionals=conditionals)

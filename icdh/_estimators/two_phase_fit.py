@@ -121,7 +121,7 @@ class FoundNetwork(NamedTuple):
             return None
         for (child, causes), fit in fits.items():
             before = NetworkConditional.of(self.result.weights, child)
-            nats = self.fitter.nats(child, *before.mean_and_scale(self.fitter.values))
+            nats = self.fitter.nats(child, *before.mean_and_scale(self.fitter.problem.values))
             cost += fit.nats - nats + self.price * (len(causes) - len(before.inputs))
         return cost
 
@@ -165,6 +165,7 @@ def find_network(
     """
     from icdh.two_phase.family import FamilyFitter
     from icdh.two_phase.last_stage import NATS_PER_PENALTY
+    from icdh.two_phase.problem import Problem
     from icdh.two_phase.procedure import draw_initial_weights
     from icdh.two_phase.restarts import best_of_restarts
     from icdh.two_phase.rounds import Round
@@ -187,9 +188,8 @@ def find_network(
         moves=[arranged.move_in_users_columns(move) for move in result.moves],
         strength=None if strength is None else arranged.edges_in_users_order(strength),
     )
-    nats = values.shape[1] if result.cost is None else NATS_PER_PENALTY
-    penalties = nats * settings.l1, nats * settings.l2
-    fitter = FamilyFitter(values, *penalties, settings.noise, settings.bias, design.rows, rules.required)
+    problem = Problem(values, rules, settings.l1, settings.l2, settings.noise, settings.bias, design.rows)
+    fitter = FamilyFitter(problem, values.shape[1] if result.cost is None else NATS_PER_PENALTY)
     return FoundNetwork(result, fitter, rules.among(np.arange(table.n_variables)), design.baseline, price)
 
 
@@ -198,6 +198,7 @@ def _fit_from_a_start(
 ) -> Callable[..., TwoPhaseResult]:
     """Return a function of initial weights: the two phases, followed by the last stage if edges have a price."""
     from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
+    from icdh.two_phase.problem import Problem
     from icdh.two_phase.procedure import fit_two_phase
     from icdh.two_phase.schedule import schedule_for
 
@@ -218,13 +219,7 @@ def _fit_from_a_start(
     )
     if price is None:
         return two_phases
-    stage = partial(
-        refine_edges,
-        values=table.values,
-        rules=table.rules,
-        edge_cost=price,
-        threshold=settings.threshold,
-        random_state=int(rng.integers(2**31)),
-        **shared,
-    )
+    seed = int(rng.integers(2**31))
+    problem = Problem(table.values, table.rules, **shared)
+    stage = partial(refine_edges, problem=problem, edge_cost=price, threshold=settings.threshold, random_state=seed)
     return partial(fit_with_last_stage, two_phases, stage)

@@ -9,8 +9,8 @@ Likelihood and penalties are in nats over all observations: the penalties are th
 """
 
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.density import gaussian_nll
 from icdh._network_kernels import node_activations
-from icdh.network import NetworkConditional, Weights, features_of, root_mean_square
+from icdh.network import NetworkConditional, Weights, root_mean_square
 from icdh.search.moves import Family
 from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import FamilyObjective
+from icdh.two_phase.problem import Problem
 from icdh.two_phase.scales import fit_scale
 
 
@@ -86,51 +87,27 @@ class FamilyFit(NamedTuple):
     finished: bool
 
 
+@dataclass(frozen=True)
 class FamilyFitter:
     """Fits families of one table.
 
-    Parameters
+    Attributes
     ----------
-    values : ndarray, shape (N, M)
-        Observations, one variable a row.
-    l1, l2 : float
-        The penalties, in nats over all observations.
-    noise : {"heteroscedastic", "unequal", "equal"}
-        The kind of scale.
-    bias : bool
-        Whether there are intercepts.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable; by default all.
-    required : ndarray of bool, shape (N, N), optional
-        Edges that are not under the lasso, so that they never vanish.
-    clock : Clock, optional
-        Says when fits must end, by raising OutOfTime.
+    problem : Problem
+        The table, the penalties, the kind of noise, and when to end.
+    unit : float
+        What a unit of the penalties costs, in nats over all observations.
     tuning : FamilyTuning
         Constants.
     """
 
-    def __init__(
-        self,
-        values: Floats,
-        l1: float,
-        l2: float,
-        noise: str,
-        bias: bool,
-        rows: Mask | None = None,
-        required: Mask | None = None,
-        clock: Clock | None = None,
-        tuning: FamilyTuning = FAMILY_TUNING,
-    ):
-        self.values, self.features, self.l1, self.l2 = values, features_of(values, bias), l1, l2
-        self.required = np.zeros((len(values), len(values)), dtype=bool) if required is None else required
-        self.noise, self.bias, self.rows = noise, bias, rows
-        self.clock, self.tuning = clock or Clock(), tuning
+    problem: Problem
+    unit: float
+    tuning: FamilyTuning = FAMILY_TUNING
 
     def until(self, clock: Clock) -> "FamilyFitter":
         """Return the same with another clock."""
-        other = copy(self)
-        other.clock = clock
-        return other
+        return replace(self, problem=replace(self.problem, clock=clock))
 
     def fit(
         self,
@@ -160,16 +137,16 @@ class FamilyFitter:
         best: FamilyFit | None = None
         gain, hopeless, rounds, tuning = np.inf, self.tuning.hopeless_nats, 0, self.tuning
         while True:
-            self.clock.check()
+            self.problem.clock.check()
             objective = self._objective(child, causes, scale)
-            hidden = minimise_by_newton(objective, hidden, tuning.tolerance, self.clock.check).w
-            fit, scale = self._with_scale(objective, hidden, w3, w3_bias, self.noise)
+            hidden = minimise_by_newton(objective, hidden, tuning.tolerance, self.problem.clock.check).w
+            fit, scale = self._with_scale(objective, hidden, w3, w3_bias, self.problem.noise)
             w3, w3_bias, rounds = fit.w3, fit.w3_bias, rounds + 1
             if best is not None:
                 gain = best.penalised - fit.penalised
                 hopeless = tuning.hopeless_gains * gain
             best = fit if best is None or gain > 0.0 else best
-            finished = self.noise == "equal" or gain < tuning.least_gain
+            finished = self.problem.noise == "equal" or gain < tuning.least_gain
             if finished or rounds == tuning.most_rounds or fit.nats - limit > hopeless:
                 return best._replace(finished=finished or limit == np.inf)
 
@@ -188,49 +165,46 @@ class FamilyFitter:
         rng : Generator
             Draws the weights.
         """
-        rms, reach = root_mean_square(self.values[list(causes)]), self.tuning.fresh_reach
+        rms, reach = root_mean_square(self.problem.values[list(causes)]), self.tuning.fresh_reach
         hidden = rng.uniform(-reach, reach, (len(causes), units))
         hidden /= np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
-        if self.bias:
+        if self.problem.bias:
             hidden = np.vstack([hidden, np.zeros(units)])
-        counted = self.values[child] if self.rows is None else self.values[child, self.rows[child]]
+        rows, values = self.problem.rows_of(child), self.problem.values[child]
+        counted = values if rows is None else values[rows]
         spread = np.sqrt(np.mean(np.square(counted))) if counted.size else 0.0
-        scale = np.full(self.values.shape[1], self.tuning.fresh_scale * (spread if spread > 0.0 else 1.0))
+        scale = np.full(values.size, self.tuning.fresh_scale * (spread if spread > 0.0 else 1.0))
         return self.fit(child, causes, hidden, np.zeros(units), np.log(scale[0]), scale)
 
     def adapt(self, child: int, causes: Sequence[int], hidden: Floats) -> FamilyFit:
         """Fit w2 and a constant scale alone, in closed form, whatever the clock says."""
         units = hidden.shape[1]
-        objective = self._objective(child, causes, np.ones(self.values.shape[1]))
-        noise = "equal" if self.noise == "equal" else "unequal"
+        objective = self._objective(child, causes, np.ones(self.problem.values.shape[1]))
+        noise = "equal" if self.problem.noise == "equal" else "unequal"
         return self._with_scale(objective, hidden, np.zeros(units), 0.0, noise)[0]
 
     def outputs(self, child: int, causes: Sequence[int], fit: FamilyFit) -> tuple[Floats, Floats]:
         """Return mean and scale of a fitted family, each of shape (M,)."""
-        inputs = np.array([*causes, len(self.values)][: len(fit.hidden)], dtype=np.int64)
-        s = np.empty((fit.hidden.shape[1], self.values.shape[1]))
-        node_activations(self.features, inputs, fit.hidden, s)
-        mean = fit.w2[: len(s)] @ s + (fit.w2[-1] if self.bias else 0.0)
+        inputs = np.array([*causes, len(self.problem.values)][: len(fit.hidden)], dtype=np.int64)
+        s = np.empty((fit.hidden.shape[1], self.problem.values.shape[1]))
+        node_activations(self.problem.features, inputs, fit.hidden, s)
+        mean = fit.w2[: len(s)] @ s + (fit.w2[-1] if self.problem.bias else 0.0)
         return mean, _scale(s, fit.w3, fit.w3_bias)
 
     def nats(self, child: int, mean: Floats, scale: Floats) -> float:
         """Return the negative log-likelihood of a child given mean and scale, sum over the observations that count."""
-        rows = None if self.rows is None else self.rows[child : child + 1]
-        return mean.size * gaussian_nll(self.values[child : child + 1], mean[np.newaxis], scale[np.newaxis], rows)
+        one, rows = slice(child, child + 1), self.problem.rows
+        counted = None if rows is None else rows[one]
+        return mean.size * gaussian_nll(self.problem.values[one], mean[np.newaxis], scale[np.newaxis], counted)
 
     def _objective(self, child: int, causes: Sequence[int], scale: Floats) -> FamilyObjective:
-        inputs = np.array(causes, dtype=np.int64)
-        return FamilyObjective.of(
-            self.features,
-            child,
-            inputs,
-            scale,
-            self.l1 / scale.size,
-            self.l2 / scale.size,
-            bias=self.bias,
-            rows=None if self.rows is None else self.rows[child],
-            required=self.required[inputs, child],
-        )
+        return FamilyObjective.of(self._in_the_mean, child, causes, scale)
+
+    @cached_property
+    def _in_the_mean(self) -> Problem:
+        """The problem with penalties in nats an observation."""
+        l1, l2 = (self.unit * penalty / self.problem.values.shape[1] for penalty in (self.problem.l1, self.problem.l2))
+        return replace(self.problem, l1=l1, l2=l2)
 
     def _with_scale(
         self, objective: FamilyObjective, hidden: Floats, w3: Floats, w3_bias: float, noise: str
@@ -238,13 +212,14 @@ class FamilyFitter:
         """Return Phase I after the hidden weights of a Phase II: the family, and its scale at every observation."""
         child, units, means = objective.child, hidden.shape[1], objective.evaluate(hidden)
         s, mean = means.s[:units], means.w2 @ means.s
-        rows = None if self.rows is None else self.rows[child]
-        w3, w3_bias = fit_scale(s, self.values[child] - mean, w3, w3_bias, noise, rows)
+        residual, rows = self.problem.values[child] - mean, self.problem.rows_of(child)
+        w3, w3_bias = fit_scale(s, residual, w3, w3_bias, noise, rows)
         scale = _scale(s, w3, w3_bias)
-        nats, edges = self.nats(child, mean, scale), hidden[: len(hidden) - self.bias]
+        nats, edges = self.nats(child, mean, scale), hidden[: len(hidden) - self.problem.bias]
         lasso = np.abs(hidden[objective.is_free]).sum()
         squares = np.vdot(edges, edges) + np.vdot(means.w2[:units], means.w2[:units])
-        penalised = float(nats + self.l1 * lasso + 0.5 * self.l2 * squares)
+        l1, l2 = self.unit * self.problem.l1, self.unit * self.problem.l2
+        penalised = float(nats + l1 * lasso + 0.5 * l2 * squares)
         return FamilyFit(hidden, means.w2, w3, w3_bias, nats, penalised, False), scale
 
 
@@ -278,7 +253,7 @@ def refit_to_graph(weights: Weights, graph: Mask, fitter: FamilyFitter) -> dict[
 
 def fit_from_network(fitter: FamilyFitter, weights: Weights, child: int, causes: Sequence[int]) -> FamilyFit:
     """Fit a family from the weights that a network has for it."""
-    scale = NetworkConditional.of(weights, child).mean_and_scale(fitter.values)[1]
+    scale = NetworkConditional.of(weights, child).mean_and_scale(fitter.problem.values)[1]
     hidden, w3_bias = _hidden_of(weights, child, causes), float(weights.w3_bias[child])
     return fitter.fit(child, causes, hidden, weights.w3[child], w3_bias, scale)
 

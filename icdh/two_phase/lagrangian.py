@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock, OutOfTime
-from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights
 from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective
+from icdh.two_phase.problem import Problem
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep
 from icdh.two_phase.schedule import FAST_ALONE, Schedule
 
@@ -46,42 +46,29 @@ class Multipliers(NamedTuple):
 
 
 def fit_means(
-    features: Floats,
+    problem: Problem,
     scale: Floats,
     weights: Weights,
-    rules: EdgeRules,
-    l1: float,
-    l2: float,
     rho_max: float,
     schedule: Schedule = FAST_ALONE,
     explore: Sequence[Weights] = (),
-    rows: Mask | None = None,
-    clock: Clock | None = None,
 ) -> MeanStep:
     """Minimise the objective of Phase II under h = 0.
 
     Parameters
     ----------
-    features : ndarray, shape (N or N + 1, M)
-        Observations, one variable a row; a last row of ones if the network has intercepts.
+    problem : Problem
+        What to fit. When its time is over, what was reached is returned, without its cycles.
     scale : ndarray, shape (N, M)
         The standard deviations sigma, fixed in this phase.
     weights : Weights
         Where to start; w3 and w3_bias are carried along.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    l1, l2 : float
-        Penalties on W1 (lasso) and on W1 and W2 (ridge).
     rho_max : float
         The penalty weight at which the method gives up.
     schedule : Schedule
         How far the method is followed, and what comes after.
     explore : sequence of Weights, optional
         Random weights for the further starts of every child, used in turn; ``weights`` by default.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable; by default all.
-    clock : Clock, optional
-        Says when to end; what was reached by then is returned, without its cycles.
 
     Returns
     -------
@@ -93,9 +80,8 @@ def fit_means(
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 3.
     """
-    bias = weights.hidden_bias is not None
-    network = NetworkObjective.of(features, scale, rules, l1, l2, bias=bias, rows=rows)
-    finish, clock = schedule.finish, clock or Clock()
+    network = NetworkObjective.of(problem, scale)
+    finish, clock = schedule.finish, problem.clock
     start, before = network.input_weights(weights), clock.work
     end = augmented_lagrangian(network, start, finish.decided_h, rho_max, schedule.tolerance, clock)
     if end.minimum.message != OUT_OF_TIME and end.h <= finish.decided_h:

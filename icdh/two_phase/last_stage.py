@@ -23,13 +23,13 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._table.transforms import normal_scores
-from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, root_mean_square
 from icdh.search.climb import FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Family, Graph, Move, toggled
 from icdh.search.prior import price_of_width
 from icdh.two_phase.family import FamilyFit, FamilyFitter, fit_from_network, with_families
+from icdh.two_phase.problem import Problem
 from icdh.two_phase.rounds import Round, TwoPhaseResult
 
 # Nats for a unit of lambda1 and lambda2: a tenth of what they are on 1000 rows. Like a prior, it does not grow with M.
@@ -94,17 +94,10 @@ def fit_with_last_stage(
 
 def refine_edges(
     result: TwoPhaseResult,
-    values: Floats,
-    rules: EdgeRules,
+    problem: Problem,
     *,
     edge_cost: float,
     threshold: float = 0.3,
-    l1: float = 0.01,
-    l2: float = 0.01,
-    noise: str = "heteroscedastic",
-    bias: bool = False,
-    rows: Mask | None = None,
-    clock: Clock | None = None,
     random_state: int = 0,
     callback: Callable[[Move], None] | None = None,
     tuning: LastStageTuning = LAST_STAGE_TUNING,
@@ -115,16 +108,12 @@ def refine_edges(
     ----------
     result : TwoPhaseResult
         What the two phases found.
-    values : ndarray, shape (N, M)
-        Observations, one variable a row.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
+    problem : Problem
+        What they fitted.
     edge_cost : float
         Nats over all observations that an edge must gain.
     threshold : float
         Edges of smaller weight are no part of the graph that the stage begins with.
-    l1, l2, noise, bias, rows, clock
-        As of `icdh.two_phase.fit_two_phase`.
     random_state : int
         Draws the weights that added causes, and fresh fits, start from.
     callback : callable, optional
@@ -138,13 +127,9 @@ def refine_edges(
         The result with new ``weights``, and with ``moves``, ``cost`` and ``strength``. It is returned as it came if
         the time was over before all families of the first graph were fitted.
     """
+    values, rules = problem.values, problem.rules
     every = -(-values.shape[1] // tuning.few_observations)
-    few, few_rows = values, rows
-    if every > 1:
-        few = np.ascontiguousarray(values[:, ::every])
-        few_rows = None if rows is None else np.ascontiguousarray(rows[:, ::every])
-    penalties = NATS_PER_PENALTY * l1, NATS_PER_PENALTY * l2
-    fitter = FamilyFitter(few, *penalties, noise, bias, few_rows, rules.required, clock)
+    fitter = FamilyFitter(problem.of_every(every) if every > 1 else problem, NATS_PER_PENALTY)
     costs = FamilyCosts(fitter, edge_cost, random_state, tuning)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     influence = dag * root_mean_square(values)[:, np.newaxis]
@@ -167,17 +152,14 @@ def refine_edges(
                     break
             if not found.ended_early:
                 strength = costs.strength(found.graph)
-        except OutOfTime:
+        except (OutOfTime, KeyboardInterrupt) as end:
+            how: dict[str, Any] = {"timed_out" if isinstance(end, OutOfTime) else "interrupted": True}
             if not costs.knows(graph):
-                return result._replace(converged=False, timed_out=True)
-            found, strength = found._replace(timed_out=True), None
-        except KeyboardInterrupt:
-            if not costs.knows(graph):
-                return result._replace(converged=False, interrupted=True)
-            found, strength = found._replace(interrupted=True), None
+                return result._replace(converged=False, **how)
+            found, strength = found._replace(**how), None
         fits = [costs.fits[family] for family in enumerate(found.graph)]
         if every > 1:
-            whole = FamilyFitter(values, fitter.l1, fitter.l2, noise, bias, rows, rules.required)
+            whole = FamilyFitter(problem, NATS_PER_PENALTY).until(Clock())
             fits = _on_all_observations(whole, found.graph, fits, refit=not found.ended_early)
     return result._replace(
         weights=with_families(result.weights, dict(zip(enumerate(found.graph), fits, strict=True))),
@@ -220,7 +202,7 @@ class FamilyCosts(FamilyScores):
     ):
         self.fitter, self.edge_cost = fitter, edge_cost
         self.fits: dict[Family, FamilyFit] = {}
-        self._fitted: dict[int, list[tuple[int, ...]]] = {child: [] for child in range(len(fitter.values))}
+        self._fitted: dict[int, list[tuple[int, ...]]] = {child: [] for child in range(len(fitter.problem.values))}
         self._fitted_afresh: set[Family] = set()
         self._estimates: dict[Family, Floats] = {}
         self._functions: Floats | None = None
@@ -228,17 +210,17 @@ class FamilyCosts(FamilyScores):
 
     def begin(self, graph: Graph, weights: Weights) -> None:
         """Fit the families of a graph from the weights of a network."""
-        values = self.fitter.values
+        values = self.fitter.problem.values
         self._units = weights.hidden_units
         size = len(values), self._units
         draws = np.random.default_rng(self._random_state).uniform(-self.tuning.start, self.tuning.start, size)
         rms = root_mean_square(values)
         self._starts = draws / np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
-        self.fitter.clock.begin("fitting families of the graph", len(values))
+        self.fitter.problem.clock.begin("fitting families of the graph", len(values))
         for child, causes in enumerate(graph):
             self._keep((child, causes), fit_from_network(self.fitter, weights, child, causes))
             self._fit_afresh((child, causes))
-            self.fitter.clock.part_done()
+            self.fitter.problem.clock.part_done()
 
     def knows(self, graph: Graph) -> bool:
         """Whether all families of a graph are fitted."""
@@ -314,7 +296,7 @@ class FamilyCosts(FamilyScores):
         child, causes = family
         start = self.fits[child, near]
         rows = [start.hidden[near.index(i)] if i in near else self._starts[i] for i in causes]
-        rows += [start.hidden[-1]] if self.fitter.bias else []
+        rows += [start.hidden[-1]] if self.fitter.problem.bias else []
         hidden = np.array(rows).reshape(-1, start.hidden.shape[1])
         scale = self.fitter.outputs(child, near, start)[1]
         self._keep(family, self.fitter.fit(child, causes, hidden, start.w3, start.w3_bias, scale, limit))
@@ -341,11 +323,12 @@ class FamilyCosts(FamilyScores):
     def _explained(self, family: Family) -> Floats:
         """Return the nats that smooth functions of each variable explain of the residuals, or of their squares."""
         if self._functions is None:
-            self._functions = _smooth_functions(self.fitter.values)
+            self._functions = _smooth_functions(self.fitter.problem.values)
         child, causes = family
         mean, scale = self.fitter.outputs(child, causes, self.fits[family])
-        residual = (self.fitter.values[child] - mean) / scale
-        counts = np.ones(residual.size, dtype=bool) if self.fitter.rows is None else self.fitter.rows[child]
+        residual = (self.fitter.problem.values[child] - mean) / scale
+        rows = self.fitter.problem.rows_of(child)
+        counts = np.ones(residual.size, dtype=bool) if rows is None else rows
         every = _stride(residual.size)
         residual, counts = residual[::every], counts[::every]
         squares = self._nats_explained(self._functions, np.square(residual), counts)
@@ -354,11 +337,11 @@ class FamilyCosts(FamilyScores):
     def _nats_explained(self, functions: Floats, target: Floats, counts: Mask) -> Floats:
         observed = np.count_nonzero(counts)
         if observed == 0:
-            return np.zeros(len(self.fitter.values))
+            return np.zeros(len(self.fitter.problem.values))
         target = np.where(counts, target - target[counts].mean(), 0.0)
         total = np.vdot(target, target)
         if not total > 0.0:
-            return np.zeros(len(self.fitter.values))
+            return np.zeros(len(self.fitter.problem.values))
         share = np.square(functions @ target).reshape(-1, DEGREES).sum(axis=1)
         share *= target.size / observed / total
         nats: Floats = -0.5 * observed * np.log1p(-np.minimum(share, 1.0 - 1e-9))

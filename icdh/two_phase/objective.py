@@ -22,9 +22,9 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh.acyclicity import acyclicity
-from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, node_inputs
 from icdh.two_phase._kernels import projected_least_squares
+from icdh.two_phase.problem import Problem
 
 # A ridge on W2 that only removes the ambiguity of units that do the same, for l2 = 0.
 SMALLEST_RIDGE = 1e-10
@@ -133,60 +133,40 @@ class FamilyObjective:
     bias: bool
 
     @classmethod
-    def of(
-        cls,
-        features: Floats,
-        child: int,
-        causes: Integers,
-        scale: Floats,
-        l1: float,
-        l2: float,
-        *,
-        bias: bool = False,
-        rows: Mask | None = None,
-        required: Mask | None = None,
-    ) -> "FamilyObjective":
+    def of(cls, problem: Problem, child: int, causes: Sequence[int] | Integers, scale: Floats) -> "FamilyObjective":
         """Return the objective of a child.
 
         Parameters
         ----------
-        features, child
-            See the attributes.
-        causes : ndarray of int, shape (p,)
+        problem : Problem
+            The table and the penalties.
+        child : int
+            The child.
+        causes : sequence of int
             The causes that it may have, in ascending order.
         scale : ndarray, shape (M,)
             Its standard deviations, fixed.
-        l1, l2 : float
-            The penalties.
-        bias : bool
-            Whether there are intercepts.
-        rows : ndarray of bool, shape (M,), optional
-            The observations that count for the child; by default all.
-        required : ndarray of bool, shape (p,), optional
-            The causes that are not subject to the lasso; by default none.
         """
+        features, inputs = problem.features, np.array(causes, dtype=np.int64)
+        is_free = ~problem.rules.required[inputs, child]
+        if problem.bias:
+            inputs, is_free = np.append(inputs, len(features) - 1), np.append(is_free, False)
         root = 1.0 / (scale * np.sqrt(scale.size))
-        if rows is not None:
-            root *= rows
-        inputs = np.append(causes, len(features) - 1) if bias else np.asarray(causes, dtype=np.int64)
-        is_edge = np.arange(inputs.size) < len(causes)
-        is_free = is_edge.copy()
-        if required is not None:
-            is_free[: len(causes)] &= ~required
+        if problem.rows is not None:
+            root *= problem.rows[child]
         precision = np.square(root)
         curvature = np.square(features[inputs]) @ precision
-        lasso, ridge = np.where(is_free, l1, 0.0), np.where(is_edge, l2, 0.0)
         return cls(
             features,
             child,
             inputs,
             is_free,
-            lasso=lasso,
+            lasso=np.where(is_free, problem.l1, 0.0),
             curvature=np.where(curvature > 0.0, curvature, 1.0),
-            ridge=ridge,
-            output_ridge=float(max(l2, SMALLEST_RIDGE * precision.sum())),
+            ridge=np.where(inputs < len(problem.values), problem.l2, 0.0),
+            output_ridge=float(max(problem.l2, SMALLEST_RIDGE * precision.sum())),
             root=root,
-            bias=bias,
+            bias=problem.bias,
         )
 
     def among(self, inputs: Integers) -> "FamilyObjective":
@@ -258,51 +238,19 @@ class NetworkObjective:
         self.curvature = np.concatenate([family.curvature for family in self.families])
 
     @classmethod
-    def of(
-        cls,
-        features: Floats,
-        scale: Floats,
-        rules: EdgeRules,
-        l1: float,
-        l2: float,
-        *,
-        bias: bool = False,
-        rows: Mask | None = None,
-    ) -> "NetworkObjective":
+    def of(cls, problem: Problem, scale: Floats) -> "NetworkObjective":
         """Return the objective of the network with all edges that the rules allow.
 
         Parameters
         ----------
-        features : ndarray, shape (N or N + 1, M)
-            Observations, one variable a row; a last row of ones if there are intercepts.
+        problem : Problem
+            The table, the rules and the penalties.
         scale : ndarray, shape (N, M)
             The standard deviations sigma, fixed.
-        rules : EdgeRules
-            Edges that must not, and that must, appear.
-        l1, l2 : float
-            The penalties.
-        bias : bool
-            Whether there are intercepts.
-        rows : ndarray of bool, shape (N, M), optional
-            The observations that count for each variable, for instance those where nobody set it; by default all.
         """
-        families = []
-        for n in range(len(scale)):
-            causes = np.flatnonzero(~rules.forbidden[:, n])
-            families.append(
-                FamilyObjective.of(
-                    features,
-                    n,
-                    causes,
-                    scale[n],
-                    l1,
-                    l2,
-                    bias=bias,
-                    rows=None if rows is None else rows[n],
-                    required=rules.required[causes, n],
-                )
-            )
-        return cls(families)
+        allowed = ~problem.rules.forbidden
+        causes = [np.flatnonzero(allowed[:, n]) for n in range(len(scale))]
+        return cls([FamilyObjective.of(problem, n, causes[n], scale[n]) for n in range(len(scale))])
 
     def by_child(self, w: Array) -> Iterator[tuple[FamilyObjective, Array]]:
         """Yield the objective of every child with what belongs to its inputs, for instance their weights."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from icdh._ground.clock import Clock
 from icdh._ground.density import gaussian_nll
 from icdh._ground.threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
-from icdh.network import NOISE, Weights, features_of, outputs, root_mean_square, weights_in_units
+from icdh.network import NOISE, Weights, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import algorithm_1
 from icdh.two_phase.lagrangian import fit_means
+from icdh.two_phase.problem import Problem
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.schedule import FAST_ALONE, SCHEDULES, schedule_for
@@ -117,64 +119,61 @@ def fit_two_phase(
     """
     check_choice("noise", noise, NOISE)
     check_choice("schedule", schedule, SCHEDULES)
-    variables, observations = values.shape
     if forbidden_edges is None:
-        forbidden_edges = np.eye(variables, dtype=bool)
+        forbidden_edges = np.eye(len(values), dtype=bool)
     rules, clock = EdgeRules.of(forbidden_edges, required_edges), clock or Clock()
     if initial is None:
         initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
     explore = [initial] if isinstance(initial, Weights) else list(initial)
-    shared: dict[str, Any] = {"l1": l1, "l2": l2, "noise": noise, "h_tol": h_tol, "rho_max": rho_max}
-    shared |= {"max_rounds": max_rounds, "callback": callback, "clock": clock}
-    if schedule == "paper":
-        with single_blas_thread():
-            return algorithm_1(values.T, explore[0], rules, tol=tol, rows=None if rows is None else rows.T, **shared)
-    plan, allowed = schedule_for(noise, variables, observations), rules
+    limits: dict[str, Any] = {"max_rounds": max_rounds, "tol": tol, "h_tol": h_tol, "rho_max": rho_max}
+    limits |= {"callback": callback}
+    with single_blas_thread():
+        if schedule == "fast":
+            return _fit_fast(Problem(values, rules, l1, l2, noise, bias, rows, clock), explore, **limits)
+        of_observations = None if rows is None else rows.T
+        limits |= {"l1": l1, "l2": l2, "noise": noise, "clock": clock}
+        return algorithm_1(values.T, explore[0], rules, rows=of_observations, **limits)
+
+
+def _fit_fast(
+    problem: Problem,
+    explore: list[Weights],
+    *,
+    max_rounds: int,
+    tol: float,
+    h_tol: float,
+    rho_max: float,
+    callback: Callable[[Round], None] | None,
+) -> TwoPhaseResult:
+    """Fit by the fast schedule; arguments as of `fit_two_phase`, ``explore`` the initial weights."""
+    (variables, observations), weights, before = problem.values.shape, explore[0], None
+    plan, scale = schedule_for(problem.noise, variables, observations), np.ones(problem.values.shape)
     tol = max(tol, plan.least_gain * variables * (variables - 1) / observations)
-    features, weights, scale, few = features_of(values, bias), explore[0], np.ones(values.shape), None
     every = -(-observations // FEW_OBSERVATIONS)
     if plan.decides and every > 2:
-        few = fit_two_phase(
-            np.ascontiguousarray(values[:, ::every]),
-            bias=bias,
-            tol=tol,
-            forbidden_edges=rules.forbidden,
-            required_edges=rules.required,
-            rows=None if rows is None else rows[:, ::every],
-            initial=explore,
-            **shared,
-        )
-        if few.interrupted or few.timed_out:
-            return few
-        weights = few.weights
-        scale = outputs(features, weights)[1]
-        plan, allowed = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
-    with single_blas_thread(), Rounds(max_rounds, np.inf if noise == "equal" else tol, clock, callback, few) as rounds:
+        limits: dict[str, Any] = {"h_tol": h_tol, "rho_max": rho_max, "callback": callback}
+        before = _fit_fast(problem.of_every(every), explore, max_rounds=max_rounds, tol=tol, **limits)
+        if before.interrupted or before.timed_out:
+            return before
+        weights = before.weights
+        scale = outputs(problem.features, weights)[1]
+        plan, problem = plan.once_the_graph_is_decided(), _without_absent_edges(problem, weights)
+    tol = np.inf if problem.noise == "equal" else tol
+    with Rounds(max_rounds, tol, problem.clock, callback, before) as rounds:
         while rounds.go_on:
             begin = time.perf_counter()
-            step = fit_means(
-                features,
-                scale,
-                weights,
-                allowed,
-                l1,
-                l2,
-                rho_max,
-                plan if rounds.history else plan.of_the_first_round(),
-                explore,
-                rows,
-                clock,
-            )
+            of_round = plan if rounds.history else plan.of_the_first_round()
+            step = fit_means(problem, scale, weights, rho_max, of_round, explore)
             if step.message == OUT_OF_TIME and rounds.history:
                 break
             explore = explore[1:] + explore[:1]
-            weights = fit_scales(features, step.weights, noise, rows, clock)
-            mean, scale = outputs(features, weights)
-            nll = gaussian_nll(values, mean, scale, rows)
-            criterion = nll + penalties(weights, l1, l2)
+            weights = fit_scales(problem, step.weights)
+            mean, scale = outputs(problem.features, weights)
+            nll = gaussian_nll(problem.values, mean, scale, problem.rows)
+            criterion = nll + penalties(weights, problem.l1, problem.l2)
             gain = rounds.add(weights, step, nll, criterion, time.perf_counter() - begin)
             if gain < plan.deciding_gain * variables:
-                plan, allowed = plan.once_the_graph_is_decided(), _without_absent_edges(weights, rules)
+                plan, problem = plan.once_the_graph_is_decided(), _without_absent_edges(problem, weights)
     return rounds.result(h_tol)
 
 
@@ -190,6 +189,7 @@ def draw_initial_weights(values: Floats, hidden_units: int, bias: bool, rng: np.
     return [weights_in_units(rms, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
 
 
-def _without_absent_edges(weights: Weights, rules: EdgeRules) -> EdgeRules:
-    """Return the rules once the graph is decided: all edges that are absent are forbidden."""
-    return rules._replace(forbidden=rules.forbidden | ((weights.adjacency() == 0.0) & ~rules.required))
+def _without_absent_edges(problem: Problem, weights: Weights) -> Problem:
+    """Return the problem once the graph is decided: all edges that are absent are forbidden."""
+    forbidden, required = problem.rules
+    return replace(problem, rules=EdgeRules(forbidden | ((weights.adjacency() == 0.0) & ~required), required))

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock
 from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
+from icdh.two_phase.problem import Problem
 
 # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
 # as a scale goes to zero.
@@ -28,47 +28,31 @@ LEAST_UNIT = 1e-6  # of an entry in the damping, beside the largest: there is no
 TOLERANCE = 1e-7  # nats an observation: a descent ends after two steps that gain less
 
 
-def fit_scales(
-    features: Floats,
-    weights: Weights,
-    noise: str,
-    rows: Mask | None = None,
-    clock: Clock | None = None,
-) -> Weights:
+def fit_scales(problem: Problem, weights: Weights) -> Weights:
     """Return the weights with W3 and W3_0 refitted; the negative log-likelihood never rises.
 
     Parameters
     ----------
-    features : ndarray, shape (N or N + 1, M)
-        Observations, one variable a row; a last row of ones if the network has intercepts.
+    problem : Problem
+        What to fit. Its ``noise`` "heteroscedastic" fits W3 and W3_0 by Fisher scoring; "unequal" sets each scale to
+        the root mean squared residual, the maximum of the likelihood among constants (Eq. 16-18); "equal" leaves
+        scales at one (Eq. 15). Once its time is over, the scales of the nodes that are left are constants.
     weights : Weights
         The network; its w1, w2 and intercepts stay.
-    noise : {"heteroscedastic", "unequal", "equal"}
-        "heteroscedastic" fits W3 and W3_0 by Fisher scoring; "unequal" sets each scale to the root mean squared
-        residual, the maximum of the likelihood among constants (Eq. 16-18); "equal" leaves scales at one (Eq. 15).
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable; by default all.
-    clock : Clock, optional
-        Once its time is over, the scales of the nodes that are left are constants.
-
-    Returns
-    -------
-    Weights
-        The same network with new scales.
 
     References
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 2.
     """
-    if noise == "equal":
+    if problem.noise == "equal":
         return weights
-    w3, w3_bias, clock = weights.w3.copy(), weights.w3_bias.copy(), clock or Clock()
+    w3, w3_bias, clock = weights.w3.copy(), weights.w3_bias.copy(), problem.clock
     clock.begin("scales", weights.n_variables)
     for n in range(weights.n_variables):
-        s, residual = _activations_and_residual(features, weights, n)
-        kind = "unequal" if clock.is_over else noise
-        w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, None if rows is None else rows[n])
+        s, residual = _activations_and_residual(problem.features, weights, n)
+        kind = "unequal" if clock.is_over else problem.noise
+        w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, problem.rows_of(n))
         clock.part_done()
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
 
@@ -87,7 +71,7 @@ def fit_scale(
     w3, w3_bias : ndarray, shape (m1,), and float
         Where to start; returned where no observation counts.
     noise : {"heteroscedastic", "unequal", "equal"}
-        As of `fit_scales`.
+        See `fit_scales`.
     rows : ndarray of bool, shape (M,), optional
         The observations that count; by default all.
     """
