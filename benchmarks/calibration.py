@@ -2,9 +2,10 @@
 
     python benchmarks/calibration.py FILE.jsonl --methods posterior search --seeds 1000 1008 --variables 10 20
 
-Fresh tables of the model's own kinds (`icdh.simulate`, standardised) and of kinds that break its assumptions: a common
-cause that is left out, columns rounded to ten levels, noise that is not Gaussian. Eight seeds take every kind with 200
-and with 1000 rows, with one and with two edges a variable, twice.
+Fresh tables of the model's own kinds (`icdh.simulate`, standardised), of kinds that break its assumptions (a common
+cause that is left out, columns rounded to ten levels, noise that is not Gaussian), and of linear functions and Gaussian
+processes. As many seeds as four times the numbers of ``--rows`` take every kind with each number of rows, with one and
+with two edges a variable, twice.
 
 ``posterior`` is `icdh.posterior` at the temperatures given, ``search`` and ``icdh`` are `icdh.bootstrap` of HNMSearch
 and of ICDH; ``lingam``, ``boss`` and ``notears`` are peers (`calibration_peers.py`) on resamples that are drawn alike.
@@ -23,9 +24,18 @@ import numpy as np
 from calibration_peers import PEERS
 
 from icdh import ICDH, HNMSearch, bootstrap, posterior, simulate
+from icdh.uncertainty.posterior import TEMPERATURE
 
 OWN = ("homo-ev", "homo-nv", "softplus-shared", "exp-bounded", "piecewise")
 MISSPECIFIED = ("confounded", "rounded", "laplace")
+OTHER = {  # mechanism and distribution of kinds whose spread is constant
+    "linear-gaussian": ("linear", "gaussian"),
+    "linear-laplace": ("linear", "laplace"),
+    "linear-uniform": ("linear", "uniform"),
+    "gp": ("gp", "gaussian"),
+    "gp-add": ("gp-add", "gaussian"),
+}
+KINDS = (*OWN, *MISSPECIFIED, *OTHER)
 ROWS = (200, 1000)
 LEVELS = 10
 METHODS = ("posterior", "search", "icdh", *PEERS)
@@ -41,7 +51,7 @@ def main():
     for method in arguments.methods:
         for variables in arguments.variables:
             for seed in range(*arguments.seeds):
-                for kind in (*OWN, *MISSPECIFIED):
+                for kind in arguments.kinds:
                     sampling = None if method == "posterior" else arguments.sampling
                     if (kind, variables, seed, method, sampling) not in done:
                         append_line(arguments.file, measured(kind, variables, seed, method, arguments))
@@ -53,9 +63,11 @@ def parse():
     parser.add_argument("--methods", nargs="+", choices=METHODS, required=True)
     parser.add_argument("--seeds", type=int, nargs=2, required=True, metavar=("FIRST", "END"))
     parser.add_argument("--variables", type=int, nargs="+", default=[10, 20])
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=(*OWN, *MISSPECIFIED))
     parser.add_argument("--resamples", type=int, default=50)
     parser.add_argument("--sampling", choices=SAMPLINGS, default=SAMPLINGS[0])
-    parser.add_argument("--temperatures", type=float, nargs="+", default=[1.0])
+    parser.add_argument("--temperatures", type=float, nargs="+", default=[TEMPERATURE])
     return parser.parse_args()
 
 
@@ -77,7 +89,7 @@ def append_line(file, line):
 
 def measured(kind, variables, seed, method, arguments):
     """Return one line: probabilities in thousandths, by temperature where there is one."""
-    X, truth = draw_table(kind, variables, ROWS[seed % 2], seed)
+    X, truth = draw_table(kind, variables, arguments.rows, seed)
     begin = time.process_time()
     if method == "posterior":
         found = by_posterior(X, seed, arguments.temperatures)
@@ -100,13 +112,18 @@ def measured(kind, variables, seed, method, arguments):
 
 def draw_table(kind, variables, rows, seed):
     """Return a standardised table with permuted columns, and its graph."""
-    rng = np.random.default_rng([seed, variables, (*OWN, *MISSPECIFIED).index(kind)])
+    rng = np.random.default_rng([seed, variables, KINDS.index(kind)])
     hidden = 2 if kind == "confounded" else 0
-    graph = simulate.erdos_renyi(variables + hidden, 1 + seed // 2 % 2, rng)
-    noise = kind if kind in OWN else "softplus-shared"
-    distribution = "laplace" if kind == "laplace" else "gaussian"
+    graph = simulate.erdos_renyi(variables + hidden, 1 + seed // len(rows) % 2, rng)
+    mechanism, distribution = OTHER.get(kind, ("mlp", "laplace" if kind == "laplace" else "gaussian"))
     data = simulate.simulate_sem(
-        graph, rows, noise=noise, distribution=distribution, standardize=True, random_state=rng
+        graph,
+        rows[seed % len(rows)],
+        mechanism=mechanism,
+        noise=kind if kind in OWN else "homo-nv" if kind in OTHER else "softplus-shared",
+        distribution=distribution,
+        standardize=True,
+        random_state=rng,
     )
     truth, X = data.adjacency != 0, data.X
     if hidden:  # those with the most effects are left out

@@ -6,7 +6,8 @@ With ``--lines`` the results are first made from the files of `calibration.py`: 
 holds the scores and, for ten bins of probability, how many possible edges are in it, the sum of their probabilities,
 and how many of them are true. A row of the table is a method on all of its tables; its last column is the Brier score
 of `icdh.posterior` on the same tables. ``--temperature`` prints the log score of every temperature: it is chosen on
-tables of its own.
+tables of its own. ``--sure`` prints by kind and by number of rows how many of the edges of probability 0.9 and more are
+there.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from calibration import OWN, read_lines
+from calibration import MISSPECIFIED, OWN, read_lines
 from harness import machine
 
 from icdh import metrics
@@ -36,6 +37,7 @@ def main():
     parser.add_argument("results", type=Path)
     parser.add_argument("--lines", type=Path, nargs="+")
     parser.add_argument("--temperature", action="store_true")
+    parser.add_argument("--sure", action="store_true")
     arguments = parser.parse_args()
     if arguments.lines:
         lines = [line for path in arguments.lines for line in read_lines(path)]
@@ -44,6 +46,8 @@ def main():
     print_scores(rows)
     if arguments.temperature:
         print_temperatures(rows)
+    if arguments.sure:
+        print_sure(rows)
 
 
 def rows_of(line):
@@ -91,7 +95,7 @@ def table_of(row):
 
 
 def group_of(row):
-    return "own" if row["kind"] in OWN else "misspecified"
+    return "own" if row["kind"] in OWN else "misspecified" if row["kind"] in MISSPECIFIED else "other"
 
 
 def curve(rows):
@@ -137,6 +141,17 @@ def print_temperatures(rows):
     for method in sorted({row["method"] for row in rows if row["method"].startswith(POSTERIOR)}):
         some = [row["log"] for row in rows if row["method"] == method]
         print(f"{method}: log score {np.mean(some):.4f} over {len(some)} tables")
+
+
+def print_sure(rows):
+    """Print mean probability and share of true edges in the last bin, by kind and by number of rows."""
+    print("method            tables            number  probability  true")
+    for method in sorted({row["method"] for row in rows}):
+        for name in ("kind", "rows"):
+            for value in sorted({row[name] for row in rows}):
+                same = [row for row in rows if row["method"] == method and row[name] == value]
+                probability, frequency, count = (values[-1] for values in curve(same))
+                print(f"{method:16s}  {value!s:16s}  {count:6.0f}  {probability:.3f}        {frequency:.3f}")
 
 
 if __name__ == "__main__":

@@ -427,12 +427,21 @@ def test_a_high_temperature_makes_less_sure(model):
     assert hot < 0.7
 
 
+def test_a_high_temperature_leaves_the_prior(model):
+    varying, graphs = [0, 2, 3], np.array(list(all_dags(3)))
+    prior = np.exp(-model.edge_penalty_ * graphs.sum(axis=(1, 2)))
+    expected = prior @ graphs[:, 0, 1] / prior.sum()
+    drawn = posterior(model, n_samples=20_000, temperature=1e9).edge_probability[np.ix_(varying, varying)]
+    np.testing.assert_allclose(drawn[~np.eye(3, dtype=bool)], expected, atol=0.015)
+
+
 def test_exact_search_is_never_worse_than_greedy():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 6)) @ rng.normal(size=(6, 6))
     greedy, exact = (HNMSearch(**QUICK, search=search).fit(X) for search in ("greedy", "exact"))
     assert exact.evidence_ >= greedy.evidence_ - 1e-9
-    assert exact.evidence_ == pytest.approx(greedy.evidence_ + posterior(greedy, n_samples=10).log_odds)
+    odds = posterior(greedy, temperature=1.0, n_samples=10).log_odds
+    assert exact.evidence_ == pytest.approx(greedy.evidence_ + odds)
 
 
 def test_arguments_of_the_posterior_are_checked(model):

