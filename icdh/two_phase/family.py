@@ -9,7 +9,8 @@ Likelihood and penalties are in nats over all observations: the penalties are th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -267,12 +268,11 @@ def _hidden_of(weights: Weights, child: int, causes: Sequence[int]) -> Floats:
 
 def with_families(weights: Weights, fits: Mapping[Family, FamilyFit]) -> Weights:
     """Return a network with the weights of fitted families, one a child at most."""
-    units, parts = weights.hidden_units, {field.name: getattr(weights, field.name) for field in fields(weights)}
-    parts = {name: None if part is None else part.copy() for name, part in parts.items()}
+    network, units = deepcopy(weights), weights.hidden_units
     for (child, causes), fit in fits.items():
-        parts["w1"][child] = 0.0
-        parts["w1"][child][:, list(causes)] = fit.hidden[: len(causes)].T
-        parts["w2"][child], parts["w3"][child], parts["w3_bias"][child] = fit.w2[:units], fit.w3, fit.w3_bias
-        if weights.hidden_bias is not None:
-            parts["hidden_bias"][child], parts["output_bias"][child] = fit.hidden[-1], fit.w2[-1]
-    return Weights(**parts)
+        network.w1[child] = 0.0
+        network.w1[child][:, list(causes)] = fit.hidden[: len(causes)].T
+        network.w2[child], network.w3[child], network.w3_bias[child] = fit.w2[:units], fit.w3, fit.w3_bias
+        if network.hidden_bias is not None and network.output_bias is not None:
+            network.hidden_bias[child], network.output_bias[child] = fit.hidden[-1], fit.w2[-1]
+    return network
