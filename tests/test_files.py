@@ -10,7 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from icdh import DataWarning
-from icdh.files import UnreadableTableError, read_graph, read_labels, read_table, write_graph, write_table
+from icdh.files import (
+    UnreadableTableError,
+    read_graph,
+    read_labels,
+    read_table,
+    read_with_labels,
+    write_graph,
+    write_table,
+)
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 NAMES = ["a, b", 'say "c"', "ä"]
@@ -511,3 +519,13 @@ def test_labels_of_rows_may_be_as_many_as_there_are_rows():
     people = [f"p{k}" for k in range(300)]
     text = "\n".join(["person,x", *(f"{person},{k}" for k, person in enumerate(people))])
     assert read_labels(io.BytesIO(text.encode()), "person") == people
+
+
+def test_labels_of_rows_are_read_beside_the_variables():
+    content = b"who,dose,when,answer\nNA,1,day 1,2\nbo,3,day 2,4\nal,5,day 3,\n"
+    table, (who, when) = read_with_labels(io.BytesIO(content), ["who", "3"], gaps=True)
+    assert (who, when) == (["NA", "bo", "al"], ["day 1", "day 2", "day 3"])
+    assert table.columns == ["dose", "answer"]
+    np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [5, np.nan]])
+    with pytest.raises(ValueError, match="column 'answer' says nothing in row 3"):
+        read_with_labels(io.BytesIO(content), ["answer"], drop=["who", "when"])

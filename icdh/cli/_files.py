@@ -1,7 +1,6 @@
 """Input and output files of a command, checked before any work is done; saved models, and what is asked of them."""
 
 import argparse
-import io
 import os
 import sys
 import zipfile
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from icdh._table.actions import Shift
 from icdh.cli._messages import report
-from icdh.files import check_writable, label_of, write_table
+from icdh.files import check_writable, write_table
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -22,25 +21,6 @@ MODEL = ".icdh"
 def source(path: str):
     """Return the path, or the standard input for "-"."""
     return sys.stdin.buffer if path == STANDARD_INPUT else path
-
-
-class Content(io.BytesIO):
-    """The content of a file, with its name."""
-
-    def __init__(self, name: str, data: bytes):
-        super().__init__(data)
-        self.name = name
-
-
-def copies(path: str, number: int) -> tuple:
-    """Return so many sources of the content of a path, as standard input and pipes can be read only once."""
-    if os.path.isfile(path):
-        return (path,) * number
-    data = source(path)
-    if data is path:
-        with open(path, "rb") as file:
-            return tuple(Content(path, content) for content in [file.read()] * number)
-    return tuple(Content(label_of(data), content) for content in [data.read()] * number)
 
 
 def is_model(path: str | None) -> bool:

@@ -10,12 +10,12 @@ import numpy as np
 
 from icdh._ground.labels import default_names, printable
 from icdh._table.experiments import Interventions
-from icdh.cli._files import check_table, copies, source
+from icdh.cli._files import check_table, source
 from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
 from icdh.cli._options import DONE_ABOUT_GAPS, option_named
 from icdh.cli._progress import busy
-from icdh.files import LabelledTable, UnreadableTableError, read_labels, read_table
+from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
 from icdh.knowledge.formats import read_mapping
 
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
@@ -33,12 +33,11 @@ def format_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read(
-    args: argparse.Namespace,
-    columns: Sequence[str] | None = None,
-    data: Any = None,
-    categorical: Collection[str] | None = None,
-) -> LabelledTable:
-    """Return the table that the arguments describe, its columns named x0, x1, ... if the file does not name them.
+    args: argparse.Namespace, columns: Sequence[str] | None = None, categorical: Collection[str] | None = None
+) -> tuple[LabelledTable, dict[str, list[str]]]:
+    """Return the table that the arguments describe, and the labels of its rows by the option that names their column.
+
+    Columns are called x0, x1, ... if the file does not name them.
 
     Parameters
     ----------
@@ -46,18 +45,19 @@ def read(
         The options.
     columns : sequence of str, optional
         The columns to read, in place of those that the options name.
-    data : path or binary file, optional
-        What to read, in place of what the options name.
     categorical : collection of str, optional
         Categorical columns. By default text is refused; an empty collection lets columns of text be categorical.
     """
-    drop = [*(args.drop or ()), *filter(None, (getattr(args, role) for role in NO_VARIABLES))]
+    given = {option: getattr(args, option) for option in NO_VARIABLES if getattr(args, option) is not None}
+    roles = [option for option in given if option != "id_column"]
+    drop = [*(args.drop or ()), *given.values()]
     columns = columns or args.columns
     check_table(args.data, args.model)
     with busy(args, f"reading {args.data}"):
         try:
-            values, names = read_table(
-                source(args.data) if data is None else data,
+            (values, names), labels = read_with_labels(
+                source(args.data),
+                [given[role] for role in roles],
                 **format_of(args),
                 columns=columns and [column for column in columns if column not in drop],
                 drop=drop,
@@ -77,7 +77,7 @@ def read(
             report("note", line)
         if args.drop is not None:
             _say_what_numbers_the_rows(table, args.dates)
-    return table
+    return table, dict(zip(roles, labels, strict=True))
 
 
 def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
@@ -185,14 +185,9 @@ def read_input(args: argparse.Namespace, categorical: Collection[str] | None) ->
 
         sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
         return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency)
-    columns = [args.condition_column, args.group_column]
-    given = len(columns) - columns.count(None)
-    first, *others = copies(args.data, 1 + given) if given else [None]
-    table = read(args, data=first, categorical=categorical)
-    conditions, groups = (
-        None if column is None else read_labels(others.pop(), column, **format_of(args)) for column in columns
-    )
-    return Input(table, _interventions(args, conditions), groups, args.sequence)
+    table, labels = read(args, categorical=categorical)
+    interventions = _interventions(args, labels.get("condition_column"))
+    return Input(table, interventions, labels.get("group_column"), args.sequence)
 
 
 def _check(args):

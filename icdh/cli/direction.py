@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     twice = next((name for name in args.columns or () if args.columns.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
-    table = read(args)
+    table, _ = read(args)
     pairs = list(combinations(range(len(table.columns)), 2))
     _check_pairs(args, pairs, table.columns)
     with watched(args, "pairs", len(pairs)) as callback:

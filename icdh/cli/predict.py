@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--what asks about the rows as they are; leave it out with --do and --shift")
     model = loaded(args.model, args.data)
     do = do_of(args, model)
-    rows = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))
+    rows, _ = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))
     if args.missing == "drop":
         rows = complete_rows(rows)
         if not len(rows.values):

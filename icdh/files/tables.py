@@ -148,18 +148,64 @@ def read_table(
     (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
     wanted = _Wanted(columns, drop, dates, categorical, missing_values)
-    refusals = Refusals(label_of(path))
     form = Format(header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row)
-    return _read(path, form, wanted, gaps, refusals)
+    return _read(path, form, wanted, gaps)[0]
 
 
-def _read(path: Any, form: Format, wanted: "_Wanted", gaps: bool, refusals: Refusals) -> LabelledTable:
-    """Return the table that is wanted of a file; see `read_table`."""
+def read_with_labels(
+    path: str | os.PathLike[str] | BinaryIO, labels: Sequence[str], **options: Any
+) -> tuple[LabelledTable, list[list[str]]]:
+    r"""Read a table, and columns of it that are no variables as text: the condition of every row, or its group.
+
+    Parameters
+    ----------
+    path : str, Path or binary file
+        The file.
+    labels : sequence of str
+        The columns of text.
+    **options : Any
+        Further arguments of `read_table`.
+
+    Returns
+    -------
+    table : LabelledTable
+        The variables.
+    labels : list of lists of str
+        For each column of text one label a row, as it stands in the file.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `read_table`, and if a row has no label.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_with_labels
+    >>> table, (condition,) = read_with_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), ["condition"])
+    >>> table.columns, condition
+    (['dose'], ['none', 'drug'])
+    """
+    form = Format(**{name: options.pop(name) for name in Format._fields if name in options})
+    gaps = options.pop("gaps", False)
+    return _read(path, form, _Wanted(**options, labels=labels), gaps)
+
+
+def _read(path: Any, form: Format, wanted: "_Wanted", gaps: bool) -> tuple[LabelledTable, list[list[str]]]:
+    """Return the table that is wanted of a file, and the labels of its rows; see `read_with_labels`."""
+    refusals = Refusals(label_of(path))
     parquet = str(path).lower().endswith(".parquet")
     names, values = _read_parquet(path, wanted, refusals) if parquet else _read_text(path, form, wanted, refusals)
+    labels = [column for _, column in values[len(values) - len(wanted.labels) :]]
+    values, names = values[: len(values) - len(labels)], names and names[: len(names) - len(labels)]
     _check_gaps(values, gaps, names is None, refusals)
     refusals.check()
-    return LabelledTable(_together([column for _, column in values]), names)
+    for column, cells in zip(wanted.labels, labels, strict=True):
+        if (empty := _gaps(cells)).any():
+            row = int(np.argmax(empty)) + 1
+            what = f"column {column!r} says nothing in row {row}; fill the cell or delete the row"
+            raise ValueError(f"{refusals.name}: {what}")
+    return LabelledTable(_together([column for _, column in values]), names), [list(map(str, own)) for own in labels]
 
 
 def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: Any) -> list[str]:
@@ -193,34 +239,31 @@ def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: An
     >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
     ['none', 'drug']
     """
-    wanted = _Wanted([column], (), (), [column], {column: ()}, many_labels=True)
-    table = _read(path, Format(**form), wanted, True, Refusals(label_of(path)))
-    if table.gaps.any():
-        row = int(np.argmax(table.gaps)) + 1
-        raise ValueError(
-            f"{label_of(path)}: column {column!r} says nothing in row {row}; fill the cell or delete the row"
-        )
-    return [str(label) for label in table.values[:, 0]]
+    _, (labels,) = read_with_labels(path, [column], columns=(), **form)
+    return labels
 
 
 class _Wanted(NamedTuple):
     """Which columns the user wants, and as what; see `read_table`."""
 
-    columns: Sequence[str] | None
-    drop: Sequence[str]
-    dates: Sequence[str]
-    categorical: Collection[str] | None
-    missing_values: Declared
-    many_labels: bool = False
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    categorical: Collection[str] | None = None
+    missing_values: Declared = None
+    labels: Sequence[str] = ()
 
-    def among(self, name: str, known: Sequence[str], index: bool = False) -> tuple[list[int], set[int]]:
-        """Return the positions of the columns to read, and of dates; ``index`` leaves out the first by default."""
+    def among(self, name: str, known: Sequence[str], index: bool = False) -> tuple[list[int], list[int], set[int]]:
+        """Return the positions of variables, of labels and of dates; ``index`` leaves out the first by default."""
         for column in self.missing_values if isinstance(self.missing_values, Mapping) else ():
             if column is not None:
                 column_at(name, str(column), known)
-        left_out, of_dates = ({column_at(name, own, known) for own in group} for group in (self.drop, self.dates))
-        chosen = range(index, len(known)) if self.columns is None else [column_at(name, c, known) for c in self.columns]
-        return [k for k in chosen if k not in left_out], of_dates
+        drop, dates, labels, columns = (
+            [column_at(name, column, known) for column in group]
+            for group in (self.drop, self.dates, self.labels, self.columns or ())
+        )
+        chosen = range(index, len(known)) if self.columns is None else columns
+        return [k for k in chosen if k not in {*drop, *labels}], labels, set(dates)
 
 
 def _read_text(
@@ -235,32 +278,33 @@ def _read_text(
     values = _values(columns, lines, sheet.labels is not None, refusals)
     if form.header is None and sheet.labels is None:
         _warn_about_numbers_that_may_be_names(refusals.name, sheet.top, columns)
-    named = sheet.labels is not None or wanted.columns is not None or wanted.drop
+    named = sheet.labels is not None or wanted.columns is not None or wanted.drop or wanted.labels
     return [column.name for column in columns] if named else None, values
 
 
 def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[Column]:
     """Return the columns that are wanted, still without cells."""
     known = sheet.labels or default_names(len(sheet.top))
-    chosen, of_dates = wanted.among(refusals.name, known, bool(sheet.row_labels))
+    chosen, of_labels, of_dates = wanted.among(refusals.name, known, bool(sheet.row_labels))
     if sheet.row_labels and wanted.columns is None and not any(column_at("", own, known) == 0 for own in wanted.drop):
         logger.info(
             "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
         )
     columns = []
-    for k in chosen:
+    for k in [*chosen, *of_labels]:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
+        is_label = len(columns) >= len(chosen)
         column = Column(
             k,
             known[k],
             key,
             decimal=sheet.decimal,
             thousands=sheet.thousands,
-            codes=codes_of(wanted.missing_values, known[k], str(k + 1)),
-            dates=k in of_dates,
-            declared=not {known[k], key}.isdisjoint(wanted.categorical or ()),
+            codes=codes_of({key: ()} if is_label else wanted.missing_values, known[k], str(k + 1)),
+            dates=k in of_dates and not is_label,
+            declared=is_label or not {known[k], key}.isdisjoint(wanted.categorical or ()),
             labels=wanted.categorical is not None,
-            many=wanted.many_labels,
+            many=is_label,
             alone=len(known) == 1,
         )
         columns.append(column)
@@ -287,7 +331,9 @@ def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -
     kept = []
     for column in columns:
         check_names([column.name], f"{refusals.name}, line 1")
-        if not top[column.at] and not isinstance(top[column.at], Quoted):
+        if column.many:
+            kept.append(column)
+        elif not top[column.at] and not isinstance(top[column.at], Quoted):
             if any(isinstance(part, np.ndarray) or any(part) for part in column.parts) or not column.parts:
                 refusals.add(f"line 1: column {column.key} has no name; name it or leave it out", "drop", [column.key])
         elif column.name in seen:
@@ -399,14 +445,15 @@ def _read_parquet(path: Any, wanted: _Wanted, refusals: Refusals) -> tuple[list[
     """Return names and values of the columns of a Parquet file."""
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
     known, cells = table.column_names, columns_of(table) or []
-    chosen, of_dates = wanted.among(refusals.name, known)
+    chosen, of_labels, of_dates = wanted.among(refusals.name, known)
     values = []
-    for k in chosen:
+    for k in [*chosen, *of_labels]:
+        categorical = [known[k]] if k in of_labels else wanted.categorical
         try:
-            values.append((known[k], _arrow_values(known[k], cells[k], k in of_dates, wanted.categorical)))
+            values.append((known[k], _arrow_values(known[k], cells[k], k in of_dates, categorical)))
         except RefusedColumn as error:
             refusals.add(f"column {known[k]!r} {error}", error.option, error.value)
-    return [known[k] for k in chosen], values
+    return [known[k] for k in [*chosen, *of_labels]], values
 
 
 def _arrow_values(name: str, cells: NDArray[Any], of_dates: bool, categorical: Collection[str] | None) -> NDArray[Any]:
