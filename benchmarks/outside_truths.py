@@ -321,6 +321,11 @@ def summary(rows: list[dict]) -> Iterator[str]:
             yield f"| {group} | {' / '.join(map(str, dict.fromkeys(counts)))} | {' | '.join(means)} |"
 
 
+def print_summary(rows: list[dict]) -> None:
+    """Print the tables of all sets."""
+    print("\n".join(summary(rows)))
+
+
 def mean(rows: list[dict], count: int, method: str) -> str:
     """Return the mean SHD of a method on a number of tables."""
     tried = [row for row in rows if row["method"] == method]
@@ -353,7 +358,7 @@ def main() -> None:
                 if not results.has(**key) and (table.labels or method != "hill climbing"):
                     place = {"group": table.group, "part": table.part}
                     results.add(key | place | measure(method, table, arguments.limit))
-    print("\n".join(summary(results.rows)))
+    print_summary(results.rows)
 
 
 if __name__ == "__main__":

@@ -1,33 +1,41 @@
-"""Draw the picture of the README: the graph that its first command learns, beside the consensus graph.
+"""Draw the pictures of the README: graphs that its commands learn, beside the true graph or the consensus.
 
-Run as ``python benchmarks/readme_picture.py``; it writes benchmarks/figures/sachs.svg. A test compares the picture with
-what the command learns, on every supported version.
+Run as ``python benchmarks/readme_picture.py``; it writes first.svg and sachs.svg in benchmarks/figures. A test compares
+the pictures with what the commands learn, on every supported version.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib as mpl
 
-from icdh import ICDH
+from icdh import ICDH, HNMSearch, cli
 from icdh.datasets import load_sachs
-from icdh.files import replace_on_success
+from icdh.files import read_graph, read_table, replace_on_success
 from icdh.plotting import plot_comparison
 
-PATH = Path(__file__).parent / "figures" / "sachs.svg"
+FIGURES = Path(__file__).parent / "figures"
+SIMULATED = ("--edges-per-variable", "1.5", "--seed", "6")
+
+
+def save(name, *arguments, **options):
+    with mpl.rc_context({"svg.hashsalt": "icdh"}):
+        figure = plot_comparison(*arguments, **options)
+        with replace_on_success(FIGURES / name) as temporary:
+            figure.savefig(temporary, metadata={"Date": None})
 
 
 def main():
+    with TemporaryDirectory() as folder:
+        data, truth = (f"{folder}/{name}.csv" for name in ("data", "truth"))
+        cli.main(["simulate", data, truth, *SIMULATED, "--quiet"])
+        table, (graph, names) = read_table(data), read_graph(truth)
+    model = HNMSearch().fit(table)
+    save("first.svg", model.adjacency_matrix_, graph, names, weight="nats")
     sachs = load_sachs()
     model = ICDH(scaling="standardize", random_state=0).fit(sachs.table)
-    with mpl.rc_context({"svg.hashsalt": "icdh"}):
-        figure = plot_comparison(
-            model.adjacency_matrix_,
-            sachs.adjacency,
-            sachs.feature_names,
-            titles=("learned from 853 cells", "consensus of the literature"),
-        )
-        with replace_on_success(PATH) as temporary:
-            figure.savefig(temporary, metadata={"Date": None})
+    titles = ("learned from 853 cells", "consensus of the literature")
+    save("sachs.svg", model.adjacency_matrix_, sachs.adjacency, sachs.feature_names, titles=titles)
 
 
 if __name__ == "__main__":

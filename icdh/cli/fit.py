@@ -29,6 +29,7 @@ from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, d
 from icdh.cli._messages import BAD_INPUT, SUCCESS, report
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, number, text
 from icdh.files import graph_writer, read_graph, write_graph
+from icdh.graphs import is_dag
 
 FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     model = learned(args, rows)
     ensemble, failure = ensemble_of(args, model, rows, clock)
     directions = directions_of(args, model, rows.table, ensemble, clock)
-    complete = _write(args, model, ensemble, directions)
+    complete = _write(args, model, ensemble, directions, truth)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
         if question := question_about_roots(model.adjacency_matrix_, rows.table.columns):
@@ -67,7 +68,7 @@ def _check_files(args):
     check_picture(args.plot)
 
 
-def _write(args, model, ensemble, directions):
+def _write(args, model, ensemble, directions, truth):
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed.
 
     If there are probabilities, they are the widths of the lines in the picture.
@@ -78,17 +79,25 @@ def _write(args, model, ensemble, directions):
         complete = False
         print(graph_writer(args.output)(dag, names), end="")
     if args.plot:
-        from icdh.plotting import save_plot
-
         drawn = dag if probability is None else (dag != 0) * np.maximum(probability, FAINTEST)
         words = _words_of_picture(model, args, ensemble, directions)
-        complete &= succeeds(partial(save_plot, args.plot, drawn, names, **words))
+        complete &= succeeds(partial(_draw, args.plot, drawn, names, truth, words))
     if args.probabilities and ensemble is not None:
         complete &= succeeds(write_probabilities, args.probabilities, ensemble)
     if args.save:
         saved = replace(model.model_, direction_loss=directions.loss, hidden_loss=directions.hidden)
         complete &= succeeds(partial(saved.save, edge_probability=probability), args.save)
     return complete
+
+
+def _draw(path, drawn, names, truth, words):
+    """Draw the graph, beside the true one where that is known."""
+    from icdh.plotting import plot_comparison, save_figure, save_plot
+
+    if truth is None or not is_dag(truth):
+        save_plot(path, drawn, names, **words)
+    else:
+        save_figure(path, plot_comparison(drawn, truth, names, weight=words["unit"]))
 
 
 def _words_of_picture(model, args, ensemble, directions):
@@ -118,7 +127,7 @@ COMMAND = Command(
         "output": {
             "-o --output": text("FILE", "write the graph: .csv matrix, .tsv edge list, .json, .dot"),
             "--save": text("FILE", "write the fitted model, .icdh, for check, report, predict, ..."),
-            "--plot": text("FILE", "draw the graph: .png, .svg, .pdf; needs icdh[plot]"),
+            "--plot": text("FILE", "draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]"),
             "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),
             "--truth": text("FILE", "compare with this graph: edge list cause,effect or adjacency matrix"),
             "loudness": LOUDNESS,
