@@ -126,7 +126,7 @@ def test_a_graph_that_was_found_gets_more_units_apart_from_the_search(few_rows):
     if few_rows:
         subsample = scores.on(scores.families.subsample(450))
         subsample.grow(GRAPH)
-        scores = ContinuedEvidence(subsample)
+        scores = ContinuedEvidence(subsample, scores.families)
     scores.grow(GRAPH)
     scores.polish(GRAPH)
     before, units, fits = scores(GRAPH), list(scores.units), [scores.fit_of(own) for own in GRAPH]
@@ -160,7 +160,9 @@ def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
 def test_twice_the_units_are_not_tried_where_they_cost_nats_of_nearly_the_same_parents(monkeypatch):
     values, tried, honest = np.random.default_rng(0).normal(size=(6, 300)), [], Families.fit_twice_the_units
     monkeypatch.setattr(
-        Families, "fit_twice_the_units", lambda own, family, fit: tried.append(family) or honest(own, family, fit)
+        Families,
+        "fit_twice_the_units",
+        lambda own, family, fit, **options: tried.append(family) or honest(own, family, fit, **options),
     )
     scores = evidence(standardised(*values))
     for family in [(0, (1, 2)), (0, (1, 2, 3, 4)), (0, (1, 3)), (0, (2,)), (0, (3, 4)), (5, (1, 3))]:

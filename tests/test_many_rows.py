@@ -20,7 +20,7 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLE", 300)
+    monkeypatch.setattr(graph_search, "SUBSAMPLES", (300, 10_000))
 
 
 def evidence_of(X, **options):
@@ -30,7 +30,7 @@ def evidence_of(X, **options):
 
 def continued(scores):
     """The same scores, begun on 300 of the observations."""
-    return ContinuedEvidence(scores.on(scores.families.subsample(300)))
+    return ContinuedEvidence(scores.on(scores.families.subsample(300)), scores.families)
 
 
 def test_fits_that_begin_on_few_rows_end_on_all(data):
@@ -120,3 +120,39 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     model = HNMSearch().fit(X)
     assert isinstance(model.found_graph().scores, ContinuedEvidence)
     assert model.noise_distribution_ in ("student", "mixed")
+
+
+def test_a_very_long_table_is_searched_on_a_larger_subsample_and_fitted_on_all(data, monkeypatch):
+    monkeypatch.setattr(graph_search, "SUBSAMPLES", (200, 600))
+    model = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(data.X)
+    whole = model.found_graph().scores
+    levels = [whole.subsample.subsample, whole.subsample, whole]
+    assert [int(level.families.counts()[0]) for level in levels] == [188, 500, 1500]
+    assert all(level.units is whole.units for level in levels)
+    families = list(enumerate(model.found_graph().graph))
+    searched = Climber(whole.subsample, model.found_graph().rules.forbidden, 8)
+    assert searched.climb(model.found_graph().graph)[1] == []
+    assert all(family in whole for family in families)
+    assert whole.copy().units == whole.units
+
+
+def test_units_grow_on_all_rows_beyond_those_of_few():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    scores = evidence_of(np.column_stack([x, np.sin(3.0 * x) + 0.5 * rng.normal(size=x.size)]), hidden_units=2)
+    started, family = ContinuedEvidence(scores.on(scores.families.subsample(150)), scores.families, 16), (1, (0,))
+    assert not started.subsample.grow([family])
+    before = started([family])[0]
+    assert started.grow([family])
+    assert started.units[1] > 2
+    assert started([family])[0] < before - 5.0
+    assert started.subsample.units is started.units
+
+
+def test_an_edge_of_many_rows_costs_a_share_of_them(data):
+    values = np.ascontiguousarray(((data.X - data.X.mean(axis=0)) / data.X.std(axis=0)).T)
+    families = family_evidence(values, hidden_units=3, edge_penalty=2.0, least_effect=0.01).families
+    assert (families.edge_penalty == 15.0).all()
+    assert (families.subsample(300).edge_penalty == 3.0).all()
+    assert (families.subsample(100).edge_penalty == 2.0).all()
+    assert families.with_causes([values[0]], [0]).edge_penalty.shape == (6, 6)

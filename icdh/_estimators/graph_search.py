@@ -23,10 +23,12 @@ from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.prior import price_of_width
 from icdh.search.reversals import reverse_while_it_gains
 
-SUBSAMPLE = 10_000  # observations that a table of more than twice as many is searched on first
+SUBSAMPLES = 10_000, 100_000  # observations that a table of more than twice as many is searched on first
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
+UNITS_OF_MANY_ROWS = 40  # the most of a table longer than the first subsample
 USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
+LEAST_EFFECT = 1e-4  # nats an observation that it must gain in a long one, beyond what misfit is worth
 MOST_EFFECTS = 0.5  # share of the effects that are linear, from which linear models have a search of their own
 MOST_LINGAM_VARIABLES = 200  # their order takes 2 s of 1000 rows; it grows with the cube, 200 s among 1000 variables
 MOST_VARIABLES, EXACT_CANDIDATES, EXACT_PARENTS = 22, 8, 3  # of exact search
@@ -53,10 +55,10 @@ def units_grow(settings: SearchSettings) -> bool:
     return isinstance(settings.hidden_units, str)
 
 
-def price_of_edge(settings: SearchSettings, n_variables: int) -> float:
+def price_of_edge(settings: SearchSettings, n_variables: int, n_observations: int = 0) -> float:
     """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
     if isinstance(settings.edge_penalty, str):
-        return USUAL_PRICE + price_of_width(n_variables)
+        return max(USUAL_PRICE + price_of_width(n_variables), LEAST_EFFECT * n_observations)
     return float(settings.edge_penalty)
 
 
@@ -146,12 +148,13 @@ def family_evidence(
         rows=table.rows,
         prior_precision=settings.prior_precision,
         edge_penalty=price + settings.binary_effect_penalty * columns.from_number_to_binary,
+        least_effect=LEAST_EFFECT if isinstance(settings.edge_penalty, str) else 0.0,
         random_state=seed,
         related=table.related,
     )
     most_units = SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
     return FamilyEvidence(
-        families.subsample(SUBSAMPLE) if n > 2 * SUBSAMPLE else families,
+        families.subsample(SUBSAMPLES[0]) if n > 2 * SUBSAMPLES[0] else families,
         hidden_units=FEWEST_UNITS if isinstance(settings.hidden_units, str) else settings.hidden_units,
         most_units=most_units if units_grow(settings) else None,
         noise=settings.noise_distribution,
@@ -159,6 +162,30 @@ def family_evidence(
         n_jobs=n_workers(settings.n_jobs),
         clock=clock,
     )
+
+
+def on_more_observations(settings: SearchSettings, first: Any) -> list[Any]:
+    """Return the evidence on a subsample, on a larger one of a very long table, and on all observations.
+
+    Units grow on most of the observations that a search looks at, as further ones pay for more of them.
+
+    Parameters
+    ----------
+    settings : SearchSettings
+        How families are scored.
+    first : icdh._node_model.family_evidence.FamilyEvidence
+        Their evidence, as `family_evidence` returns it; alone in the list if it is on all observations.
+    """
+    from icdh._node_model.subsample import ContinuedEvidence
+
+    whole, levels = first.families.whole, [first]
+    if first.families is whole:
+        return levels
+    most_units = UNITS_OF_MANY_ROWS if units_grow(settings) else 0
+    if whole.n_observations > 2 * SUBSAMPLES[1]:
+        levels.append(ContinuedEvidence(first, whole.subsample(SUBSAMPLES[1]), most_units))
+        most_units = 0
+    return [*levels, ContinuedEvidence(levels[-1], whole, most_units)]
 
 
 def cheap_gains(scores: Any, families: list[Family]) -> Gains | None:
@@ -255,9 +282,7 @@ class GraphSearch:
             self.clock.stage = ""
 
     def _greedy(self, columns: Any) -> tuple[Any, SearchResult]:
-        """Search greedily; a subsample of a long table first, and then on with all observations."""
-        from icdh._node_model.subsample import on_all_observations
-
+        """Search greedily; a subsample of a long table first, and then on with more observations."""
         options: dict[str, Any] = {
             "max_parents": self.settings.max_parents,
             "required": self.table.rules.required,
@@ -271,12 +296,13 @@ class GraphSearch:
             other_start=lambda graph: self._cheap_start(first, graph),
             start_of_noise=lambda graph: self._lingam_start(first, graph),
         )
-        scores = on_all_observations(first)
-        if scores is not first and not found.ended_early:
-            found = greedy_search(scores, self.table.rules.forbidden, **options, start=found)
         if not found.ended_early:
-            found = reverse_while_it_gains(self._climber(scores, self.table.rules), found, self._tell)
-        return scores, found
+            found = reverse_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
+        first, *larger = on_more_observations(self.settings, first)
+        for scores in larger[:1]:  # further observations change no graph that has to gain in proportion to them
+            if not found.ended_early:
+                found = greedy_search(scores, self.table.rules.forbidden, **options, start=found)
+        return [first, *larger][-1], found
 
     def _climber(self, scores: Any, rules: EdgeRules) -> Climber:
         return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)

@@ -19,6 +19,7 @@ from icdh._estimators.graph_search import FoundGraph, GraphSearch, SearchSetting
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
+from icdh._ground.interrupts import unheard
 from icdh._ground.parameters import settings_of
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
@@ -50,7 +51,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_penalty : float or "auto", default "auto"
         Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
         and 2 + log(N / 10) for N: among many columns one that is no cause looks like one by chance
-        (`icdh.search.prior`). Columns that do not vary do not count, contexts of unknown targets do.
+        (`icdh.search.prior`). Columns that do not vary do not count, contexts of unknown targets do. "auto" is at least
+        one nat for every 10,000 rows; give a number to keep weaker edges of long tables.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
         a group (a sex, a treatment) more often than an outcome, and the evidence hardly tells the two apart. Of the
@@ -207,14 +209,25 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         """Fit to a table without gaps: prepare, search, refit, model."""
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
-        rules, N = design.rules(self._rules(table.names)), table.n_variables
+        rules = design.rules(self._rules(table.names))
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, canonical.names)
         found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed).run()
-        dag = strengths(found)
+        learn = partial(self._learn_found, table, design, scaling, kinds, rules)
+        if not found.interrupted:
+            try:
+                return learn(found, clock)
+            except KeyboardInterrupt:
+                found = found._replace(interrupted=True)
+        with unheard():
+            return learn(found, Clock(0.0))
+
+    def _learn_found(self, table, design, scaling, kinds, rules, found, clock):
+        """Learn the model of the graph that a search found."""
+        dag, N = strengths(found), table.n_variables
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
@@ -223,9 +236,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         self._learn(
             replace(model, kinds=kinds, column_transform=found.transform),
             **learned,
-            history_=[canonical.move_in_users_columns(move) for move in found.moves],
+            history_=[found.table.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
-            edge_penalty_=price_of_edge(found.settings, len(found.graph)),
+            edge_penalty_=price_of_edge(found.settings, len(found.graph), table.n_observations),
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,

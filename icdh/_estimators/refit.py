@@ -4,7 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence, units_grow
+from icdh._estimators.graph_search import (
+    MOST_UNITS,
+    FoundGraph,
+    family_evidence,
+    on_more_observations,
+    units_grow,
+)
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
@@ -108,7 +114,7 @@ def _without_limit(found: FoundGraph, graph: Graph) -> Any:
     scores = found.scores
     scores.limit(Clock())
     is_long = scores.families.n_observations > QUICK_OBSERVATIONS
-    scores = QuickEvidence(scores) if found.timed_out and is_long else scores
+    scores = QuickEvidence(scores) if (found.timed_out or found.interrupted) and is_long else scores
     scores(list(enumerate(graph)))
     return scores
 
@@ -141,11 +147,11 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
 
     If time is over the fits are to a few observations.
     """
-    from icdh._node_model.subsample import on_all_observations, quick_evidence
+    from icdh._node_model.subsample import quick_evidence
 
     columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
     first = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
-    scores = on_all_observations(first)
+    scores = on_more_observations(found.settings, first)[-1]
     try:
         scores.grow(families)
         scores.polish(families)

@@ -1,4 +1,4 @@
-"""Ctrl-C at moments that cannot bear it: it waits, and is never taken for the error that it leads to."""
+"""Ctrl-C at moments that cannot bear it: it waits, or was heard already, and is never taken for the error after it."""
 
 import signal
 import threading
@@ -34,6 +34,20 @@ def postponed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if waiting:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Have interrupts do nothing until the end of the block: one was heard, and what it asked for is under way."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def follows_interrupt(error: BaseException, before: BaseException | None = None) -> bool:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 PREFIXES = ("scipy_openblas_", "openblas_")
 SUFFIXES = ("64_", "")
+LISTEN = 0.5  # seconds: on Windows a wait without an end hears of no interrupt
 LOADED_ONLY = getattr(os, "RTLD_NOLOAD", ctypes.DEFAULT_MODE)  # Windows has no such mode
 
 _lock = threading.Lock()
@@ -81,8 +82,31 @@ def single_blas_thread():
                     setter(threads)
 
 
+def _listening(work: Callable[[], None]) -> None:
+    """Work on another thread: Python hears of an interrupt between two of its own instructions, not inside a kernel."""
+    over, failed = threading.Event(), []
+
+    def attempt() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+        over.set()
+
+    threading.Thread(target=attempt, daemon=True).start()
+    while not over.wait(LISTEN):
+        pass
+    if failed:
+        raise failed[0]
+
+
 def map_on_threads(
-    function: Callable[..., Result], arguments: Sequence[Sequence[Any]], n_threads: int, part_done: Callable[[], None]
+    function: Callable[..., Result],
+    arguments: Sequence[Sequence[Any]],
+    n_threads: int,
+    part_done: Callable[[], None],
+    *,
+    listens: bool = False,
 ) -> list[Result]:
     """Return the results of a function for each of these arguments; this thread is one of the workers.
 
@@ -96,6 +120,9 @@ def map_on_threads(
         The most threads.
     part_done : callable
         Called after each result.
+    listens : bool
+        Whether another thread works in place of this one, which then hears of an interrupt while a task runs. The task
+        is left to itself.
     """
     tasks = list(zip(*arguments, strict=True))
     results: dict[int, Result] = {}
@@ -106,14 +133,19 @@ def map_on_threads(
             results[k] = function(*tasks[k])
             part_done()
 
+    work_here = partial(_listening, work) if listens else work
     n_helpers = min(n_threads, len(tasks)) - 1
     if n_helpers < 1:
-        work()
+        try:
+            work_here()
+        finally:
+            for _ in order:
+                pass
         return list(results.values())
     helpers = ThreadPoolExecutor(n_helpers)
     try:
         helping = [helpers.submit(work) for _ in range(n_helpers)]
-        work()
+        work_here()
         for helper in helping:
             helper.result()
     finally:

@@ -23,6 +23,7 @@ from icdh._node_model.families import OPTIMISM, Families, Family
 from icdh._node_model.linear_gains import LinearGains
 from icdh._node_model.warm_starts import warm_start
 
+SLOW_OBSERVATIONS = 20_000  # of more of them a single fit may take seconds
 Result = TypeVar("Result")
 Own = TypeVar("Own", bound="FamilyCache")  # typing.Self of Python 3.11
 Key = tuple[Family, int]  # a family, and the hidden units of its node
@@ -94,6 +95,11 @@ class FamilyCache:
         self.clock.check()
         return self.families.fit(family, self.units[family[0]], start, **options)
 
+    def fit_twice_the_units(self, family: Family, **options: Any) -> NodeFit:
+        """Return a fit of a family that was scored with twice the units, which is not kept."""
+        self.clock.check()
+        return self.families.fit_twice_the_units(family, self.fit_of(family), **options)
+
     def known_fit(self, family: Family) -> NodeFit | None:
         """Return the fit of a family; None if it has none."""
         return self._fits.get(self._key(family))
@@ -147,7 +153,7 @@ class FamilyCache:
         if key not in self._estimates:
             score = self([family])[0]
             self.clock.check()
-            estimates = self.families.gain_estimates(family, self.fit_of(family))
+            (estimates,) = self.run("estimating gains", self.families.gain_estimates, [family], [self.fit_of(family)])
             if self.families.is_gaussian(family[0]):
                 estimates = np.maximum(estimates, self._linear_estimates(family, score))
             self._estimates[key] = estimates
@@ -178,7 +184,8 @@ class FamilyCache:
     def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
         """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
         self.clock.begin(task, len(arguments[0]))
-        return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done)
+        listens = self.families.n_observations > SLOW_OBSERVATIONS and len(arguments[0]) > 0
+        return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done, listens=listens)
 
     def limit(self, clock: Clock) -> None:
         """Let another clock end fits."""

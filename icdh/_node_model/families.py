@@ -49,6 +49,8 @@ class Families:
         The precision of the weights' prior to start from.
     edge_penalty : float or ndarray, shape (N, N)
         Nats to pay for each parent; [i, j] for the parent i of j.
+    least_effect : float
+        Nats to pay for each parent at least, for every observation.
     random_state : int
         Seed of cold starts.
     related : RelatedRows, optional
@@ -69,6 +71,7 @@ class Families:
         rows: np.ndarray | None = None,
         prior_precision: float,
         edge_penalty: float | np.ndarray,
+        least_effect: float = 0.0,
         random_state: int,
         related: RelatedRows | None = None,
     ):
@@ -76,10 +79,11 @@ class Families:
         self.responses = [GaussianResponse.exact(own) for own in causes] if responses is None else list(responses)
         self.widths = np.ones(len(causes), dtype=np.int64) if widths is None else widths
         self.prior_precision, self.random_state = prior_precision, random_state
-        self.edge_penalty = np.broadcast_to(edge_penalty, (len(self), len(self)))
+        self._price, self.least_effect = np.broadcast_to(edge_penalty, (len(self), len(self))), least_effect
         self.worth = None if related is None else Worth(related, self)
         self._are_single = len(causes) == len(self.widths)
         self._inputs = np.split(np.arange(len(causes)), np.cumsum(self.widths)[:-1])
+        self.edge_penalty = np.maximum(self._price, least_effect * self.counts())
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -96,6 +100,7 @@ class Families:
         for node in range(len(self)):
             own = np.arange(self.n_observations) if self.rows is None else np.flatnonzero(self.rows[node])
             part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
+        part.edge_penalty = np.maximum(self._price, self.least_effect * part.counts())
         part.worth = None if self.worth is None else Worth(self.worth.related, part)
         return part
 
@@ -117,7 +122,8 @@ class Families:
             widths=np.append(self.widths, np.ones(len(columns), dtype=np.int64)),
             rows=rows,
             prior_precision=self.prior_precision,
-            edge_penalty=self.edge_penalty[np.ix_(variables, variables)],
+            edge_penalty=self._price[np.ix_(variables, variables)],
+            least_effect=self.least_effect,
             random_state=self.random_state,
             related=None if self.worth is None else self.worth.related,
         )
@@ -198,11 +204,11 @@ class Families:
             **options,
         )
 
-    def fit_twice_the_units(self, family: Family, fit: NodeFit) -> NodeFit:
-        """Return a fit with twice the hidden units, from weights that compute nearly the same."""
+    def fit_twice_the_units(self, family: Family, fit: NodeFit, **options: Any) -> NodeFit:
+        """Return a fit with twice the hidden units, from weights that compute nearly the same; options as of `fit`."""
         n_inputs = int(self.widths[list(family[1])].sum())
         start = with_twice_the_units(fit.theta, n_inputs, fit.hidden_units, self.random_state)
-        return self.fit(family, 2 * fit.hidden_units, start)
+        return self.fit(family, 2 * fit.hidden_units, start, **options)
 
     def fit_at_fixed_point(self, family: Family, fit: NodeFit) -> NodeFit:
         """Return the fit where updates of the prior's precisions end."""

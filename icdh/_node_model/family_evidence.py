@@ -52,6 +52,11 @@ class FamilyEvidence(FamilyCache):
         self._noise_choice = NoiseChoice(noise)
         super().__init__(families, [hidden_units] * len(families), self._noise_choice.first, n_jobs=n_jobs, clock=clock)
 
+    @property
+    def most_units(self) -> int:
+        """How far hidden units may grow."""
+        return self._growth.most_units
+
     def copy(self) -> "FamilyEvidence":
         """Return evidence that goes on from what is known here, which stays as it is."""
         other = super().copy()

@@ -19,6 +19,7 @@ from icdh._node_model._gain_kernels import add_products_of_features
 PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
 ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
 ROUGH_PRODUCT = 0.25
+MOST_PRODUCTS = 20  # hidden units whose products with a candidate are tried; their time grows with the square
 RESOLVED = 1e-3  # share of a function's deviation that must remain once the explained part is removed
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
@@ -46,7 +47,7 @@ def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, sc
     n = scores.shape[1]
     explained = _orthonormal(_orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
-    products_with = hidden if len(x) else hidden[:0]
+    products_with = hidden[: MOST_PRODUCTS if len(x) else 0]
     relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
     squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
     of_others = sum(_evidence(of_output, relative, n) for of_output in squares[1:])

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from icdh._node_model.cache import FamilyCache
-from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Family
 
 LEAST_GAIN = 5.0  # nats that twice the hidden units must gain
@@ -33,19 +34,14 @@ class Growth:
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> bool:
         """Double the units of the nodes of a graph's families while that gains; return whether any node grew."""
         scores(families)
-        grown = False
+        grown, least = False, np.maximum(LEAST_GAIN, scores.families.least_effect * scores.families.counts())
         while families := [family for family in families if self._may_grow(scores, family)]:
-
-            def fit_twice_the_units(family: Family) -> NodeFit:
-                scores.clock.check()
-                return scores.families.fit_twice_the_units(family, scores.fit_of(family))
-
-            fits = scores.run("fitting families with more hidden units", fit_twice_the_units, families)
+            fits = scores.run("fitting families with more hidden units", scores.fit_twice_the_units, families)
             for family, fit in zip(families, fits, strict=True):
                 gain = scores.fit_of(family).evidence - fit.evidence
                 if gain < 0.0:
                     self._worse_with_more.add((scores.units[family[0]], family))
-                if gain > LEAST_GAIN:
+                if gain > least[family[0]]:
                     grown = True
                     scores.units[family[0]] = fit.hidden_units
                     scores.keep(family, fit)

@@ -90,6 +90,9 @@ def greedy_search(
     climber = Climber(scores, forbidden, max_parents, required)
     search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
     try:
+        if start is not None:
+            search.graph = start.graph
+            climber.grow(list(enumerate(start.graph)))  # misfit pays for edges
         search.climb(climber.least_graph() if start is None else start.graph)
         if start is None and (other := other_start(search.graph)) is not None:
             search.climb_from(other)
