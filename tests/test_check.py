@@ -325,7 +325,8 @@ def test_icdh_is_checked_too(fitted, chain):
     found = icdh.check(fitted, chain)
     assert [node.name for node in found.nodes] == ["a", "b", "c"]
     assert all(edge.direction_loss is None for edge in found.edges)
-    assert not findings(fitted.model_, chain, check=found)["has_record"]  # nobody marks its arrows
+    shown = findings(fitted.model_, chain, check=found)["edges"]
+    assert not any(edge["unlikely"] or edge["track record"] for edge in shown)  # nobody marks its arrows
 
 
 def test_a_check_changes_neither_estimator_nor_table(fit):
@@ -341,7 +342,7 @@ def test_what_an_arrow_loses_is_the_evidence_of_the_graph_with_it_turned(fit, fo
     assert lost == pytest.approx(fit.evidence_ - turned.evidence_, abs=5.0)  # fits of twenty units end the search alone
 
 
-def test_an_arrow_that_knowledge_settles_is_known_comes_last_and_is_not_asked_about():
+def test_an_arrow_that_knowledge_settles_is_known_comes_last_and_is_not_asked_about(tmp_path):
     fit = HNMSearch(n_restarts=1, knowledge={"forbidden": [("x1", "x0")]}).fit(X)
     found = icdh.check(fit, X)
     assert [(edge.cause, edge.known, edge.direction_loss is None) for edge in found.edges] == [
@@ -349,6 +350,9 @@ def test_an_arrow_that_knowledge_settles_is_known_comes_last_and_is_not_asked_ab
         ("x0", True, True),
     ]
     assert '"x0"' not in found.questions()
+    fit.save(tmp_path / "fit.icdh")
+    loaded = icdh.check(icdh.load(tmp_path / "fit.icdh"), X)
+    assert {edge.cause: edge.known for edge in loaded.edges} == {"x0": True, "x1": False}
     told = icdh.check(fit, X, knowledge={"required": [("x1", "x2")]})
     assert [edge.known for edge in told.edges] == [False, True]
 

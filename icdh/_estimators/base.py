@@ -176,7 +176,9 @@ class CausalGraphEstimator(SharedParameters):
         parameters = {name: _text(value) for name, value in (self.get_params() | thresholds).items()}
         del parameters["callback"]
         how = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
-        model = replace(model, about=model.about | how)
+        rules = self._rules(model.names)
+        settled = (model.adjacency != 0.0) & (rules.required | rules.forbidden.T)
+        model = replace(model, about=model.about | how, settled=settled.astype(float))
         attributes = {
             "model_": model,
             "adjacency_matrix_": model.adjacency,

@@ -41,7 +41,7 @@ MOST_VARIABLES = 100_000
 DATES = {"datetime": datetime.datetime, "date": datetime.date}  # subclass first: a datetime is a date, too
 # The arrays of a model. In a shape, letters are sizes: N that of the table, others any, but the same within a part.
 ARRAYS = {"offset": "N", "scale": "N", "adjacency": "NN", "centre": "N"}
-OPTIONAL_ARRAYS = {"edge_probability": "NN", "observed_range": "2N"}
+OPTIONAL_ARRAYS = {"edge_probability": "NN", "observed_range": "2N", "settled": "NN"}
 
 
 class Kind(NamedTuple):

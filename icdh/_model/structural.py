@@ -73,6 +73,8 @@ class StructuralModel:
         The nats lost by reversing each edge, if they were computed: see `icdh.uncertainty.direction_loss`.
     hidden_loss : ndarray, shape (N, N), or None
         The nats lost if each edge is a hidden common cause, likewise: see `icdh.uncertainty.hidden_loss`.
+    settled : ndarray, shape (N, N), or None
+        1.0 where knowledge settled the direction of an edge: it was required, or its reverse forbidden.
     kinds : list of str, or None
         The kinds of columns that a search saw; None where nothing looked at kinds.
     column_transform : str
@@ -106,6 +108,7 @@ class StructuralModel:
     edge_probability: Floats | None = None
     direction_loss: Floats | None = None
     hidden_loss: Floats | None = None
+    settled: Floats | None = None
     categories: dict[int, Categories] = field(default_factory=dict)
     levels: dict[int, Floats] = field(default_factory=dict)
     kinds: list[str] | None = None

@@ -58,7 +58,7 @@ def check(
     interventions : array_like of bool, shape (M, N), or Interventions, optional
         As of ``fit``: values that were set do not count, nor rows of conditions whose targets were not known.
     knowledge : Knowledge or mapping, optional
-        Arrows that it settles are not asked about; by default what the estimator knows.
+        Arrows that it settles are not asked about; by default what the model was learned with.
     groups, sequence
         As of ``fit``: one drawn row of every group is looked at, of a single sequence one of every block of
         consecutive rows, as many as a block has rows.
@@ -94,8 +94,10 @@ def check(
     fitted = _fitted(model)
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.as_table(X), labels, sequence)
-    known = getattr(model, "knowledge", None) if knowledge is None else knowledge
-    rules = Knowledge.of(known).rules(fitted.names, getattr(model, "forbidden_edges", None))
+    settled = None if fitted.settled is None else fitted.settled != 0.0
+    if knowledge is not None:
+        rules = Knowledge.of(knowledge).rules(fitted.names)
+        settled = rules.required | rules.forbidden.T
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)
     rng = random_generator(random_state)
@@ -110,7 +112,7 @@ def check(
     residuals = fit_residuals(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
     tests = node_tests(residuals, fitted.adjacency, table.unordered)
     nodes = [_node(fitted.names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
-    edges = sorted(_edges(model, fitted, Marginals.of(table), rules, knowledge is None), key=lambda edge: edge.doubt)
+    edges = sorted(_edges(model, fitted, Marginals.of(table), settled), key=lambda edge: edge.doubt)
     return ModelCheck(nodes, edges, table.n_observations, part.size)
 
 
@@ -141,14 +143,14 @@ def _node(names, node, test, residual):
     return NodeCheck(names[node], test.p_value, *p_values, on, rejected, residual.noise, meaning, seen)
 
 
-def _edges(model, fitted, marginals, rules, as_fitted):
+def _edges(model, fitted, marginals, settled):
     """Return a record for each edge."""
     edges = [tuple(map(int, edge)) for edge in np.argwhere(fitted.adjacency)]
     searched, unknown = hasattr(model, "found_graph"), np.full(fitted.adjacency.shape, np.nan)
     loss = direction_loss(model) if searched else fitted.direction_loss
     hidden = hidden_loss(model) if searched else fitted.hidden_loss
     loss, hidden = (unknown if nats is None else nats for nats in (loss, hidden))
-    known = rules.required | rules.forbidden.T | (as_fitted & np.isinf(loss))
+    known = np.isinf(loss) if settled is None else settled
     return [
         EdgeCheck(
             fitted.names[i],
