@@ -1,6 +1,7 @@
 """The tables of benchmarks/README.md and of README.md are what the committed results say."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ sys.path.append(str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import all_sets
+import calibration_report
 import outside_truths
 import published_sets
 import standard_networks
@@ -47,5 +49,23 @@ def test_the_table_of_the_readme_is_of_all_results():
     assert "\n".join(lines) in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_page_stays_a_page_of_reference():
-    assert len(PAGE) <= 400
+def test_every_number_of_the_paper_is_of_a_result():
+    text = (ROOT / "paper_reproduction" / "paper.md").read_text(encoding="utf-8").split("---", 2)[2]
+    table = "\n".join(all_sets.table(all_sets.shares()))
+    assert table in text
+    text = " ".join(text.replace(table, "").split())
+    posterior = [row for row in rows_of("calibration") if row["method"] == calibration_report.POSTERIOR]
+    groups = [
+        [row for row in posterior if calibration_report.group_of(row) == group] for group in ("own", "misspecified")
+    ]
+    right, wrong = (calibration_report.scores(group)[2] for group in groups)
+    covered = [100.0 * row["covers"] for row in rows_of("known_effects") if row["n"] == 500]
+    report = (ROOT / "paper_reproduction" / "results" / "report.md").read_text(encoding="utf-8")
+    for sentence in (
+        f"calibration error is {right:.3f} where the model is right, and {wrong:.3f} where a cause is left out",
+        f"95 % intervals cover the truth in {min(covered):.0f} to {max(covered):.0f} % of simulated tables of 500 rows",
+        re.search(r"^Of the article's .* were not run\.$", report, flags=re.MULTILINE)[0],
+    ):
+        assert sentence in text
+        text = text.replace(sentence, "")
+    assert re.findall(r"\d+", re.sub(r"\[[^\]]*@[^\]]*\]", "", text)) == []
