@@ -98,38 +98,6 @@ def test_version_as_a_process():
     assert (result.returncode, result.stdout) == (0, f"icdh {__version__}\n")
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"]])
-def test_without_a_command_the_commands_are_named_and_the_exit_code_is_2(arguments, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main(arguments)
-    assert exit_.value.code == 2
-    err = capsys.readouterr().err
-    assert "learn a causal graph from a table" in err if not arguments else "'nonsense' is none of fit, predict" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ([], "a table is missing"),
-        (["--drop", "id", "data.csv"], "it stands before options that take several names"),
-        (["data.csv", "--dataset", "sachs"], "not allowed with"),
-        (["data.csv", "--noise", "loud"], "'loud'"),
-        (["data.csv", "--l1", "much"], "'much'"),
-        (["data.csv", "--verbose", "--quiet"], "not allowed with"),
-        (["data.csv", "--outputs", "g.csv"], "no such option or argument here: --outputs g.csv"),
-        (["data.csv", "more.csv"], "no such option or argument here: more.csv"),
-    ],
-)
-def test_bad_usage_of_a_command_is_one_line_and_exit_code_2(arguments, what, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        cli.main(["fit", *arguments])
-    assert exit_.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("icdh fit: error: ")
-    assert line.endswith("see icdh fit --help")
-    assert what in line
-
-
 def test_the_sachs_data_are_at_hand(capsys):
     assert (
         fit("--dataset", "sachs", "--method", "icdh", "--scaling", "standardize", "--max-rounds", 2, "--tol", 1e9) == 0
@@ -282,13 +250,6 @@ def test_the_search_finds_the_chain(table, capsys):
     assert "b -> c" in out
 
 
-def test_an_option_of_the_other_method_is_refused(table, capsys):
-    assert fit(table, "--method", "search", "--threshold", 0.5) == 2
-    assert_one_line(capsys.readouterr().err, "--threshold is no option of --method search")
-    assert fit(table, "--method", "icdh", "--max-parents", 2) == 2
-    assert_one_line(capsys.readouterr().err, "--max-parents is no option of --method icdh")
-
-
 def test_options_have_the_defaults_of_the_estimator(table, monkeypatch):
     seen = []
     monkeypatch.setattr(ICDH, "fit", lambda self, X, **options: seen.append(self.get_params()) or _stop())
@@ -307,50 +268,6 @@ def test_warnings_are_single_lines(table, capsys):
     assert fit(table, "--method", "icdh", "--scaling", "standardize", "--edge-cost", "none", "--max-rounds", 1) == 0
     err = capsys.readouterr().err
     assert err == "icdh: warning: the fit still improved after 1 round; raise --max-rounds or --tol\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (["--output", "absent/graph.csv"], "there is no folder absent"),
-        (["--output", "graph.xlsx"], "choose one of these extensions"),
-        (["--plot", "absent/graph.png"], "there is no folder absent"),
-        (["--plot", "graph.xyz"], "pictures are written as"),
-        (["--truth", "absent.csv"], "there is no file absent.csv"),
-        (["--truth", "truth.csv"], "line 2: 'dog' is not one of the variables a, b, c"),
-        (["--forbidden-edges", "truth.csv"], "'dog' is not one of the variables"),
-        (["--delimiter", "too long"], "--sep must be one character"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2_and_leaves_nothing(table, options, part, capsys, monkeypatch):
-    monkeypatch.chdir(table.parent)
-    Path("truth.csv").write_text("cause,effect\na,dog\n")
-    before = sorted(os.listdir())
-    assert fit(table, *options) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert_one_line(err, part)
-    assert sorted(os.listdir()) == before
-
-
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("", "is empty"),
-        ("a,b\n", "the table has 0 rows"),
-        ("a,b\n1,2\n3,dog\n", "line 3, column 'b': 'dog' is not a number"),
-        ("a,b\n1,2\n3,nan\n", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
-    ],
-)
-def test_bad_tables_are_one_line_and_exit_code_2(tmp_path, text, part, capsys):
-    (tmp_path / "data.csv").write_text(text)
-    assert fit(tmp_path / "data.csv") == 2
-    assert_one_line(capsys.readouterr().err, part)
-
-
-def test_a_missing_table_is_one_line_and_exit_code_2(tmp_path, capsys):
-    assert fit(tmp_path / "none.csv") == 2
-    assert_one_line(capsys.readouterr().err, "there is no file")
 
 
 def test_without_matplotlib_the_extra_is_named(table, capsys, monkeypatch):

@@ -243,19 +243,3 @@ def test_a_graph_without_edges_gives_no_estimate(tmp_path, capsys):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
     assert run("effects", tmp_path / "m.icdh") == 0
     assert "not evidence of no effect" in capsys.readouterr().out
-
-
-def test_bad_requests_are_explained_in_a_line(folder, tmp_path, capsys):
-    model, data = folder / "m.icdh", folder / "data.csv"
-    assert "is not a fitted model" in complaint(capsys, "sample", data)
-    assert "there is no file" in complaint(capsys, "sample", tmp_path / "absent.icdh").lower()
-    assert "'z', which is not one of" in complaint(capsys, "sample", model, "--do", "z=1")
-    assert "--do needs NAME=NUMBER" in complaint(capsys, "sample", model, "--do", "a")
-    assert "'one' is not a number" in complaint(capsys, "sample", model, "--shift", "a=one")
-    assert "twice" in complaint(capsys, "sample", model, "--do", "a=1", "--shift", "a=1")
-    assert "which is the model" in complaint(capsys, "sample", model, "--output", model)
-    assert "leave it out" in complaint(capsys, "predict", model, data, "--do", "a=1", "--what", "std")
-    assert "or neither" in complaint(capsys, "effects", model, "--cause", "a")
-    assert "name its --cause" in complaint(capsys, "effects", model, "--values", 1)
-    write_table(tmp_path / "other.csv", np.zeros((3, 2)), ["a", "b"])
-    assert "no column 'c'" in complaint(capsys, "predict", model, tmp_path / "other.csv")

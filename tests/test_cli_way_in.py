@@ -109,28 +109,6 @@ def test_a_column_that_numbers_the_rows_is_named(tmp_path, monkeypatch, capsys):
         assert "rises by one" not in capsys.readouterr().err
 
 
-def test_what_was_meant_is_asked(table, capsys):
-    assert "did you mean 'fit'? see icdh --help" in error_of(capsys, "fti")
-    assert "did you mean '--output'? see" in error_of(capsys, "fit", table, "--outptu", "g.csv")
-    assert "did you mean 'search'?" in error_of(capsys, "fit", table, "--method", "searhc")
-    assert "there is no file dtaa.csv; did you mean 'data.csv'?" in error_of(capsys, "fit", "dtaa.csv")
-    write_table("wide.csv", np.ones((3, 2)), ["alcohol", "proline"])
-    assert "did you mean 'proline'?" in error_of(capsys, "fit", "wide.csv", "--drop", "prolin")
-    assert "--kinds has the variable 'prolin'" in error_of(capsys, "fit", "wide.csv", "--kinds", "prolin=ordinal")
-
-
-def test_a_table_and_a_model_in_one_anothers_place_are_noticed(table, capsys):
-    assert cli.main(["fit", table, "--quiet", "--save", "model.icdh"]) == 0
-    swapped = "data.csv is not a fitted model, which icdh fit TABLE --save MODEL.icdh writes; swap the two"
-    assert swapped in error_of(capsys, "predict", "data.csv", "model.icdh")
-    assert swapped.partition(";")[0] in error_of(capsys, "sample", "data.csv")
-    assert "model.icdh is a fitted model, not a table" in error_of(capsys, "fit", "model.icdh")
-    told = error_of(capsys, "report", "model.icdh", "data.csv")
-    assert "model.icdh is a fitted model" in told
-    assert "icdh report data.csv --model model.icdh" in told
-    assert "--do has the variable 'aa'" in error_of(capsys, "sample", "model.icdh", "--do", "aa=1")
-
-
 def test_check_and_report_of_a_saved_model_read_its_columns_alone(table, capsys):
     assert cli.main(["fit", table, "--quiet", "--save", "model.icdh"]) == 0
     lines = Path(table).read_text(encoding="utf-8").splitlines()

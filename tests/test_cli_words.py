@@ -54,33 +54,3 @@ def code_of(parser, arguments):
     except SystemExit as end:
         return end.code
     return None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["fit", "data.csv", "--method", "icdh", "--edge-cost", "-1"], "--edge-cost: must be at least 0"),
-        (["fit", "data.csv", "--bootstrap", "0"], "--bootstrap: must be at least 1"),
-        (["fit", "data.csv", "--seed", "-1"], "--seed: must be at least 0"),
-        (["fit", "data.csv", "--jobs", "0"], "must be at least 1"),
-        (["fit", "data.csv", "--l1", "x"], "--l1: invalid number value: 'x'"),
-        (["sample", "model.icdh", "-n", "0"], "-n/--rows: must be at least 1"),
-        (["check", "model.icdh", "data.csv", "--n-questions", "0"], "--n-questions: must be at least 1"),
-        (["simulate", "x.csv", "g.csv", "--observations", "0"], "--observations: must be at least 1"),
-        (["simulate", "x.csv", "g.csv", "--variables", "0"], "--variables: must be at least 1"),
-        (["simulate", "x.csv", "g.csv", "--edges-per-variable", "-1"], "--edges-per-variable: must be at least 0"),
-        (["simulate", "x.csv", "g.csv", "--spread", "0"], "--spread: must be at least 1"),
-    ],
-)
-def test_numbers_that_an_option_cannot_be(arguments, said, capsys):
-    with pytest.raises(SystemExit) as end:
-        cli.main(arguments)
-    assert end.value.code == 2
-    assert said in capsys.readouterr().err
-
-
-def test_what_two_options_cannot_be_together_is_said_of_the_options(tmp_path, capsys):
-    arguments = ["simulate", str(tmp_path / "x.csv"), str(tmp_path / "g.csv"), "--noise", "exp-shared"]
-    assert cli.main([*arguments, "--mechanism", "gp"]) == 2
-    said = capsys.readouterr().err
-    assert "--noise 'exp-shared' shares the hidden layer of the mechanism 'mlp', which 'gp' lacks" in said

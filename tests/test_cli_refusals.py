@@ -1,0 +1,150 @@
+"""What the command line refuses: one line on the error stream, exit code 2, nothing written, nothing replaced."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from icdh import HNMSearch, cli
+from icdh.files import write_table
+
+LONG = "n" * 300
+TEXTS = {
+    "dog.csv": "cause,effect\na,dog\n",
+    "g.csv": "cause,effect\na,b\n",
+    "chain.csv": "a,b,c\n0,1,0\n0,0,1\n0,0,0\n",
+    "renamed.csv": "d,b,c\n0,1,0\n0,0,1\n0,0,0\n",
+    "cyclic.csv": "0,1\n1,0\n",
+    "mixed.csv": "a,b,city\n1,2,Rome\n3,4,Rome\n2,1,Rome\n",
+    "ragged.csv": "a,b\n1,2\n3\n",
+    "empty.csv": "",
+    "head.csv": "a,b\n",
+    "word.csv": "a,b\n1,2\n3,dog\n",
+    "gap.csv": "a,b\n1,2\n3,nan\n",
+}
+REFUSED = [
+    # Usage.
+    ("", "learn a causal graph from a table"),
+    ("nonsense", "'nonsense' is none of fit, predict"),
+    ("fti", "did you mean 'fit'? see icdh --help"),
+    ("fit", "a table is missing"),
+    ("fit --drop id data.csv", "it stands before options that take several names"),
+    ("fit data.csv --dataset sachs", "not allowed with"),
+    ("fit data.csv --noise loud", "'loud'"),
+    ("fit data.csv --l1 much", "--l1: invalid number value: 'much'"),
+    ("fit data.csv --verbose --quiet", "not allowed with"),
+    ("fit data.csv --outputs g.csv", "no such option or argument here: --outputs g.csv"),
+    ("fit data.csv --outptu g.csv", "did you mean '--output'? see"),
+    ("fit data.csv --method searhc", "did you mean 'search'?"),
+    ("fit data.csv more.csv", "no such option or argument here: more.csv; see icdh fit --help"),
+    ("fit data.csv --method search --threshold 0.5", "--threshold is no option of --method search"),
+    ("fit data.csv --method icdh --max-parents 2", "--max-parents is no option of --method icdh"),
+    ("fit data.csv --method icdh --edge-cost -1", "--edge-cost: must be at least 0"),
+    ("fit data.csv --bootstrap 0", "--bootstrap: must be at least 1"),
+    ("fit data.csv --seed -1", "--seed: must be at least 0"),
+    ("fit data.csv --jobs 0", "must be at least 1"),
+    ("sample model.icdh -n 0", "-n/--rows: must be at least 1"),
+    ("check model.icdh data.csv --n-questions 0", "--n-questions: must be at least 1"),
+    ("simulate x.csv new.csv --observations 0", "--observations: must be at least 1"),
+    ("simulate x.csv new.csv --variables 0", "--variables: must be at least 1"),
+    ("simulate x.csv new.csv --edges-per-variable -1", "--edges-per-variable: must be at least 0"),
+    ("simulate x.csv new.csv --spread 0", "--spread: must be at least 1"),
+    ("simulate x.csv new.csv --noise exp-shared --mechanism gp", "--noise 'exp-shared' shares the hidden layer"),
+    ("simulate x.csv new.csv --noise loud", " is none of "),
+    ("datasets tuebingen out --subset 99", " is none of "),
+    ("datasets unknown", " is none of "),
+    ("evaluate chain.csv chain.csv --threshold -1", "--threshold: must be at least 0"),
+    ("predict model.icdh data.csv --do a=1 --what std", "leave it out"),
+    ("effects model.icdh --cause a", "or neither"),
+    ("effects model.icdh --values 1", "name its --cause"),
+    # Files.
+    ("fit none.csv", "there is no file none.csv"),
+    ("fit dtaa.csv", "there is no file dtaa.csv; did you mean 'data.csv'?"),
+    ("fit data.csv --truth absent.csv", "there is no file absent.csv"),
+    ("sample absent.icdh", "there is no file absent.icdh"),
+    ("evaluate missing.csv cyclic.csv", "missing.csv"),
+    ("fit data.csv --output absent/graph.csv", "there is no folder absent"),
+    ("fit data.csv --output graph.xlsx", "choose one of these extensions"),
+    (f"fit data.csv --output {LONG}.csv", "File name too long"),
+    ("fit data.csv --output /proc/self/graph.csv", "cannot write /proc/self/graph.csv"),
+    ("fit data.csv --plot absent/graph.png", "there is no folder absent"),
+    ("fit data.csv --plot graph.xyz", "pictures are written as"),
+    ("simulate x.csv g.xyz", "g.xyz: graphs are written as"),
+    ("simulate nowhere/x.csv new.csv", "there is no folder"),
+    ("fit data.csv --output data.csv", "--output would write to data.csv, which is the table"),
+    ("fit data.csv --output ./link.csv", "--output would write to ./link.csv, which is the table"),
+    ("fit data.csv --truth g.csv --output g.csv", "which is --truth"),
+    ("fit data.csv --forbidden-edges g.csv --output g.csv", "which is --forbidden-edges"),
+    ("fit data.csv --plot new.svg --output ./new.svg", "--plot would write to new.svg"),
+    ("direction data.csv --columns a b --plot data.csv", "which is the table"),
+    ("simulate new.csv new.csv", "the graph would write to new.csv, which is the table"),
+    ("simulate new.csv g.csv --adjacency g.csv", "which is --adjacency"),
+    ("datasets sachs new.csv ./new.csv", "which is the table"),
+    ("sample model.icdh --output model.icdh", "which is the model"),
+    (
+        "predict data.csv model.icdh",
+        "data.csv is not a fitted model, which icdh fit TABLE --save MODEL.icdh writes; swap",
+    ),
+    ("sample data.csv", "data.csv is not a fitted model, which icdh fit TABLE --save MODEL.icdh writes"),
+    ("fit model.icdh", "model.icdh is a fitted model, not a table"),
+    ("report model.icdh data.csv", "model.icdh is a fitted model, which stands behind --model here"),
+    ("report model.icdh data.csv", "icdh report data.csv --model model.icdh"),
+    # What they hold.
+    ("fit empty.csv", "is empty"),
+    ("fit head.csv", "the table has 0 rows"),
+    ("fit ragged.csv", "line 3: 1 cells where the first line has 2"),
+    ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
+    ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
+    ("direction mixed.csv", "line 2, column 'city': 'Rome' is not a number"),
+    ("direction mixed.csv --columns a a", "names 'a' twice"),
+    ("fit data.csv --drop x", "has no column 'x'"),
+    ("fit data.csv --kinds x=ordinal", "--kinds has the variable 'x'"),
+    ("fit data.csv --truth dog.csv", "line 2: 'dog' is not one of the variables a, b, c"),
+    ("fit data.csv --forbidden-edges dog.csv", "'dog' is not one of the variables"),
+    ("fit data.csv --delimiter 'too long'", "--sep must be one character"),
+    (
+        "simulate x.csv new.csv --edges-per-variable 9",
+        "90 edges, but such a graph of 10 variables has at most 45",
+    ),
+    ("simulate x.csv new.csv --adjacency cyclic.csv", "has a cycle, x0 -> x1 -> x0"),
+    ("evaluate cyclic.csv cyclic.csv", "truth has a cycle"),
+    ("evaluate chain.csv renamed.csv", "are not d, b, c"),
+    ("predict model.icdh word.csv", "no column 'c'"),
+    ("sample model.icdh --do z=1", "--do has the variable 'z', which is not one of"),
+    ("sample model.icdh --do a", "--do needs NAME=NUMBER"),
+    ("sample model.icdh --shift a=one", "'one' is not a number"),
+    ("sample model.icdh --do a=1 --shift a=1", "twice"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, chain):
+    """A table, a model, and files that are neither."""
+    path = tmp_path_factory.mktemp("refused")
+    write_table(path / "data.csv", chain.values, chain.columns)
+    HNMSearch(noise_distribution="gaussian").fit(chain).save(path / "model.icdh")
+    for name, text in TEXTS.items():
+        (path / name).write_text(text)
+    (path / "link.csv").symlink_to("data.csv")
+    return path
+
+
+@pytest.mark.parametrize(("command", "said"), REFUSED)
+def test_what_is_refused_is_one_line_and_changes_nothing(folder, command, said, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(HNMSearch, "fit", HNMSearch.fit if "--kinds" in command or "head" in command else _not_fitted)
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    try:
+        code = cli.main(shlex.split(command))
+    except SystemExit as end:
+        code = end.code
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1 or not command
+    assert err.startswith("icdh") or not command
+    assert said in err
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def _not_fitted(self, X, **options):
+    pytest.fail("fitted before it was refused")
