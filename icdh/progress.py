@@ -39,7 +39,7 @@ class Progress:
     """
 
     def __init__(self, what: str, total: int | None = None, shown: bool | None = None):
-        self._bar = _bar(what, total, shown)
+        self._bar, self.steps = _bar(what, total, shown), 0
         self._over = threading.Event()
         self._thread = None
 
@@ -50,6 +50,7 @@ class Progress:
 
     def __call__(self, record: Any = None) -> None:
         """Count one more."""
+        self.steps += 1
         if self.shown:
             self._bar.set_postfix_str(_described(record), refresh=False)
             self._bar.update()

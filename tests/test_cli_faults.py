@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from icdh import ICDH, HNMSearch, cli
+from icdh import ICDH, HNMSearch, cli, simulate
 from icdh.exceptions import WorkerLostError
 from icdh.files import read_graph, read_table, write_table
 from icdh.pairs import comparison
@@ -351,6 +351,26 @@ def test_an_interrupt_at_any_time_is_no_traceback(table, delay):
         assert running.returncode == 130, err
         assert b"Traceback" not in err
         assert b"interrupted" in err
+
+
+def test_two_interrupts_of_a_long_fit_keep_the_best_graph(tmp_path):
+    data = simulate.simulate_sem(simulate.erdos_renyi(6, 1, random_state=0), 21_000, random_state=0)
+    write_table(tmp_path / "long.csv", data.X, data.names)
+    command = [sys.executable, "-m", "icdh", "fit", str(tmp_path / "long.csv"), "--verbose"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as running:
+        for line in running.stderr:
+            if b"insert" in line:
+                break
+        running.send_signal(signal.SIGINT)
+        for line in running.stderr:
+            if b"stopping; the best graph so far follows" in line:
+                break
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=100)
+    assert running.returncode == 130, err
+    assert b"the best graph so far is kept" in err
+    assert b"Traceback" not in err
+    assert b"->" in out
 
 
 # A traceback only with --debug.

@@ -350,7 +350,8 @@ def test_reading_and_pairs_are_not_silent(table, monkeypatch):
 
     with busy(cli.parse(["direction", table]), "reading data.csv"):
         threading.Event().wait(0.2)
-    assert stream.getvalue().startswith("icdh: reading data.csv for 0 s\n")
+    assert stream.getvalue().startswith("\ricdh: reading data.csv for 0 s")
+    assert "\n" not in stream.getvalue()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert cli.main(["direction", table]) == 0

@@ -14,6 +14,7 @@ from helpers import hetero_chain
 
 import icdh
 from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
+from icdh._estimators import hnm_search
 from icdh._ground import threads as _threads
 from icdh._node_model import families
 from icdh.two_phase import objective
@@ -252,3 +253,48 @@ def test_an_interrupt_in_one_thread_keeps_the_others_from_further_tasks(monkeypa
     with pytest.raises(KeyboardInterrupt):
         _threads.map_on_threads(task, [range(50)], 2, lambda: None)
     assert len(done) <= 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to one thread")
+def test_an_interrupt_is_heard_while_another_thread_is_at_work():
+    gate, begun, here = threading.Event(), threading.Event(), threading.main_thread().ident
+
+    def task(number):
+        begun.set()
+        gate.wait(60)
+
+    def press():
+        begun.wait(60)
+        signal.pthread_kill(here, signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        _threads.map_on_threads(task, [range(3)], 1, lambda: None, listens=True)
+    assert not gate.is_set()
+    gate.set()
+
+
+def test_what_fails_on_another_thread_fails_here():
+    def task(number):
+        raise ArithmeticError(str(number))
+
+    with pytest.raises(ArithmeticError, match="7"):
+        _threads.map_on_threads(task, [[7]], 1, lambda: None, listens=True)
+    assert _threads.map_on_threads(abs, [[-1, 2]], 1, lambda: None, listens=True) == [1, 2]
+
+
+def test_neither_the_first_nor_a_second_interrupt_after_the_search_loses_its_graph(laplace, monkeypatch):
+    whole, honest, calls = HNMSearch(n_restarts=1).fit(laplace), hnm_search.strengths, []
+
+    def pressed(found):
+        calls.append(found.interrupted)
+        signal.raise_signal(signal.SIGINT)
+        return honest(found)
+
+    monkeypatch.setattr(hnm_search, "strengths", pressed)
+    model = short(HNMSearch(n_restarts=1), laplace)
+    assert calls == [False, True]
+    assert model.interrupted_
+    np.testing.assert_array_equal(model.adjacency_matrix_ != 0, whole.adjacency_matrix_ != 0)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

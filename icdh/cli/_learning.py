@@ -1,6 +1,11 @@
 """The estimators as options, and a fit under way."""
 
 import argparse
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from icdh._estimators.hnm_search import HNMSearch
@@ -143,6 +148,38 @@ def estimator_of(args: argparse.Namespace, names: list) -> Any:
 def learned(args: argparse.Namespace, rows: Input) -> Any:
     """Fit the estimator that the options describe, with a progress bar or lines, and return it."""
     estimator = estimator_of(args, rows.table.columns)
-    with watched(args, "moves" if isinstance(estimator, HNMSearch) else "steps") as callback:
+    what = "moves" if isinstance(estimator, HNMSearch) else "steps"
+    with watched(args, what) as callback, answered(callback):
         estimator.set_params(callback=callback).fit(rows.table, interventions=rows.interventions, **rows.relations)
     return estimator.set_params(callback=None)
+
+
+@contextmanager
+def answered(callback: Any) -> Iterator[None]:
+    """Say at once that an interrupt was heard; later ones change nothing, as the best graph is being written.
+
+    Parameters
+    ----------
+    callback : icdh.progress.Progress or icdh.cli._progress.ProgressLines, optional
+        Knows how many steps there are to keep.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    heard = []
+
+    def answer(number, frame):
+        heard.append(number)
+        if len(heard) > 1:
+            return
+        if callback is not None and callback.steps > 0:
+            begin = b"\n" if sys.stderr.isatty() else b""
+            os.write(2, begin + b"icdh: note: stopping; the best graph so far follows\n")  # even inside a print
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        if not heard:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

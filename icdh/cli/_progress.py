@@ -1,5 +1,6 @@
 """Progress messages of commands that take long."""
 
+import shutil
 import sys
 import threading
 import time
@@ -8,17 +9,18 @@ from contextlib import contextmanager
 from icdh._ground.labels import counted
 from icdh.progress import Progress
 
-FIRST, SILENCE = 1.0, 2.0  # seconds until the first line, and between lines
+FIRST, SILENCE = 1.0, 2.0  # seconds until the first line on a terminal, and between lines
+PIPE_SILENCE = 10.0  # seconds between lines elsewhere
 
 
 @contextmanager
 def watched(args, what: str, total: int | None = None):
-    """Yield a callback for every step: a bar or lines on a terminal, lines with --verbose, nothing with --quiet."""
+    """Yield a callback for every step: a bar or a line on a terminal, lines elsewhere, nothing with --quiet."""
     quiet, verbose = args.quiet, args.verbose
     with Progress(what, total, shown=False if quiet or verbose else None) as bar:
         if bar.shown:
             yield bar
-        elif quiet or not (verbose or sys.stderr.isatty()):
+        elif quiet:
             yield None
         else:
             with ProgressLines(what, total, steps_are_shown=verbose) as lines:
@@ -36,7 +38,7 @@ def busy(args, doing: str):
 
 
 class ProgressLines:
-    """Writes a line every few seconds.
+    """Writes a line every few seconds; on a terminal, where steps are not shown, in the place of the one before.
 
     Parameters
     ----------
@@ -44,8 +46,8 @@ class ProgressLines:
         What is counted, in the plural.
     total : int, optional
         The largest number of steps.
-    silence : float
-        Seconds between lines; the first comes earlier.
+    silence : float, optional
+        Seconds between lines; by default 2 on a terminal, where the first comes earlier, and 10 elsewhere.
     doing : str
         What is being done.
     steps_are_shown : bool
@@ -56,16 +58,19 @@ class ProgressLines:
         self,
         what: str,
         total: int | None = None,
-        silence: float = SILENCE,
+        silence: float | None = None,
         *,
         doing: str = "at work",
         steps_are_shown: bool = False,
     ):
         self.doing, self.steps_are_shown = doing, steps_are_shown
-        self.what, self.total, self.silence, self.steps = what, total, silence, 0
+        on_terminal = sys.stderr.isatty()
+        self.what, self.total, self.steps = what, total, 0
+        self.silence = silence or (SILENCE if on_terminal else PIPE_SILENCE)
+        self._stays, self._shown = on_terminal and not steps_are_shown, 0
         self._clock = None
         self._begin = self._last = time.monotonic()
-        self._wait = min(FIRST, silence)
+        self._wait = min(FIRST, self.silence) if on_terminal else self.silence
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -86,14 +91,23 @@ class ProgressLines:
     def __exit__(self, *exception):
         self._over.set()
         self._thread.join()
+        if self._shown:
+            self._write("\r" + " " * self._shown + "\r")
 
     def _run(self):
         while not self._over.wait(max(self._last + self._wait - time.monotonic(), 0.01)):
             now = time.monotonic()
             if now >= self._last + self._wait:
                 self._last, self._wait = now, self.silence
-                sys.stderr.write(f"icdh: {self._line(now - self._begin)}\n")
-                sys.stderr.flush()
+                line = f"icdh: {self._line(now - self._begin)}"
+                if self._stays:
+                    line = line[: shutil.get_terminal_size().columns - 1]
+                    before, self._shown = self._shown, len(line)
+                self._write(f"\r{line:<{before}}" if self._stays else f"{line}\n")
+
+    def _write(self, text):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
     def _line(self, seconds):
         line = f"{self.doing} for {seconds:.0f} s"
