@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from helpers import family_evidence
 from naive import district_score, hidden_cause_nll
+from scipy.stats import norm
 
+import icdh
+from icdh import HNMSearch
+from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import Districts, Posterior, extrapolated, posterior
+from icdh.exceptions import ArgumentError, ConvergenceWarning
+from icdh.uncertainty import hidden_loss
+from icdh.uncertainty.directions import direction_loss
 
 LOADINGS = np.array([0.8, -0.7, 0.6, 0.9])
 
@@ -118,3 +125,183 @@ def test_an_extrapolation_finds_the_end_of_a_geometric_sequence():
     found = extrapolated(*path)
     np.testing.assert_allclose(found.mean, end.mean, atol=1e-9)
     np.testing.assert_allclose(found.variance, end.variance, atol=1e-9)
+
+
+def table_of_a_season(seed=0, n=1500, children=6):
+    """Columns that a hidden cause drives, the first a cause of the fourth, and one that is independent; the values."""
+    rng = np.random.default_rng(seed)
+    U = rng.normal(size=n)
+    X = 0.9 * U[:, np.newaxis] * (-1.0) ** np.arange(children) + 0.6 * rng.normal(size=(n, children))
+    X[:, 3] += 1.6 * X[:, 0]
+    return np.column_stack([10.0 + 3.0 * X, rng.normal(size=n)]), U
+
+
+@pytest.fixture(scope="module")
+def season():
+    return table_of_a_season()
+
+
+@pytest.fixture(scope="module")
+def found(season):
+    return searched(season[0], "x0", "x3")
+
+
+def searched(X, cause, effect):
+    """A search that knows the direction of an effect: covariances do not tell it."""
+    knowledge = {"forbidden": [(effect, cause)]}
+    return HNMSearch(hidden_causes=True, n_restarts=1, knowledge=knowledge).fit(X)
+
+
+def test_a_hidden_cause_of_many_columns_is_found_with_its_values(season, found):
+    _, U = season
+    (cause,) = found.hidden_causes_
+    assert cause.children == ("x0", "x1", "x2", "x3", "x4", "x5")
+    assert cause.strength > 20.0
+    np.testing.assert_allclose(np.abs(cause.loadings), 2.7, rtol=0.2)
+    expected = np.zeros((7, 7), dtype=bool)
+    expected[:6, :6] = ~np.eye(6, dtype=bool)
+    np.testing.assert_array_equal(found.bidirected_edges_, expected)
+    assert np.argwhere(found.adjacency_matrix_).tolist() == [[0, 3]]
+    mean, spread = found.hidden_values_
+    assert mean.shape == spread.shape == (1500, 1)
+    errors = mean[:, 0] * np.sign(mean[:, 0] @ U) - U
+    np.testing.assert_allclose(np.std(errors), spread.mean(), rtol=0.15)
+    np.testing.assert_array_equal(found.hidden_values(season[0]).mean, mean)
+    assert "hidden common cause" in found.summary()
+
+
+def test_order_units_and_signs_of_columns_do_not_matter(season, found):
+    X, _ = season
+    order, units = np.array([4, 6, 0, 2, 1, 5, 3]), np.array([1.0, -2.0, 5.0, 1.0, -1.0, 0.1, 3.0])
+    other = searched((X * units)[:, order], "x2", "x6")
+    np.testing.assert_allclose(other.adjacency_matrix_, found.adjacency_matrix_[np.ix_(order, order)], rtol=1e-4)
+    (cause,), (same,) = found.hidden_causes_, other.hidden_causes_
+    loadings = dict(zip(cause.children, cause.loadings, strict=True))
+    mine = np.array([loadings[f"x{order[int(child[1:])]}"] * units[order[int(child[1:])]] for child in same.children])
+    np.testing.assert_allclose(same.loadings * np.sign(same.loadings[0] * mine[0]), mine, rtol=1e-3)
+
+
+def test_the_score_is_the_marginal_likelihood_of_the_table(season, found):
+    X, _ = season
+    model, rows = found.model_, X[:40]
+    scaled = model.scaled(rows)
+    children = [model.conditionals[node] for node in range(6)]
+    outputs = [own.given_hidden().mean_and_scale(scaled) for own in children]
+    residuals, variances = scaled[:6] - [mean for mean, _ in outputs], np.square([scale for _, scale in outputs])
+    joint = hidden_cause_nll(residuals, variances, [own.loading for own in children]) + 40 * 3.0 * np.log(2.0 * np.pi)
+    mean, scale = model.conditionals[6].mean_and_scale(scaled)
+    alone = -norm.logpdf(scaled[6], mean, scale).sum()
+    expected = -(joint + alone) / 40 - np.log(model.scaling.scale).sum()
+    np.testing.assert_allclose(model.score(rows), expected, rtol=1e-9)
+
+
+def test_samples_have_the_covariances_of_the_table_and_interventions_cut_the_hidden_cause(season, found):
+    X, _ = season
+    drawn = found.sample(40_000, random_state=0)
+    np.testing.assert_allclose(np.corrcoef(drawn.T), np.corrcoef(X.T), atol=0.06)
+    done = found.sample(40_000, random_state=0, do={"x0": 10.0})
+    np.testing.assert_array_equal(done[:, [1, 2, 4, 5, 6]], drawn[:, [1, 2, 4, 5, 6]])
+    naive = np.polyfit(X[:, 0], X[:, 3], 1)[0]
+    effect = found.average_effect("x0", "x3", [9.0, 11.0])
+    slope = (effect.mean[1] - effect.mean[0]) / 2.0
+    assert abs(slope - 1.6) < 0.2 < 0.6 < abs(naive - 1.6)
+    (total,) = found.effects()
+    assert (total.cause, total.effect) == ("x0", "x3")
+
+
+def test_counterfactuals_keep_the_rows_and_predictions_integrate_the_hidden_cause(season, found):
+    X, _ = season
+    np.testing.assert_allclose(found.counterfactual(X, {"x0": X[:, 0]}), X, rtol=1e-10)
+    moved = found.counterfactual(X, {"x0": X[:, 0] + 1.0})
+    np.testing.assert_array_equal(moved[:, [1, 2, 4, 5, 6]], X[:, [1, 2, 4, 5, 6]])
+    np.testing.assert_allclose((moved - X)[:, 3].mean(), 1.6, atol=0.2)
+    np.testing.assert_allclose(found.predict_scale(X)[:, 1], X[:, 1].std(), rtol=0.05)
+
+
+def test_files_hold_hidden_causes_to_the_last_bit(season, found, tmp_path):
+    X, _ = season
+    found.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    np.testing.assert_array_equal(again.hidden_values(X).mean, found.hidden_values_.mean)
+    assert again.score(X) == found.score(X)
+    (cause,), (same,) = found.hidden_causes_, again.hidden_causes
+    assert (cause.children, cause.strength) == (same.children, same.strength)
+    np.testing.assert_array_equal(cause.loadings, same.loadings)
+
+
+def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
+    X, _ = season
+    asked = [
+        lambda: found.plot(),
+        lambda: found.report("page.html"),
+        lambda: found.to_dot(),
+        lambda: found.to_json(),
+        lambda: found.to_graphml(),
+        lambda: found.to_networkx(),
+        lambda: found.to_dowhy(),
+        lambda: found.to_pgmpy(),
+        lambda: found.rethreshold(min_strength=1.0),
+        lambda: icdh.check(found, X),
+        lambda: icdh.posterior(found),
+        lambda: direction_loss(found),
+        lambda: hidden_loss(found),
+        lambda: icdh.effect(X, "x0", "x3", "graph", model=found),
+    ]
+    for ask in asked:
+        with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*hidden_causes=False"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "of_fit", "word"),
+    [
+        ({"search": "exact"}, {}, "search='exact'"),
+        ({"missing": "impute"}, {}, "missing='impute'"),
+        ({}, {"interventions": np.arange(10_500).reshape(1500, 7) % 9 == 0}, "interventions"),
+        ({}, {"groups": np.arange(1500) // 2}, "groups"),
+        ({}, {"sequence": True}, "sequences"),
+    ],
+)
+def test_what_the_search_takes_no_account_of_is_refused(season, parameters, of_fit, word):
+    with pytest.raises(ArgumentError, match=f"^hidden_causes cannot be looked for with .*{word}"):
+        HNMSearch(hidden_causes=True, **parameters).fit(season[0], **of_fit)
+
+
+def test_rules_and_kinds_hold_beside_a_hidden_cause():
+    graded, _ = table_of_a_season(children=8)
+    graded[:, 5] = np.round(graded[:, 5] / 4.0)
+    required = {"required": [("x1", "x4")]}
+    model = HNMSearch(hidden_causes=True, n_restarts=1, knowledge=required, kinds={5: "ordinal"}).fit(graded)
+    assert model.adjacency_matrix_[1, 4] > 0.0
+    assert not model.bidirected_edges_[5].any()
+    assert len(model.hidden_causes_) == 1
+
+
+def test_without_a_hidden_cause_the_graph_is_that_of_the_search():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    for node in range(1, 5):
+        X[:, node] += X[:, :node].sum(axis=1)
+    plain, asked = HNMSearch(n_restarts=1).fit(X), HNMSearch(hidden_causes=True, n_restarts=1).fit(X)
+    np.testing.assert_array_equal(asked.adjacency_matrix_, plain.adjacency_matrix_)
+    assert asked.hidden_causes_ == plain.hidden_causes_ == []
+    assert not plain.bidirected_edges_.any()
+    assert plain.hidden_values_.mean.shape == (400, 0)
+
+
+def test_time_and_interrupts_leave_the_graph_found(season, monkeypatch):
+    X, _ = season
+
+    def stop(error):
+        def raise_it(*_):
+            raise error
+
+        return raise_it
+
+    for error, name in ((KeyboardInterrupt, "interrupted_"), (OutOfTime, "timed_out_")):
+        monkeypatch.setattr(Districts, "__call__", stop(error))
+        with pytest.warns(ConvergenceWarning):
+            model = HNMSearch(hidden_causes=True, n_restarts=1).fit(X)
+        assert getattr(model, name)
+        assert model.hidden_causes_ == []
+        assert model.adjacency_matrix_.any()

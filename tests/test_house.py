@@ -84,7 +84,7 @@ ROOMS = {
         "reversals directions",
     ),
     "_model": (
-        "conditionals contrasts noise overview strength",
+        "conditionals contrasts hidden noise overview strength",
         "intervene gaps",
         "effects persist export",
         "structural",
@@ -97,7 +97,7 @@ ROOMS = {
         "imputation data_warnings",
         "base",
         "arranged",
-        "transform_choice two_phase_fit",
+        "transform_choice two_phase_fit hidden_causes",
         "graph_search",
         "refit",
         "icdh hnm_search",

@@ -12,6 +12,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import check_choice, random_generator
 from icdh._ground.labels import counted, listed, variable_index
 from icdh._model.contrasts import outcomes_of, shown
+from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._table.relations import without_groups
 from icdh._table.table import Table
@@ -119,6 +120,7 @@ def effect(
         return effect_of_model(alone, pair[0], pair[1], contrast, level, random_state)
     X, labels = without_groups(X, groups)
     table, graph = table_of(X, labels, kinds), _model_of(model)
+    refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(
             f"model is about {listed(graph.names)}, but {option('X')} has {listed(table.names)}; pass its own table"

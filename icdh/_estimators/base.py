@@ -367,6 +367,7 @@ class CausalGraphEstimator(SharedParameters):
     counterfactual = _asked_of_the_model(StructuralModel.counterfactual)
     average_effect = _asked_of_the_model(StructuralModel.average_effect)
     effects = _asked_of_the_model(StructuralModel.effects)
+    hidden_values = _asked_of_the_model(StructuralModel.hidden_values)
     edge_list = _asked_of_the_model(StructuralModel.edge_list)
     save = _asked_of_the_model(StructuralModel.save)
 

@@ -10,7 +10,7 @@ from icdh._estimators.arranged import CanonicalTable
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.parameters import Choice, Number, Workers, parameter
+from icdh._ground.parameters import Choice, Flag, Number, Workers, parameter
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.transforms import TRANSFORMS
@@ -46,6 +46,7 @@ class SearchSettings:
     noise_distribution: str = parameter("auto", Choice(NOISE_DISTRIBUTIONS))
     column_transform: str = parameter("auto", Choice(("auto", *TRANSFORMS)))
     search: str = parameter("greedy", Choice(("greedy", "exact")))
+    hidden_causes: bool = parameter(False, Flag())
     n_restarts: int = parameter(3, Number(1, integer=True))
     n_jobs: int = parameter(1, Workers())
 
@@ -85,6 +86,8 @@ class FoundGraph(NamedTuple):
         Of the fits.
     interrupted, timed_out : bool
         What ended the search early.
+    causes : icdh._estimators.hidden_causes.FoundCauses, optional
+        The hidden causes; None if nothing looked for them.
     """
 
     graph: Graph
@@ -97,6 +100,12 @@ class FoundGraph(NamedTuple):
     seed: int
     interrupted: bool
     timed_out: bool
+    causes: Any = None
+
+    @property
+    def confounded(self) -> set[int]:
+        """The nodes that have a hidden cause."""
+        return set() if self.causes is None else self.causes.children
 
     @property
     def rules(self) -> EdgeRules:
@@ -249,6 +258,9 @@ class GraphSearch:
             scores, found = self._greedy(columns)
             if self.settings.search == "exact" and not found.ended_early:
                 found = self._exact(scores, found)
+            causes = None
+            if self.settings.hidden_causes and not found.ended_early:
+                found, causes = self._hidden_causes(scores, found)
         return FoundGraph(
             found.graph,
             found.moves,
@@ -260,7 +272,14 @@ class GraphSearch:
             self.seed,
             found.interrupted,
             found.timed_out,
+            causes,
         )
+
+    def _hidden_causes(self, scores: Any, found: SearchResult) -> tuple[SearchResult, Any]:
+        from icdh._estimators.hidden_causes import HiddenCauseSearch
+
+        linear = cheap_gains(scores, list(enumerate(found.graph))) is scores.linear_gains
+        return HiddenCauseSearch(scores, self.table.rules, self.settings.max_parents, linear).run(found)
 
     def _evidence(self, columns: Any, table: CanonicalTable, n_restarts: int) -> Any:
         return family_evidence(self.settings, columns, table, n_restarts, self.seed, self.clock)

@@ -15,18 +15,19 @@ from icdh._estimators.data_warnings import (
     warn_about_determined_columns,
     warn_about_guessed_kinds,
 )
-from icdh._estimators.graph_search import FoundGraph, GraphSearch, SearchSettings, price_of_edge
+from icdh._estimators.graph_search import SUBSAMPLES, FoundGraph, GraphSearch, SearchSettings, price_of_edge
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.interrupts import unheard
 from icdh._ground.parameters import settings_of
 from icdh._model.conditionals import Constant
+from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Interventions
 from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
-from icdh.exceptions import ConvergenceWarning, option, warn
+from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -82,6 +83,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of all graphs whose
         families have at most three causes among eight candidates, or are those of the greedy graph with one cause more
         or fewer; none has more than ``max_parents``.
+    hidden_causes : bool, default False
+        Whether to look for hidden common causes: batches, seasons, general factors, treatments that nobody recorded.
+        Without it such a cause leaves false arrows between its children. A hidden cause adds a multiple of its value,
+        which is Gaussian, to every child (`icdh._node_model.hidden`); it has three children or more, all of them
+        numbers, and no variable has two (`icdh._estimators.hidden_causes`). What is found is in tables with linear or
+        weak effects and many children. Not promised are hidden causes of two columns, which look like an arrow, and
+        those of three or four, or with strong nonlinear effects: there the true graph scores no better than the one
+        found without them.
     n_restarts : int, default 3
         Number of random initialisations of each family of the current graph, and of each with one cause removed. The
         fit of the highest evidence is kept.
@@ -157,6 +166,12 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
         includes the edges that ``min_strength`` and ``max_edges`` remove.
+    hidden_causes_ : list of icdh.HiddenCause
+        The hidden common causes found: children, loadings, and strength in nats.
+    bidirected_edges_ : ndarray of bool, shape (N, N)
+        Which pairs of variables have one of them in common.
+    hidden_values_ : icdh.HiddenValues
+        Mean and standard deviation of their values in each row that was fitted, given the row, shape (M, K).
     edge_probability_ : ndarray, shape (N, N)
         The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of HNMSearch
@@ -195,6 +210,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     noise_distribution_: str = field(init=False)
     column_transform_: str = field(init=False)
     kinds_: list[str] = field(init=False)
+    hidden_causes_: list[HiddenCause] = field(init=False)
+    bidirected_edges_: np.ndarray = field(init=False)
+    hidden_values_: HiddenValues = field(init=False)
     _counts_dependent_rows = True
 
     def as_table(self, X: Any) -> Table:
@@ -210,6 +228,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         rules = design.rules(self._rules(table.names))
+        if self.hidden_causes:
+            self._check_hidden_causes(table, design)
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
@@ -242,6 +262,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
+            hidden_values_=hidden_values_of(model, values),
             _found=found,
             interrupted_=found.interrupted,
             timed_out_=not (in_time or found.interrupted),
@@ -256,13 +277,30 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             warn_about_dependent_rows(table, design, model.standardised_residuals(values))
         return self
 
+    def _check_hidden_causes(self, table, design):
+        """Raise ArgumentValueError for what the search for hidden causes takes no account of."""
+        refused = {
+            "search='exact'; use 'greedy'": self.search == "exact",
+            "missing='impute'; use 'drop'": self.missing == "impute",
+            "interventions; leave out the rows where something was set": design.rows is not None,
+            "groups or sequences of rows; keep one row of each group": table.related is not None,
+            f"more than {2 * SUBSAMPLES[0]} rows; draw that many": table.n_observations > 2 * SUBSAMPLES[0],
+        }
+        for what, holds in refused.items():
+            if holds:
+                raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or hidden_causes=False")
+
     def _with_conditionals(self, model, found, clock):
         """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
         """
         fitted = refit(found, found.among(model.adjacency), len(model.names), clock)
-        model = replace(model, conditionals=fitted.conditionals, noise=())
+        causes = []
+        for nodes, strength in ((sorted(nodes), strength) for nodes, strength in fitted.hidden_causes):
+            loadings = np.array([fitted.conditionals[node].loading for node in nodes]) * model.scaling.scale[nodes]
+            causes.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, strength))
+        model = replace(model, conditionals=fitted.conditionals, noise=(), hidden_causes=tuple(causes))
         values = found.table.in_users_columns(len(model.names))
         if fitted.noise - {"gaussian"}:
             model = model.with_noise_of(values, found.table.baseline)
@@ -270,6 +308,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             "evidence_": fitted.evidence,
             "noise_distribution_": "mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
             "nll_": model.nll(values, found.table.baseline),
+            "hidden_causes_": list(causes),
+            "bidirected_edges_": model.bidirected_edges(),
         }
         return model, learned, fitted.in_time
 
@@ -298,7 +338,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         NotFittedError
             Before ``fit``.
         ValueError, TypeError
-            If one is not a number of at least zero.
+            If one is not a number of at least zero, or the model has hidden causes.
 
         Warns
         -----
@@ -306,6 +346,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             If more than half of the possible edges stay.
         """
         model = self._fitted_model()
+        refuse_hidden_causes(model, "rethreshold")
         thresholds, rules = self._checked(min_strength=min_strength, max_edges=max_edges), self._rules(model.names)
         kept = self._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, thresholds)
         found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
@@ -320,8 +361,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         ------
         NotFittedError
             Before ``fit``.
+        ArgumentError
+            If it has hidden causes.
         """
-        self._fitted_model()
+        refuse_hidden_causes(self._fitted_model(), "what asks for the graph found")
         return self._found
 
     def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":

@@ -30,12 +30,15 @@ class Refit(NamedTuple):
         The noise distributions of the continuous variables.
     in_time : bool
         Whether the refit was done before time was over.
+    hidden_causes : list of tuple
+        The children of each hidden cause, among the user's columns, and its strength.
     """
 
     conditionals: list[Conditional]
     evidence: float
     noise: set[str]
     in_time: bool
+    hidden_causes: list[tuple[list[int], float]]
 
 
 def strengths(found: FoundGraph) -> np.ndarray:
@@ -54,11 +57,24 @@ def strengths(found: FoundGraph) -> np.ndarray:
     scores, table = _without_limit(found, found.graph), found.table
     strength = np.zeros((len(table.order),) * 2)
     for node, parents in enumerate(found.graph):
+        if node in found.confounded:
+            strength[list(parents), node] = _strengths_beside_hidden(found, node)
+            continue
         fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
         rise /= scores.families.design_effects((node, parents), scores.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)
+
+
+def _strengths_beside_hidden(found: FoundGraph, node: int) -> list[float]:
+    """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
+    with single_blas_thread():
+        before, graph, rises = sum(found.causes.scores(found.graph)), list(found.graph), []
+        for cause in found.graph[node]:
+            graph[node] = tuple(k for k in found.graph[node] if k != cause)
+            rises.append(max(sum(found.causes.scores(tuple(graph))) - before, np.finfo(float).tiny))
+    return rises
 
 
 def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:
@@ -76,14 +92,19 @@ def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Re
         Ends the refit: of families without a fit, a few observations are then fitted.
     """
     with single_blas_thread():
-        families = list(enumerate(graph))
+        families = [family for family in enumerate(graph) if family[0] not in found.confounded]
         scores, in_time = _with_final_units(found, graph, clock)
         fits = _fits_on_exact_columns(found, scores, families, clock, in_time)
+        conditionals, causes = _conditionals(found, families, fits, n_variables), []
+        if found.confounded:
+            causes = _add_confounded(found, graph, conditionals)
+        of_children = found.causes.scores(graph) if found.confounded else []
         return Refit(
-            _conditionals(found, families, fits, n_variables),
-            found.columns.log_jacobian - float(sum(scores(families))),
+            conditionals,
+            found.columns.log_jacobian - float(sum(scores(families)) + sum(of_children)),
             {scores.noise_of(own) for own in families} - {"none"},
             in_time,
+            causes,
         )
 
 
@@ -199,3 +220,27 @@ def _conditionals(
         conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
         conditionals[table.order[node]] = conditional.at_zero(n_variables)
     return conditionals
+
+
+def _add_confounded(found: FoundGraph, graph: Graph, conditionals: list[Conditional]) -> list[tuple[list[int], float]]:
+    """Set the distributions of the children of hidden causes; return these children and the strength of each cause.
+
+    The strongest loading of a hidden cause is positive.
+    """
+    from icdh._node_model.hidden import ConfoundedConditional, Districts
+
+    table, restarts, told = found.table, found.settings.n_restarts, []
+    columns = table.without_grids().columns("none", found.seed, masses=False)
+    scores = family_evidence(found.settings, columns, table, restarts, found.seed, Clock())
+    scores.units[:] = found.scores.units
+    districts = Districts(scores)
+    for children in found.causes.hidden:
+        families = [(node, graph[node]) for node in children]
+        district = districts(tuple(families))
+        given = _conditionals(found, families, districts.networks(district, restarts), len(conditionals))
+        nodes, loadings = table.order[list(children)].tolist(), district.loadings * table.signs[list(children)]
+        loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
+        for node, loading in zip(nodes, loadings.tolist(), strict=True):
+            conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
+        told.append((nodes, found.causes.strength(children)))
+    return told

@@ -8,6 +8,7 @@ import numpy as np
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import texts
 from icdh._model.conditionals import is_of_labels, response
+from icdh._model.hidden import refuse_hidden_causes
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def to_dowhy(model: "StructuralModel") -> Any:
     MissingExtraError
         If DoWhy is not installed.
     """
+    refuse_hidden_causes(model, "to_dowhy")
     labels = [name for name, own in zip(model.names, model.conditionals, strict=True) if is_of_labels(own)]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
@@ -139,6 +141,7 @@ def to_pgmpy(model: "StructuralModel") -> Any:
     MissingExtraError
         If pgmpy is not installed.
     """
+    refuse_hidden_causes(model, "to_pgmpy")
     names = texts(model.names)
     dag = import_extra("pgmpy.base", "pgmpy").DAG()
     dag.add_nodes_from(names)

@@ -17,6 +17,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._model.conditionals import has_probabilities, is_of_labels, response, standardised
+from icdh._model.hidden import parts
 from icdh._table.actions import Action, actions_of, carry_out
 
 if TYPE_CHECKING:
@@ -34,34 +35,51 @@ class Rows(NamedTuple):
         The same, scaled.
     noise : ndarray, shape (N, M)
         The standardised noise of every variable.
+    hidden : ndarray, shape (N, M)
+        The value of its hidden cause; zero where it has none.
     """
 
     values: Floats
     scaled: Floats
     noise: Floats
+    hidden: Floats
 
 
 def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Rows:
     """Return rows drawn from a model, causes before effects."""
     values, noise = np.empty((len(model.names), n_rows)), np.empty((len(model.names), n_rows))
+    hidden = np.zeros(noise.shape)
+    for cause in model.hidden_causes:
+        hidden[[model.names.index(child) for child in cause.children]] = rng.standard_normal(n_rows)
     scaled = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
         noise[node] = model.noise[node].draw(n_rows, rng)
-        scaled[node] = response(model.conditionals[node], model.others_held(node, scaled), noise[node])
+        scaled[node] = _natural(model, node, scaled, noise[node], hidden[node])
         values[node] = model.in_units(node, scaled[node])
-    return Rows(values, scaled, noise)
+    return Rows(values, scaled, noise, hidden)
+
+
+def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
+    """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
+    given: Any = model.conditionals[node]
+    if hasattr(given, "loading"):
+        return response(given.given_hidden(), model.others_held(node, scaled), noise) + given.loading * hidden
+    return response(given, model.others_held(node, scaled), noise)
 
 
 def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
     """Return observed rows with their noise under the model; values and scaled have shape (N, M).
 
-    The noise of a label or a level is not determined: it is NaN.
+    The noise of a label or a level is not determined: it is NaN. The value of a hidden cause is its mean given the row.
     """
-    noise = np.full_like(scaled, np.nan)
+    noise, hidden = np.full_like(scaled, np.nan), np.zeros_like(scaled)
     for node, conditional in enumerate(model.conditionals):
         if not has_probabilities(conditional):
             noise[node] = standardised(conditional, scaled[node], model.others_held(node, scaled))
-    return Rows(values, scaled, noise)
+    for part in parts(model, scaled):
+        hidden[part.nodes] = part.posterior.mean
+        noise[part.nodes] = (part.residuals - np.outer(part.loadings, part.posterior.mean)) / part.scales
+    return Rows(values, scaled, noise, hidden)
 
 
 def under(model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | None) -> Floats:
@@ -76,7 +94,7 @@ def under(model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | Non
             _check_set(model, node, node in actions)
             as_set: Floats = scaled[node]
             return as_set
-        natural = response(model.conditionals[node], model.others_held(node, scaled), rows.noise[node])
+        natural = _natural(model, node, scaled, rows.noise[node], rows.hidden[node])
         values[node] = model.in_units(node, natural)
         return natural
 

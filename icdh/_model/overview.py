@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from icdh import graphs
 
 if TYPE_CHECKING:
+    from icdh._model.hidden import HiddenCause
     from icdh._model.structural import StructuralModel
 
 MOST_EDGES = 30
@@ -29,7 +30,14 @@ def summary(model: "StructuralModel") -> str:
     heading, rows, weaker = _edges(model)
     wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     lines = [_line(row, "->", wide) for row in rows]
-    return "\n".join([headline(model), *([_line(heading, "  ", wide)] if rows else []), *lines, *weaker])
+    hidden = [hidden_line(cause) for cause in model.hidden_causes]
+    return "\n".join([headline(model), *([_line(heading, "  ", wide)] if rows else []), *lines, *weaker, *hidden])
+
+
+def hidden_line(cause: "HiddenCause") -> str:
+    """Return what is known of a hidden cause in one line."""
+    loadings = ", ".join(f"{child} {loading:.3g}" for child, loading in zip(*cause[:2], strict=True))
+    return f"hidden common cause, {cause.strength:.3g} nats, adds per standard deviation: {loadings}"
 
 
 def as_html(model: "StructuralModel") -> str:
@@ -40,7 +48,8 @@ def as_html(model: "StructuralModel") -> str:
         for cell, row in (("th", heading), *(("td", row) for row in rows))
     )
     table = f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>" if rows else ""
-    more = "".join(f"<p>{line}</p>" for line in weaker)
+    hidden = [escape(hidden_line(cause)) for cause in model.hidden_causes]
+    more = "".join(f"<p>{line}</p>" for line in [*weaker, *hidden])
     return f"<div><p><strong>{escape(headline(model))}</strong></p>{table}{more}</div>"
 
 

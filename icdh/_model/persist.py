@@ -23,6 +23,7 @@ from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.atomic import replace_on_success
 from icdh._model.conditionals import Constant
+from icdh._model.hidden import HiddenCause
 from icdh._model.noise import Empirical, Gaussian, Uniform
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
@@ -57,6 +58,7 @@ Fields: TypeAlias = dict[str, "tuple[str, str] | type"]
 def _kinds() -> dict[str, Kind]:
     """Return all kinds; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model.categorical import CategoricalConditional
+    from icdh._node_model.hidden import ConfoundedConditional
     from icdh._node_model.network import NodeConditional
     from icdh._node_model.ordinal import OrdinalConditional
 
@@ -67,6 +69,7 @@ def _kinds() -> dict[str, Kind]:
         "constant": Kind(Constant, inputs),
         "network": Kind(NetworkConditional, inputs | two_layers | {"intercept": float}),
         "node": Kind(NodeConditional, given_parents),
+        "confounded": Kind(ConfoundedConditional, given_parents | {"loading": float}),
         "labels": Kind(CategoricalConditional, given_parents | {"log_shares": (FLOATS, "K")}),
         "levels": Kind(OrdinalConditional, given_parents | {"levels": (FLOATS, "K"), "cuts": (FLOATS, "c")}),
         "gaussian": Kind(Gaussian, {}),
@@ -125,11 +128,38 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
         "categories": [{"variable": n, **known._asdict()} for n, known in model.categories.items()],
         "levels": [{"variable": n, "values": encoded(levels)} for n, levels in model.levels.items()],
     }
+    if model.hidden_causes:
+        content["hidden_causes"] = [_encoded_cause(model, cause) for cause in model.hidden_causes]
     text = json.dumps(content, indent=1, allow_nan=False)
     with replace_on_success(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name, data in {CONTENT: text.encode("ascii"), **entries}.items():
             # A fixed date: the same model gives the same file.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def _encoded_cause(model: "StructuralModel", cause: HiddenCause) -> dict[str, Any]:
+    return {
+        "children": [model.names.index(child) for child in cause.children],
+        "loadings": [float(loading) for loading in cause.loadings],
+        "strength": float(cause.strength),
+    }
+
+
+def _hidden_causes(listed: Any, names: Sequence[Hashable], conditionals: Sequence[Any]) -> tuple[HiddenCause, ...]:
+    """Return the hidden causes, whose children are what has a loading, each once."""
+    _demand(isinstance(listed, list), "hidden causes are no list")
+    children = [child for cause in listed for child in cause["children"]]
+    confounded = [n for n, part in enumerate(conditionals) if hasattr(part, "loading")]
+    _demand(
+        all(type(n) is int for n in children) and sorted(children) == confounded, "hidden causes lack their children"
+    )
+    causes = []
+    for cause in listed:
+        loadings = np.array(cause["loadings"], dtype=np.float64)
+        whole = loadings.shape == (len(cause["children"]),) and np.isfinite([*loadings, cause["strength"]]).all()
+        _demand(whole and loadings.size, "loadings are not those of children")
+        causes.append(HiddenCause(tuple(names[n] for n in cause["children"]), loadings, float(cause["strength"])))
+    return tuple(causes)
 
 
 def _encoded_losses(loss: Floats | None) -> list[list[Any]] | None:
@@ -364,6 +394,7 @@ def _model(content: _Content) -> dict[str, Any]:
         "noise": [content.part(code, of_noise, N) for code in parts["noise"]],
         "categories": categories,
         "levels": levels,
+        "hidden_causes": _hidden_causes(found.get("hidden_causes", []), names, conditionals),
         **_described(found, N),
     }
 

@@ -24,7 +24,9 @@ from icdh._ground.labels import listed, variable_index
 from icdh._ground.shell import shell
 from icdh._model import effects as interventional
 from icdh._model import export, intervene, overview
+from icdh._model import hidden as hidden_common
 from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, standardised
+from icdh._model.hidden import HiddenCause
 from icdh._model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh._table.categories import Categories, holds_text
 from icdh._table.frames import frame_of, index_of
@@ -81,6 +83,8 @@ class StructuralModel:
         The transform under which it looked for the graph.
     observed_range : ndarray, shape (2, N), or None
         The smallest and the largest value of every variable in the table that the model was learned from.
+    hidden_causes : tuple of HiddenCause
+        The hidden common causes that were found.
 
     Examples
     --------
@@ -114,6 +118,7 @@ class StructuralModel:
     kinds: list[str] | None = None
     column_transform: str = "none"
     observed_range: Floats | None = None
+    hidden_causes: tuple[HiddenCause, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.noise:
@@ -173,7 +178,11 @@ class StructuralModel:
         residuals = intervene.abducted(self, self.scaling.undo(values), values).noise
         counts = np.ones(values.shape, dtype=bool) if rows is None else rows | ~rows.any(axis=1, keepdims=True)
         noise: list[Noise] = [
-            Uniform() if has_probabilities(given) else Empirical(np.sort(residuals[n, counts[n]]))
+            Uniform()
+            if has_probabilities(given)
+            else Gaussian()  # of a child of a hidden cause, whose noise no row tells exactly
+            if hasattr(given, "loading")
+            else Empirical(np.sort(residuals[n, counts[n]]))
             for n, given in enumerate(self.conditionals)
         ]
         return replace(self, noise=noise)
@@ -433,8 +442,10 @@ class StructuralModel:
         rows : ndarray of bool, shape (N, M), optional
             The observations that count for each variable; by default all.
         """
-        total = 0.0
+        total = sum(float(part.nll().mean()) for part in hidden_common.parts(self, values))
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
+            if hasattr(conditional, "loading"):
+                continue
             nats = -log_density(conditional, values[n], values)
             total += float(np.mean(nats if rows is None else np.where(rows[n], nats, 0.0)))
         return total
@@ -589,7 +600,8 @@ class StructuralModel:
 
         Notes
         -----
-        Every row keeps its own noise, (X - mean) / standard deviation given the causes.
+        Every row keeps its own noise, (X - mean) / standard deviation given the causes. A hidden cause keeps the mean
+        of its values given the row.
 
         Examples
         --------
@@ -608,6 +620,8 @@ class StructuralModel:
         rows = intervene.abducted(self, table.values, self._scaled(table))
         return self._given_back(intervene.under(self, rows, self.with_codes(do)), X)
 
+    hidden_values = hidden_common.hidden_values
+    bidirected_edges = hidden_common.bidirected_edges
     average_effect = interventional.average_effect
     effects = interventional.effects
 
@@ -621,18 +635,22 @@ class StructuralModel:
 
     def to_networkx(self) -> Any:
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""
+        hidden_common.refuse_hidden_causes(self, "to_networkx")
         return graphs.to_networkx(self.adjacency, self.names)
 
     def to_dot(self) -> str:
         """Return the DAG in the DOT language of Graphviz."""
+        hidden_common.refuse_hidden_causes(self, "to_dot")
         return graphs.to_dot(self.adjacency, self.names)
 
     def to_graphml(self) -> str:
         """Return the DAG in GraphML, weights as data of the edges."""
+        hidden_common.refuse_hidden_causes(self, "to_graphml")
         return graphs.to_graphml(self.adjacency, self.names)
 
     def to_json(self) -> str:
         """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
+        hidden_common.refuse_hidden_causes(self, "to_json")
         return graphs.to_json(self.adjacency, self.names)
 
     to_dowhy = export.to_dowhy
@@ -675,6 +693,7 @@ class StructuralModel:
         MissingExtraError
             If matplotlib is not installed.
         """
+        hidden_common.refuse_hidden_causes(self, "plot")
         names, unit = [str(name) for name in self.names], overview.weight_unit(self)
         return shell("plotting").plot_graph(self.adjacency, names, ax, unit=unit)
 
@@ -719,6 +738,7 @@ class StructuralModel:
         OSError
             If the file cannot be written; an older one then stays as it was.
         """
+        hidden_common.refuse_hidden_causes(self, "report")
         page = shell("report")
         model = self if edge_probability is None else self.with_edge_probability(edge_probability)
         facts = page.findings(model, X, check=check, notes=notes, command=command, title=title)

@@ -43,7 +43,7 @@ from icdh._node_model.families import Families, Family
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import fit_linear
-from icdh._node_model.network import hidden_units_of, node_outputs
+from icdh._node_model.network import NodeConditional, hidden_units_of, node_outputs
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,22 @@ class District(NamedTuple):
     children: tuple[Child, ...]
 
 
+@dataclass(frozen=True)
+class ConfoundedConditional(NodeConditional):
+    """A child of a hidden cause, whose standard normal values add ``loading`` times themselves to it."""
+
+    loading: float
+
+    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and scale, each of shape (M,), given all variables; the hidden value is unknown."""
+        mean, scale = super().mean_and_scale(values)
+        return mean, np.hypot(scale, self.loading)
+
+    def given_hidden(self) -> NodeConditional:
+        """Return the distribution where the hidden value is zero."""
+        return NodeConditional(self.inputs, self.widths, self.theta, self.hidden_units)
+
+
 class Districts:
     """The score of the children of hidden causes; what was asked for once is kept.
 
@@ -183,6 +199,16 @@ class Districts:
         """Return a district fitted again from one draw of its hidden values, as if they were known."""
         drawn = Posterior(district.hidden.draw(rng), np.full(district.hidden.mean.size, TUNING.least_share))
         return self._em(district.families, drawn, district.children)
+
+    def networks(self, district: District, n_restarts: int) -> list[tuple[GaussianResponse, NodeFit]]:
+        """Return response and network of each child, the best of some starts, the hidden values as they are."""
+        found = []
+        for family, loading in zip(district.families, district.loadings, strict=True):
+            known, units = self._responding(family[0], loading, district.hidden), self.scores.units[family[0]]
+            fits = (known.fit(family, units, seed=known.random_state + k) for k in range(n_restarts))
+            best = min(fits, key=lambda fit: fit.evidence)
+            found.append((known.responses[family[0]], known.fit_at_fixed_point(family, best)))
+        return found
 
     def _em(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
         """Return the end of EM from these hidden values and children: two steps at a time, and where they lead to."""

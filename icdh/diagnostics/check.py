@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import printable
+from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups, with_relations, without_groups
@@ -92,6 +93,7 @@ def check(
     [('x0', 'x1')]
     """
     fitted = _fitted(model)
+    refuse_hidden_causes(fitted, "check")
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.as_table(X), labels, sequence)
     settled = None if fitted.settled is None else fitted.settled != 0.0

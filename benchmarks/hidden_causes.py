@@ -1,0 +1,106 @@
+"""Hidden common causes of many columns: what HNMSearch(hidden_causes=True) finds, and what it invents.
+
+    python benchmarks/hidden_causes.py results.json [--rows ...] [--seeds FIRST END]
+
+Tables of 1000 rows, one edge a column on average, with a hidden variable that is a cause of some columns, or with none.
+An error is a pair of columns whose marks differ from the truth: arrow, arrow back, hidden cause in common. Every row of
+the JSON file is a table; what is there is not computed again.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from harness import Results
+
+from icdh import HNMSearch, simulate
+from icdh.exceptions import DataWarning
+
+ROWS = 1000
+LINEAR = {"mechanism": "linear", "noise": "homo-nv"}
+NETWORKS = {"mechanism": "mlp", "noise": "homo-nv"}
+PROCESSES = {"mechanism": "gp-add", "noise": "homo-nv"}
+HETEROSCEDASTIC = {"mechanism": "mlp", "noise": "softplus-shared"}
+TABLES = {
+    "linear, 12 columns, 8 children": (LINEAR, 12, 8),
+    "linear, 10 columns, 6 children": (LINEAR, 10, 6),
+    "linear, 10 columns, 4 children": (LINEAR, 10, 4),
+    "linear, 10 columns, 3 children": (LINEAR, 10, 3),
+    "networks, 12 columns, 8 children": (NETWORKS, 12, 8),
+    "Gaussian processes, 10 columns, 8 children": (PROCESSES, 10, 8),
+    "heteroscedastic, 12 columns, 8 children": (HETEROSCEDASTIC, 12, 8),
+    "linear, 12 columns, none": (LINEAR, 12, 0),
+    "networks, 12 columns, none": (NETWORKS, 12, 0),
+    "Gaussian processes, 10 columns, none": (PROCESSES, 10, 0),
+    "heteroscedastic, 12 columns, none": (HETEROSCEDASTIC, 12, 0),
+    "linear, Laplace, 12 columns, none": ({**LINEAR, "distribution": "laplace"}, 12, 0),
+    "linear, heteroscedastic, 12 columns, none": ({**LINEAR, "noise": "exp-bounded", "spread": 5.0}, 12, 0),
+}
+
+
+def table_of(name, seed):
+    """Return a table, the true arrows, and the pairs with the hidden cause in common."""
+    options, N, children = TABLES[name]
+    rng = np.random.default_rng([seed, sorted(TABLES).index(name)])
+    arrows = simulate.erdos_renyi(N, 1.0, random_state=rng) != 0
+    truth = np.zeros((N + 1, N + 1), dtype=int)
+    truth[:N, :N] = arrows
+    truth[N, rng.choice(N, size=children, replace=False)] = 1
+    hidden = np.outer(truth[N, :N], truth[N, :N]) > 0
+    np.fill_diagonal(hidden, False)
+    X = simulate.simulate_sem(truth, ROWS, standardize=True, random_state=int(rng.integers(2**31)), **options).X
+    return X[:, :N], arrows, hidden
+
+
+def counts_of(name, seed):
+    X, arrows, hidden = table_of(name, seed)
+    pairs, counts = np.triu_indices(len(arrows), 1), {"pairs": int(hidden.sum()) // 2}
+    for key, asked in (("before", False), ("after", True)):
+        begin = time.process_time()
+        model = HNMSearch(hidden_causes=asked).fit(X)
+        counts[f"seconds {key}"] = time.process_time() - begin
+        found, shared = model.adjacency_matrix_ != 0, model.bidirected_edges_
+        differ = (found != arrows) | (found != arrows).T | (shared != hidden)
+        counts[f"errors {key}"] = int(differ[pairs].sum())
+        counts[f"false arrows {key}"] = int((found & hidden & ~arrows & ~arrows.T).sum())
+    counts["right pairs"] = int((shared & hidden)[pairs].sum())
+    counts["false pairs"] = int((shared & ~hidden)[pairs].sum())
+    counts["found"] = len(model.hidden_causes_)
+    return counts
+
+
+def report(rows):
+    print("| table | tables | errors | false arrows between children | pairs right | pairs false | found | fits |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in TABLES:
+        own = [row for row in rows if row["table"] == name]
+        if own:
+            mean = {key: np.mean([row[key] for row in own]) for key in own[0] if key not in ("table", "seed")}
+            changes = (
+                f"{mean[f'{key} before']:.1f} -> {mean[f'{key} after']:.1f}" for key in ("errors", "false arrows")
+            )
+            right = f"{mean['right pairs']:.1f} of {mean['pairs']:.0f}"
+            cost = mean["seconds after"] / mean["seconds before"]
+            print("", name, len(own), *changes, right, f"{mean['false pairs']:.1f}", sep=" | ", end=" | ")
+            print(f"{np.mean([row['found'] > 0 for row in own]):.2f} | {cost:.1f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results")
+    parser.add_argument("--rows", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--seeds", nargs=2, type=int, default=(7000, 7010), metavar=("FIRST", "END"))
+    args = parser.parse_args()
+    results = Results(args.results, ("table", "seed"))
+    for seed in range(*args.seeds):
+        for name in args.rows:
+            if not results.has(table=name, seed=seed):
+                results.add({"table": name, "seed": seed, **counts_of(name, seed)})
+    report([row for row in results.rows if row["table"] in args.rows])
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        main()
