@@ -229,15 +229,25 @@ def test_files_hold_hidden_causes_to_the_last_bit(season, found, tmp_path):
     np.testing.assert_array_equal(cause.loadings, same.loadings)
 
 
+def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
+    name = "hidden cause of x0, x1, x2, x3, x4, x5"
+    graph = pytest.importorskip("networkx").DiGraph(found.to_networkx())
+    assert set(graph) - set(found.model_.names) == {name}
+    assert sorted(graph.successors(name)) == ["x0", "x1", "x2", "x3", "x4", "x5"]
+    assert graph[name]["x0"]["weight"] == found.hidden_causes_[0].strength
+    assert f'"{name}" -> "x5"' in found.to_dot()
+    assert f'source="{name}" target="x5"' in found.to_graphml()
+    pytest.importorskip("matplotlib")
+    texts = " ".join(text.get_text() for text in found.plot().axes[0].texts)
+    assert "hidden cause of" in texts
+    assert "dashed: hidden common cause" in texts
+
+
 def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
     X, _ = season
     asked = [
-        lambda: found.plot(),
         lambda: found.report("page.html"),
-        lambda: found.to_dot(),
         lambda: found.to_json(),
-        lambda: found.to_graphml(),
-        lambda: found.to_networkx(),
         lambda: found.to_dowhy(),
         lambda: found.to_pgmpy(),
         lambda: found.rethreshold(min_strength=1.0),

@@ -147,6 +147,19 @@ def bidirected_edges(model: "StructuralModel") -> Mask:
     return joined
 
 
+def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Any]]:
+    """Return the weights and names of a graph in which hidden causes are nodes, too, after the variables.
+
+    The weight of their arrows is their strength.
+    """
+    N, K = len(model.names), len(model.hidden_causes)
+    weights = np.zeros((N + K, N + K))
+    weights[:N, :N] = model.adjacency
+    for k, cause in enumerate(model.hidden_causes, start=N):
+        weights[k, [model.names.index(child) for child in cause.children]] = cause.strength
+    return weights, [*model.names, *map(str, model.hidden_causes)]
+
+
 def refuse_hidden_causes(model: Any, what: str) -> None:
     """Raise ArgumentValueError if a model has hidden causes, of which something takes no account.
 

@@ -634,19 +634,19 @@ class StructuralModel:
         return graphs.edge_list(self.adjacency, self.names)
 
     def to_networkx(self) -> Any:
-        """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""
-        hidden_common.refuse_hidden_causes(self, "to_networkx")
-        return graphs.to_networkx(self.adjacency, self.names)
+        """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
+
+        Hidden causes are nodes as well: those that are none of ``names``.
+        """
+        return graphs.to_networkx(*hidden_common.graph_with_hidden(self))
 
     def to_dot(self) -> str:
-        """Return the DAG in the DOT language of Graphviz."""
-        hidden_common.refuse_hidden_causes(self, "to_dot")
-        return graphs.to_dot(self.adjacency, self.names)
+        """Return the DAG in the DOT language of Graphviz, hidden causes as nodes as well."""
+        return graphs.to_dot(*hidden_common.graph_with_hidden(self))
 
     def to_graphml(self) -> str:
-        """Return the DAG in GraphML, weights as data of the edges."""
-        hidden_common.refuse_hidden_causes(self, "to_graphml")
-        return graphs.to_graphml(self.adjacency, self.names)
+        """Return the DAG in GraphML, weights as data of the edges, hidden causes as nodes as well."""
+        return graphs.to_graphml(*hidden_common.graph_with_hidden(self))
 
     def to_json(self) -> str:
         """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
@@ -693,9 +693,11 @@ class StructuralModel:
         MissingExtraError
             If matplotlib is not installed.
         """
-        hidden_common.refuse_hidden_causes(self, "plot")
-        names, unit = [str(name) for name in self.names], overview.weight_unit(self)
-        return shell("plotting").plot_graph(self.adjacency, names, ax, unit=unit)
+        weights, names = hidden_common.graph_with_hidden(self)
+        hidden = np.zeros(weights.shape, dtype=bool)
+        hidden[len(self.names) :] = True
+        style = {"unit": overview.weight_unit(self), "doubtful": hidden, "doubt": "hidden common cause, no column"}
+        return shell("plotting").plot_graph(weights, list(map(str, names)), ax, **style)
 
     def report(
         self,
