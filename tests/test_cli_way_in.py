@@ -279,7 +279,7 @@ def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
     assert "? reversing this arrow loses less than 1e+09 nats" in capsys.readouterr().out
     text = Path("graph.svg").read_text(encoding="utf-8")
     assert "stroke-dasharray" in text
-    monkeypatch.setattr(records, "CLOSE", 1e9)
+    monkeypatch.setattr(records, "DOUBTFUL", 1e9)
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'class="edge doubtful' in page

@@ -9,6 +9,7 @@ from icdh import HNMSearch
 from icdh._node_model import table_gains
 from icdh._node_model.columns import columns_of
 from icdh._node_model.table_gains import WORTH, TableGains
+from icdh.uncertainty import direction_loss
 
 SIZES = (3, 2, 4, 3)
 
@@ -75,3 +76,36 @@ def test_a_search_of_labels_is_no_worse_than_from_the_graph_of_the_tables():
     np.testing.assert_array_equal(edges | edges.T, [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
     assert edges[1, 2]
     assert edges[3, 2]
+
+
+def test_a_turned_arrow_loses_what_the_best_of_all_graphs_with_it_loses():
+    """Two causes whose labels act together alone: no cause by itself tells anything of the effect."""
+    rng = np.random.default_rng(0)
+    a, b, noise = rng.integers(2, size=(3, 300))
+    c = np.where(rng.random(300) < 0.2, noise, a ^ b)
+    d = (rng.random(300) < np.array([0.2, 0.6])[c]).astype(int)
+    codes = np.column_stack([a, b, c, d])
+    model = HNMSearch(kinds=dict.fromkeys(range(4), "categorical")).fit(codes)
+    found, dag = model.found_graph(), model.adjacency_matrix_ != 0
+    assert dag.any()
+    assert not TableGains(found.scores.families).has_grades
+    gains, loss, best = TableGains(found.scores.families), direction_loss(model), {}
+    for graph in all_dags(4):
+        total = sum(gains.scores([(node, tuple(np.flatnonzero(causes))) for node, causes in enumerate(graph.T)]))
+        for edge in np.argwhere(graph).tolist():
+            best[tuple(edge)] = min(best.get(tuple(edge), np.inf), total)
+    place = {int(column): node for node, column in enumerate(found.order)}
+    for cause, effect in np.argwhere(dag).tolist():
+        i, j = place[cause], place[effect]
+        assert loss[cause, effect] == pytest.approx(best[j, i] - best[i, j], abs=1e-6)
+
+
+def test_arrows_of_labels_that_nothing_decides_lose_nothing():
+    rng = np.random.default_rng(0)
+    chain = [rng.integers(2, size=1000)]
+    for _ in range(2):
+        chain.append(np.where(rng.random(1000) < 0.8, chain[-1], 1 - chain[-1]))
+    model = HNMSearch(kinds=dict.fromkeys(range(3), "categorical")).fit(np.column_stack(chain))
+    loss = direction_loss(model)[model.adjacency_matrix_ != 0]
+    assert loss.size == 2
+    np.testing.assert_allclose(loss, 0.0, atol=1e-6)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
+from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.families import Families
 
 WORTH = 5.0  # observations that the prior of a table is worth
@@ -62,6 +63,16 @@ class TableGains:
                 penalty = penalties[[*parents, other]].sum()
                 gains[other] = own - self._cost(node, *self._beside(*joint, other)) - penalty
         return gains
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether a variable has more than two values in order, which a table does not know of."""
+        pairs = zip(self.families.responses, self.sizes, strict=True)
+        return any(size > 2 and not isinstance(response, CategoricalResponse) for response, size in pairs)
+
+    def scores(self, families: Sequence[tuple[int, tuple[int, ...]]]) -> list[float]:
+        """Return the score of every family."""
+        return [self.score(*family) for family in families]
 
     def score(self, node: int, parents: tuple[int, ...]) -> float:
         """Return the negative log evidence of a table plus the penalty of its edges, in nats."""

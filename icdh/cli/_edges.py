@@ -14,7 +14,7 @@ from icdh.cli._input import Input, complete_rows
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._options import Either, choice, flag, number, text
 from icdh.cli._progress import watched
-from icdh.diagnostics.records import CLOSE
+from icdh.diagnostics.records import SURVIVES
 from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
 from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
 from icdh.exceptions import import_extra, option
@@ -186,7 +186,7 @@ class Directions(NamedTuple):
         if self.loss is not None:
             columns.append(Column("if turned", [_nats(self.loss[edge]) for edge in edges], [IF_TURNED]))
         if self.hidden is not None and not np.isnan(self.hidden).all():
-            legend = [IF_HIDDEN, survival(int((self.hidden >= CLOSE).sum()), len(edges))]
+            legend = [IF_HIDDEN, survival(int((self.hidden >= SURVIVES).sum()), len(edges))]
             columns.append(Column("if hidden", [_nats(self.hidden[edge]) for edge in edges], legend))
         if self.records:
             shares = [share_in_words(self.records[edge]) if edge in self.records else "" for edge in edges]
@@ -199,7 +199,7 @@ class Directions(NamedTuple):
     @property
     def may_be_hidden(self) -> np.ndarray:
         """The edges that a hidden common cause may stand behind, shape (N, N)."""
-        return np.zeros(self.marked.shape, dtype=bool) if self.hidden is None else self.hidden < CLOSE
+        return np.zeros(self.marked.shape, dtype=bool) if self.hidden is None else self.hidden < SURVIVES
 
     @property
     def given(self) -> np.ndarray:

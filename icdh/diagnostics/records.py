@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from icdh.diagnostics.track_record import TrackRecord
+from icdh.search.directions import DOUBTFUL
 
-CLOSE, DECIDED = 10.0, 0.95  # nats, and the probability of a direction, below which the data hardly decide an arrow
+DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow
+SURVIVES = 10.0  # nats: an arrow that loses as many if it is hidden stands
 LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
 UNKNOWN_SHARE = 0.59  # of all arrows counted: for those without a record
 
@@ -98,14 +100,14 @@ class EdgeCheck:
 
     @property
     def close(self) -> bool:
-        """Whether the data hardly decide the direction: ten nats or less, or a probability below 95 %."""
-        nats = self.direction_loss is not None and not self.direction_loss > CLOSE
+        """Whether the data hardly decide the direction: fewer than five nats, or a probability below 95 %."""
+        nats = self.direction_loss is not None and not self.direction_loss >= DOUBTFUL
         return nats or (self.probability is not None and not self.probability >= DECIDED)
 
     @property
     def survives(self) -> bool:
         """Whether the arrow would survive a hidden common cause: more than ten nats would be lost."""
-        return self.hidden_loss is not None and self.hidden_loss >= CLOSE
+        return self.hidden_loss is not None and self.hidden_loss >= SURVIVES
 
     @property
     def doubt(self) -> tuple:

@@ -18,6 +18,7 @@ from icdh.diagnostics.words import survival
 from icdh.plotting.layout import landscape, layered_layout
 from icdh.plotting.names import box_sizes
 from icdh.report import drawing
+from icdh.search.directions import DOUBTFUL
 
 MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
 POINTS_OF_A_CURVE, FEW_VALUES = 41, 5
@@ -55,6 +56,7 @@ def findings(
         "edges": edges,
         "figures": [name for name in FIGURES if any(edge[name] is not None for edge in edges)],
         "unlikely": share_in_words(NEITHER) if any(edge["unlikely"] for edge in edges) else "",
+        "doubtful_below": DOUBTFUL,
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in model.effects()[:MOST_EFFECTS]],

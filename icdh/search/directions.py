@@ -2,23 +2,53 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from icdh.graphs.cycles import break_cycles
+from icdh.search.candidates import WITHOUT_REQUIRED
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.equivalence import reversible_edges, with_source
 from icdh.search.moves import Graph, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
+from icdh.search.orders import WeighedFamilies, best_graph
 
-DOUBTFUL = 10.0  # nats: a direction that loses less is in doubt
+DOUBTFUL = 5.0  # nats: a direction that loses less is in doubt
 POLISH_MARGIN = 100.0  # nats: an upper estimate of what polish gains for the families of a turned graph
 LEAST_SHARE = 0.05  # of the loss, that a move on from a turned graph has to win back
 
 
+Loss = tuple[tuple[int, int], float]  # an edge, and the loss if it is turned
+
+
+def exact_direction_losses(families: WeighedFamilies, edges: Iterable[tuple[int, int]]) -> Iterator[Loss]:
+    """Yield edges, and by how much the best of all graphs with that edge turned scores higher.
+
+    Parameters
+    ----------
+    families : WeighedFamilies
+        The log weights of families.
+    edges : iterable of (cause, effect)
+        Edges; each end is a candidate of the other.
+    """
+    for i, j in edges:
+        yield (i, j), _best_weight(families, i, j) - _best_weight(families, j, i)
+
+
+def _best_weight(families, cause, effect):
+    """Return the log weight of the best graph with an edge."""
+    weights, sets = families.weights.copy(), np.arange(families.weights.shape[1])
+    for node, other, holds in ((effect, cause, True), (cause, effect, False)):
+        place = int(np.flatnonzero(families.candidates[node] == other)[0])
+        weights[node, (sets >> place & 1 == 1) != holds] = -np.inf
+        weights[node, 0] = max(weights[node, 0], -WITHOUT_REQUIRED)
+    return best_graph(replace(families, weights=weights))[1]
+
+
 def direction_losses(
     climber: Climber, graph: Graph, edges: Iterable[tuple[int, int]], gains: Gains | None = None
-) -> Iterator[tuple[tuple[int, int], float]]:
+) -> Iterator[Loss]:
     """Yield edges, and by how much the score of the best graph found with that edge turned is higher.
 
     A climb that keeps the edge turned begins at the graph with each cycle broken at its weakest link, or at the graph
@@ -32,7 +62,7 @@ def direction_losses(
     graph : tuple
         The parents of every node, at the end of a search.
     edges : iterable of (cause, effect)
-        Edges of the graph. The loss is infinite where the edge must not be turned.
+        Edges of the graph that may be turned.
     gains : callable, optional
         As of `icdh.search.order_search.search_orders`.
     """
@@ -40,9 +70,6 @@ def direction_losses(
     climber.climb_once(graph, climber.forbidden, least_gain=math.inf)  # its gains are known for all edges then
     for i, j in edges:
         loss = math.inf
-        if climber.required[i, j] or climber.forbidden[j, i]:
-            yield (i, j), loss
-            continue
         if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
             loss = -climber.fall(graph, equivalent)
         yield (i, j), loss if loss < DOUBTFUL else min(loss, _loss_by_climb(climber, graph, (i, j), gains))

@@ -1,5 +1,6 @@
 """How sure the direction of an arrow is: the nats that a graph loses if the arrow points the other way."""
 
+import math
 from contextlib import suppress
 from functools import cache
 
@@ -10,16 +11,22 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import check_number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
+from icdh._node_model.table_gains import TableGains
+from icdh.search.candidates import weigh_families
 from icdh.search.climb import Climber
-from icdh.search.directions import DOUBTFUL, direction_losses
+from icdh.search.directions import DOUBTFUL, direction_losses, exact_direction_losses
+
+MOST_EXACT, MOST_CAUSES = 12, 4  # variables of a table of labels, and causes of a family, of all graphs
 
 
 def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
     """Return how many nats of evidence the best graph loses in which an arrow points the other way.
 
     For every arrow the search goes on from the graph with that arrow turned, and from an equivalent graph if there is
-    one. A small loss means that the data hardly tell the direction. A large loss means that this model prefers the
-    direction, not that the model is right. Below zero, the search missed the better graph.
+    one. In a table of labels alone, of up to 12 variables, the best of all graphs counts instead; there families have
+    tables of probabilities (BDeu), and all graphs of an equivalence class tie. A small loss means that the data hardly
+    tell the direction. A large loss means that this model prefers the direction, not that the model is right. Below
+    zero, the search missed the better graph.
 
     Parameters
     ----------
@@ -56,7 +63,12 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
     varying = [edge for edge in np.argwhere(dag).tolist() if place.keys() >= set(edge)]
     edges = [(place[cause], place[effect]) for cause, effect in varying]
     scores = found.scores.copy()
-    climber = Climber(scores, found.rules.forbidden, model.max_parents, found.rules.required)
+    forbidden, required = found.rules.forbidden, found.rules.required
+    settled = required | forbidden.T
+    for i, j in edges:
+        if settled[i, j]:
+            loss[found.order[i], found.order[j]] = math.inf
+    edges = [edge for edge in edges if not settled[edge]]
     gains = cheap_gains(scores, list(enumerate(found.graph)))
 
     @cache
@@ -65,7 +77,14 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
         return found.scores.families.design_effects(family, found.scores.fit_of(family))
 
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
-        for (i, j), nats in direction_losses(climber, found.graph, edges, gains):
+        if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= MOST_EXACT:
+            most = {"n_candidates": len(found.graph) - 1, "max_parents": MOST_CAUSES}
+            families = weigh_families(gains.scores, found.graph, forbidden, required=required, **most)
+            losses = exact_direction_losses(families, edges)
+        else:
+            climber = Climber(scores, forbidden, model.max_parents, required)
+            losses = direction_losses(climber, found.graph, edges, gains)
+        for (i, j), nats in losses:
             loss[found.order[i], found.order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
     return loss
 
