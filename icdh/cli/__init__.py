@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 from icdh._version import __version__
 from icdh.cli._messages import BAD_INPUT, as_option, explain
@@ -81,7 +82,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         raise SystemExit(_flushed(end.code)) from None
 
 
-def _flushed(code):
+def _flushed(code: Any) -> Any:
     """Flush the standard output; return the exit code, or another one if that fails."""
     if sys.stdout is None:
         return code
@@ -100,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
         try:
-            code = args.run(args)
+            code: int = args.run(args)
             sys.stdout.flush()
             return code
         except (KeyboardInterrupt, Exception) as error:
@@ -109,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
             return explain(error)
 
 
-def _prepare_streams():
+def _prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the process
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
@@ -120,10 +121,10 @@ def _prepare_streams():
 class _Warnings:
     """Shows a warning once, not again with every pair of columns or resample that it is about."""
 
-    def __init__(self):
-        self._said = set()
+    def __init__(self) -> None:
+        self._said: set[str] = set()
 
-    def __call__(self, message, *where, **details):
+    def __call__(self, message: Any, *where: Any, **details: Any) -> None:
         if str(message) not in self._said:
             self._said.add(str(message))
             say("warning", message)
@@ -132,7 +133,7 @@ class _Warnings:
 class _Notes(logging.Handler):
     """Shows records of a log as notes of the command line."""
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         say("note", record.getMessage())
 
 

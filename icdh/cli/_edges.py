@@ -7,25 +7,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import aligned, arrows, counted, printable
 from icdh.cli._input import Input, complete_rows
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
-from icdh.cli._options import Either, choice, flag, number, text
+from icdh.cli._options import Either, Option, choice, flag, number, text
 from icdh.cli._progress import watched
 from icdh.diagnostics.records import SURVIVES
 from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
 from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
 from icdh.exceptions import import_extra, option
-from icdh.files import write_text
+from icdh.files import LabelledTable, write_text
 from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
 
 LEAST_PROBABILITY = 0.05  # of an edge that is printed although the graph does not have it
 
 
-UNCERTAINTY = {
+UNCERTAINTY: dict[str, Option | Either] = {
     "how": Either(
         {
             "--bootstrap": number(None, "learn also from N resamples of the rows", low=1, integer=True),
@@ -45,7 +46,7 @@ ZERO = -0.05  # nats: smaller losses are rounding
 UNLIKELY_COLOR = "#c8641e"  # of arrows in pictures whose track record is worse than a coin
 
 
-def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> tuple:
+def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> tuple[Any, BaseException | None]:
     """Return the ensemble that was asked for, or None, and the error, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
@@ -58,7 +59,7 @@ def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock)
         return None, error
 
 
-def exit_code(model, failure: BaseException | None) -> int:
+def exit_code(model: Any, failure: BaseException | None) -> int:
     """Return 0, or 130 after Ctrl-C, or raise the error that came after the fit."""
     if isinstance(failure, KeyboardInterrupt):
         report("error", "interrupted before the probabilities were known; the fitted graph is kept")
@@ -70,7 +71,7 @@ def exit_code(model, failure: BaseException | None) -> int:
     return INTERRUPTED if model.interrupted_ else SUCCESS
 
 
-def _ensemble(args, model, rows, clock):
+def _ensemble(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> Any:
     if (args.bootstrap is not None or args.posterior) and clock.is_over:
         raise TimeoutError(
             f"{option('max_seconds', clock.max_seconds)} were over after the fit: there are no probabilities"
@@ -101,7 +102,7 @@ def _ensemble(args, model, rows, clock):
     return None
 
 
-def check(args: argparse.Namespace) -> None:
+def check_uncertainty(args: argparse.Namespace) -> None:
     """Raise ValueError if the options do not go together."""
     if args.posterior and args.method != "search":
         raise ValueError(
@@ -115,7 +116,7 @@ def check(args: argparse.Namespace) -> None:
         raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 
-def probability_lines(ensemble, dag: np.ndarray) -> list[str]:
+def probability_lines(ensemble: Any, dag: Floats) -> list[str]:
     """Return a line for every edge of the graph, and for all others that are probable enough."""
     rows, undecided = [("edge", "probability", "reverse", "path", "")], ensemble.undecided(dag)
     for edge in ensemble.edges():
@@ -137,7 +138,7 @@ def direction_undecided() -> str:
     return f"of the graphs that join the two, fewer than {DECIDED:.0%} agree on the direction"
 
 
-def write_probabilities(path: str, ensemble) -> None:
+def write_probabilities(path: str, ensemble: Any) -> None:
     """Write one row for every ordered pair of variables: cause, effect, probability, ancestor."""
     names = list(map(str, ensemble.names))
     rows = [
@@ -174,9 +175,9 @@ class Directions(NamedTuple):
         The track record of each edge that has one; fits of `icdh.ICDH` have none.
     """
 
-    loss: np.ndarray | None
-    hidden: np.ndarray | None
-    marked: np.ndarray
+    loss: Floats | None
+    hidden: Floats | None
+    marked: Mask
     meaning: str
     records: dict[tuple[int, int], TrackRecord]
 
@@ -197,19 +198,20 @@ class Directions(NamedTuple):
         return columns
 
     @property
-    def may_be_hidden(self) -> np.ndarray:
+    def may_be_hidden(self) -> Mask:
         """The edges that a hidden common cause may stand behind, shape (N, N)."""
-        return np.zeros(self.marked.shape, dtype=bool) if self.hidden is None else self.hidden < SURVIVES
+        return np.zeros(self.marked.shape, dtype=np.bool_) if self.hidden is None else self.hidden < SURVIVES
 
     @property
-    def given(self) -> np.ndarray:
+    def given(self) -> Mask:
         """The edges whose direction knowledge gives, shape (N, N)."""
         return np.zeros(self.marked.shape, dtype=bool) if self.loss is None else np.isinf(self.loss)
 
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
     """Return the certainty of the directions: from an ensemble of graphs if there is one, else from turned edges."""
-    from icdh.uncertainty.directions import DOUBTFUL, direction_loss, doubtful
+    from icdh.search.directions import DOUBTFUL
+    from icdh.uncertainty.directions import direction_loss, doubtful
     from icdh.uncertainty.hidden import hidden_loss
 
     dag, loss, hidden = model.adjacency_matrix_, None, None
@@ -230,7 +232,7 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
     return Directions(loss, hidden, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
 
 
-def _records(model, table):
+def _records(model: Any, table: LabelledTable) -> dict[tuple[int, int], TrackRecord]:
     """Return the track records of the edges of a search; none if fewer than two rows are complete."""
     rows = complete_rows(table)
     if not isinstance(model, HNMSearch) or len(rows.values) < 2:
@@ -250,7 +252,7 @@ def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str,
 def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
     dag, names = model.adjacency_matrix_, [printable(name) for name in model.model_.names]
-    edges = [tuple(edge) for edge in sorted(np.argwhere(dag).tolist(), key=lambda edge: -abs(dag[tuple(edge)]))]
+    edges = sorted(((i, j) for i, j in np.argwhere(dag).tolist()), key=lambda edge: -abs(dag[edge]))
     lines = [_head(model, len(edges))]
     if not edges:
         return lines
@@ -263,7 +265,7 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     return [*lines, *([_below_zero(model)] if below_zero else [])]
 
 
-def _weights(model, edges):
+def _weights(model: Any, edges: Sequence[tuple[int, int]]) -> Column:
     """Return the column of strengths, or of weights."""
     dag = model.adjacency_matrix_
     if isinstance(model, HNMSearch):
@@ -273,7 +275,7 @@ def _weights(model, edges):
     return Column("weight", [f"{dag[edge]:.3f}" for edge in edges], [legend])
 
 
-def _head(model, n_edges):
+def _head(model: Any, n_edges: int) -> str:
     if isinstance(model, HNMSearch):
         course = counted(len(model.history_), "move")
     else:
@@ -285,7 +287,7 @@ def _head(model, n_edges):
     )
 
 
-def _nats(value):
+def _nats(value: float) -> str:
     """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
     if np.isnan(value):
         return ""
@@ -294,7 +296,7 @@ def _nats(value):
     return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
 
 
-def _below_zero(model):
+def _below_zero(model: Any) -> str:
     """Return a line that says why a loss is negative."""
     if np.count_nonzero(model.edge_strength_) > np.count_nonzero(model.adjacency_matrix_):
         reason = "of the graph before weak edges were left out it was not"
@@ -303,12 +305,12 @@ def _below_zero(model):
     return f"below zero: the evidence is higher with this arrow turned; {reason}"
 
 
-def comparison_line(estimate: np.ndarray, truth: np.ndarray) -> str:
+def comparison_line(estimate: Floats, truth: Floats) -> str:
     """Return a sentence that compares a graph with the true one."""
     from icdh.metrics import edge_differences
 
     extra, missing, reversed_ = edge_differences(estimate, truth)
-    learned, true = np.count_nonzero(estimate), np.count_nonzero(truth)
+    learned, true = int(np.count_nonzero(estimate)), int(np.count_nonzero(truth))
     right = learned - extra - reversed_
     return (
         f"against the true graph of {counted(true, 'edge')}: {right} of {learned} learned right, {reversed_} reversed, "

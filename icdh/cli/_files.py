@@ -4,8 +4,10 @@ import argparse
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from icdh._table.actions import Shift
 from icdh.cli._messages import report
@@ -18,7 +20,7 @@ STANDARD_INPUT = "-"
 MODEL = ".icdh"
 
 
-def source(path: str):
+def source(path: str) -> Any:
     """Return the path, or the standard input for "-"."""
     return sys.stdin.buffer if path == STANDARD_INPUT else path
 
@@ -70,12 +72,13 @@ def check_files(read: Mapping[str, str | None], written: Mapping[str, str | None
     read, written : mapping of str to str or None
         The path by the option, or argument, that holds it; None where it was not given.
     """
-    read = {option: path for option, path in read.items() if path is not None}
-    written = {option: path for option, path in written.items() if path is not None}
-    if sum(path == STANDARD_INPUT for path in read.values()) > 1:
-        raise ValueError(f"only one of {', '.join(read)} can be -, the standard input")
-    taken = {option: path for option, path in read.items() if path != STANDARD_INPUT}
+    inputs = {option: path for option, path in read.items() if path is not None}
+    if sum(path == STANDARD_INPUT for path in inputs.values()) > 1:
+        raise ValueError(f"only one of {', '.join(inputs)} can be -, the standard input")
+    taken = {option: path for option, path in inputs.items() if path != STANDARD_INPUT}
     for option, path in written.items():
+        if path is None:
+            continue
         for other, seen in taken.items():
             if _is_same_file(path, seen):
                 raise ValueError(f"{option} would write to {path}, which is {other}; choose another file")
@@ -83,14 +86,14 @@ def check_files(read: Mapping[str, str | None], written: Mapping[str, str | None
         taken[option] = path
 
 
-def _is_same_file(a, b):
+def _is_same_file(a: str, b: str) -> bool:
     try:
         return os.path.samefile(a, b)
     except OSError:  # one of them does not exist yet
         return os.path.normcase(os.path.realpath(a)) == os.path.normcase(os.path.realpath(b))
 
 
-def succeeds(write: Callable[..., None], *arguments) -> bool:
+def succeeds(write: Callable[..., None], *arguments: Any) -> bool:
     """Write a file, report an error if that fails, and return whether it succeeded."""
     try:
         write(*arguments)
@@ -129,7 +132,7 @@ def number_of(option: str, text: str, form: str = "numbers") -> float:
         raise ValueError(f"{option} needs {form}; {text!r} is not a number") from None
 
 
-def give_table(path: str | None, values, names) -> None:
+def give_table(path: str | None, values: NDArray[Any], names: Sequence[Any]) -> None:
     """Write a table into a file, or onto the standard output if there is no path."""
     if path is None:
         from icdh.files.text import delimited

@@ -7,7 +7,9 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from icdh._ground.arrays import Mask
 from icdh._ground.labels import default_names, printable
 from icdh._table.experiments import Interventions
 from icdh.cli._files import check_table, source
@@ -70,7 +72,7 @@ def read(
             raise ValueError(f"{error.problems}{_remedy(args, error.options or {})}") from None
     table = LabelledTable(values, names or default_names(values.shape[1]))
     if codes := args.missing_values:  # the estimator knows no numbers of columns that are not read
-        args.missing_values = {name: codes[name] for name in (None, *table.columns) if name in codes}
+        args.missing_values = {name: codes[name] for name in (None, *table.names) if name in codes}
     args.changes = _changes(table, drop, args)
     if not args.quiet:
         for line in args.changes:
@@ -107,22 +109,22 @@ def complete_rows(table: LabelledTable) -> LabelledTable:
     return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
 
 
-def _say_what_numbers_the_rows(table, dates):
+def _say_what_numbers_the_rows(table: LabelledTable, dates: Collection[str]) -> None:
     """Write a note about columns that look like row numbers, which are no variables."""
-    for name, column in zip(table.columns, table.values.T, strict=True):
+    for name, column in zip(table.names, table.values.T, strict=True):
         if name not in dates and len(column) >= FEWEST_NUMBERED and _counts_up(column):
             remedy = f"if it numbers the rows, say --drop {shlex.quote(name)}"
             report("note", f"{name} rises by one from row to row; {remedy}")
 
 
-def _counts_up(column):
+def _counts_up(column: NDArray[Any]) -> bool:
     try:
         return bool((np.diff(column.astype(np.float64)) == 1.0).all())
     except (TypeError, ValueError):  # labels
         return False
 
 
-def _changes(table, drop, args):
+def _changes(table: LabelledTable, drop: Sequence[str], args: argparse.Namespace) -> list[str]:
     """Return a line about every change to the table."""
     lines = [f"left out: {', '.join(drop)}"] if drop else []
     lines += [f"dates as days since 1970: {', '.join(args.dates)}"] if args.dates else []
@@ -163,9 +165,9 @@ class Input(NamedTuple):
 
     def complete(self) -> "Input":
         """Return the rows without gaps."""
-        full = ~self.table.gaps.any(axis=1)
+        full: Mask = np.logical_not(self.table.gaps.any(axis=1))
         interventions = None if self.interventions is None else self.interventions.of_rows(full)
-        groups = None if self.groups is None else list(compress(self.groups, full))
+        groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
         return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups)
 
 
@@ -190,7 +192,7 @@ def read_input(args: argparse.Namespace, categorical: Collection[str] | None) ->
     return Input(table, interventions, labels.get("group_column"), args.sequence)
 
 
-def _check(args):
+def _check(args: argparse.Namespace) -> None:
     """Raise ValueError if the options about rows do not go together or with the others."""
     if args.targets is not None and args.condition_column is None:
         raise ValueError("--targets goes with --condition-column NAME, the column that holds the conditions")
@@ -207,12 +209,14 @@ def targets_file(args: argparse.Namespace) -> str | None:
     return args.targets if args.targets is not None and args.targets.lower().endswith(FILES) else None
 
 
-def _interventions(args, conditions):
+def _interventions(args: argparse.Namespace, conditions: Sequence[str] | None) -> Interventions | None:
     """Return what was done to the rows, given the condition of each; say in a line what every condition does."""
     if conditions is None:
         return None
     present = list(dict.fromkeys(conditions))
-    targets = dict.fromkeys(present) if args.targets is None else _targets(args)
+    targets: Mapping[Hashable, Sequence[Any] | None] = dict.fromkeys(present)
+    if args.targets is not None:
+        targets = _targets(args)
     for condition in present:
         if condition not in targets:
             raise ValueError(
@@ -228,24 +232,24 @@ def _interventions(args, conditions):
     return Interventions(conditions, targets)
 
 
-def _said(targets):
+def _said(targets: Sequence[Any] | None) -> str:
     if targets is None:
         return "what it does is to be found"
     return f"sets {', '.join(map(str, targets))}" if targets else "sets nothing"
 
 
-def _targets(args) -> Mapping[str, list | None]:
+def _targets(args: argparse.Namespace) -> dict[Hashable, Sequence[Any] | None]:
     """Return the mapping that --targets describes."""
     file = targets_file(args)
     if file is None:
         return _from_text(args.targets)
     try:
-        return {str(condition): _listed(condition, found) for condition, found in read_mapping(file).items()}
+        return {str(condition): _listed(condition, names) for condition, names in read_mapping(file).items()}
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
 
 
-def _from_text(text):
+def _from_text(text: str) -> dict[Hashable, Sequence[Any] | None]:
     """Return conditions and their targets, given as CONDITION=NAMES with semicolons between them."""
     parts = [part.rpartition("=") for part in text.split(";") if part.strip()]
     for condition, equals, names in parts:
@@ -261,13 +265,13 @@ def _from_text(text):
     }
 
 
-def _listed(condition, found):
-    if found is None or found == UNKNOWN:
+def _listed(condition: str, names: Any) -> list[str] | None:
+    if names is None or names == UNKNOWN:
         return None
-    found = [found] if isinstance(found, str) else found
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"condition {condition!r} must have a list of names, or {UNKNOWN!r}; got {found!r}")
-    return found
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"condition {condition!r} must have a list of names, or {UNKNOWN!r}; got {names!r}")
+    return names
 
 
 def target_lines(model: Any) -> list[str]:
@@ -281,5 +285,5 @@ def target_lines(model: Any) -> list[str]:
 
 
 def _strongest(weights: Sequence[float], names: Sequence[Hashable], least: float) -> str:
-    found = sorted((-weight, str(name)) for weight, name in zip(weights, names, strict=True) if weight > least)
-    return ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in found)
+    reached = sorted((-weight, str(name)) for weight, name in zip(weights, names, strict=True) if weight > least)
+    return ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)

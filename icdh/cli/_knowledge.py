@@ -29,23 +29,23 @@ def question_about_roots(adjacency: np.ndarray, names: Sequence[Any]) -> str | N
     ]
     if not given:
         return None
-    arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n])]
+    arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]
     roots = shlex.quote(printable(",".join(str(names[n]) for n in given)))
     return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, say --roots {roots}"
 
 
-def _edge(text):
+def _edge(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
         raise argparse.ArgumentTypeError(f"an edge is given as CAUSE,EFFECT; got {text!r}")
     return names
 
 
-def _group(text):
+def _group(text: str) -> list[str]:
     return names_in([text])[0]
 
 
-def _tiers(text):
+def _tiers(text: str) -> list[list[str]]:
     """Return groups that semicolons separate, as `names_in` reads them."""
     groups = names_in(text.split(";"))
     if not all(group and all(group) for group in groups):

@@ -67,7 +67,7 @@ WORDS = {  # of the options that are parameters of the estimators
 }
 
 
-def _kind(text):
+def _kind(text: str) -> tuple[str, str]:
     name, equals, kind = text.rpartition("=")
     if not (name and equals and kind):
         raise argparse.ArgumentTypeError(f"a kind is given as NAME=KIND; got {text!r}")
@@ -82,7 +82,7 @@ def _parameter(name: str) -> Option:
     return {"default": argparse.SUPPRESS, "help": help, **parameter(CONSTRAINTS[name])}
 
 
-INPUT = {
+INPUT: dict[str, Option | Either] = {
     "table": Either(
         {
             "data": {"nargs": "?", **TABLE},
@@ -127,7 +127,7 @@ def declared_labels(args: argparse.Namespace) -> list[str] | None:
     return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
 
 
-def estimator_of(args: argparse.Namespace, names: list) -> Any:
+def estimator_of(args: argparse.Namespace, names: list[str]) -> Any:
     """Return the estimator that the options describe, for a table of these names."""
     given = {name: value for name, value in vars(args).items() if any(name in params for params in DEFAULTS.values())}
     for name in given:
@@ -147,7 +147,7 @@ def estimator_of(args: argparse.Namespace, names: list) -> Any:
 
 def learned(args: argparse.Namespace, rows: Input) -> Any:
     """Fit the estimator that the options describe, with a progress bar or lines, and return it."""
-    estimator = estimator_of(args, rows.table.columns)
+    estimator = estimator_of(args, rows.table.names)
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
     with watched(args, what) as callback, answered(callback):
         estimator.set_params(callback=callback).fit(rows.table, interventions=rows.interventions, **rows.relations)
@@ -166,9 +166,9 @@ def answered(callback: Any) -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    heard = []
+    heard: list[int] = []
 
-    def answer(number, frame):
+    def answer(number: int, frame: Any) -> None:
         heard.append(number)
         if len(heard) > 1:
             return

@@ -23,7 +23,7 @@ BROKEN_PIPE = 141
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
-def report(kind: str, message) -> None:
+def report(kind: str, message: Any) -> None:
     """Write one line to the standard error stream; a closed stream must not cost a fit."""
     try:
         print(f"icdh: {kind}: {printable(' '.join(str(message).split()))}", file=sys.stderr, flush=True)

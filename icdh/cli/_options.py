@@ -1,7 +1,8 @@
 """Options as a table: how argparse reads each, those that several commands share, and a command as a value."""
 
 import argparse
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from icdh._ground.parameters import Choice, Constraint, Flag, Number, Workers
@@ -52,10 +53,10 @@ class Command(NamedTuple):
 
     summary: str
     description: str
-    options: dict[str, dict[str, Option | Either]]
+    options: Mapping[str, Mapping[str, Option | Either]]
     run: Callable[[argparse.Namespace], int]
     usual: Sequence[str] = ()
-    parts: dict[str, "Command"] = {}  # noqa: RUF012 - never changed
+    parts: Mapping[str, "Command"] = MappingProxyType({})
 
 
 def text(metavar: str | None, help: str, **more: Any) -> Option:
@@ -130,7 +131,7 @@ def option_named(argument: str) -> str:
 class _MissingValues(argparse.Action):
     """Collects codes of missing values by column; None stands for every column."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         column, equals, codes = values.rpartition("=")
         known = dict(getattr(namespace, self.dest, None) or {})
         key = column if equals else None

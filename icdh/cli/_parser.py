@@ -3,19 +3,19 @@
 import argparse
 import re
 import shlex
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NoReturn
 
 from icdh._ground.labels import did_you_mean, listed
 from icdh.cli._files import is_model
 from icdh.cli._messages import BAD_INPUT
-from icdh.cli._options import NOT_GIVEN, Command, Either
+from icdh.cli._options import NOT_GIVEN, Command, Either, Option
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
     """Show defaults, but for options that have none."""
 
-    def _get_help_string(self, action):
+    def _get_help_string(self, action: argparse.Action) -> str | None:
         silent = action.default is None or action.default is False or action.default == []
         return action.help if silent else super()._get_help_string(action)
 
@@ -31,8 +31,8 @@ class CommandParser(argparse.ArgumentParser):
 
     usual: Collection[str] = ()
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, formatter_class=_HelpFormatter, **kwargs)
+    def __init__(self, **kwargs: Any):
+        super().__init__(formatter_class=_HelpFormatter, **kwargs)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
     def take(self, command: Command) -> None:
@@ -49,7 +49,7 @@ class CommandParser(argparse.ArgumentParser):
             for name, part in command.parts.items():
                 names.add_parser(name, help=part.summary, description=part.description).take(part)
 
-    def parse_known_args(self, args=None, namespace=None):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments at once, with a suggestion."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -59,9 +59,9 @@ class CommandParser(argparse.ArgumentParser):
             self.error(f"no such option or argument here: {' '.join(unknown)}{meant}")
         return known, unknown
 
-    def _check_model_before_table(self, known, unknown):
+    def _check_model_before_table(self, known: argparse.Namespace, unknown: list[str]) -> None:
         """Show how to name a model where other commands take it: before the table."""
-        model = getattr(known, "data", None)
+        model = getattr(known, "data", None) or ""
         if (
             "--model" in self._option_string_actions
             and is_model(model)
@@ -70,7 +70,7 @@ class CommandParser(argparse.ArgumentParser):
             command = shlex.join([*self.prog.split(), unknown[0], "--model", model])
             self.error(f"{model} is a fitted model, which stands behind --model here: {command}")
 
-    def _check_value(self, action, value):
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             argument = action if action.option_strings else None
             meant = did_you_mean(value, action.choices)
@@ -80,7 +80,7 @@ class CommandParser(argparse.ArgumentParser):
         """Return the words that an option takes."""
         return [word for action in self._actions if action.dest == destination for word in action.choices or ()]
 
-    def format_help(self):
+    def format_help(self) -> str:
         """Return the help of the usual options, and the number of the others."""
         hidden = {action: action.help for action in self._actions if self.usual and action.dest not in self.usual}
         try:
@@ -92,7 +92,7 @@ class CommandParser(argparse.ArgumentParser):
                 action.help = help
         return f"{text}\n{len(hidden)} more options: {self.prog} --help-all\n" if hidden else text
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """Print the error in one line, with the command that shows help, and exit."""
         if message == "one of the arguments data --dataset is required":
             message = (
@@ -101,7 +101,7 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
 
 
-def _add(group: Any, options: dict[str, Any]) -> None:
+def _add(group: Any, options: Mapping[str, Option | Either]) -> None:
     for flags, option in options.items():
         if isinstance(option, Either):
             _add(group.add_mutually_exclusive_group(required=option.required), option.options)
@@ -110,7 +110,7 @@ def _add(group: Any, options: dict[str, Any]) -> None:
 
 
 class _HelpAll(argparse.Action):
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         parser.usual = ()
         parser.print_help()
         parser.exit()

@@ -1,11 +1,15 @@
 """Progress messages of commands that take long."""
 
+import argparse
 import shutil
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh.progress import Progress
 
@@ -14,7 +18,7 @@ PIPE_SILENCE = 10.0  # seconds between lines elsewhere
 
 
 @contextmanager
-def watched(args, what: str, total: int | None = None):
+def watched(args: argparse.Namespace, what: str, total: int | None = None) -> Iterator[Any]:
     """Yield a callback for every step: a bar or a line on a terminal, lines elsewhere, nothing with --quiet."""
     quiet, verbose = args.quiet, args.verbose
     with Progress(what, total, shown=False if quiet or verbose else None) as bar:
@@ -28,7 +32,7 @@ def watched(args, what: str, total: int | None = None):
 
 
 @contextmanager
-def busy(args, doing: str):
+def busy(args: argparse.Namespace, doing: str) -> Iterator[None]:
     """Show on a terminal what is being done, every few seconds."""
     if args.quiet or not sys.stderr.isatty():
         yield
@@ -68,33 +72,33 @@ class ProgressLines:
         self.what, self.total, self.steps = what, total, 0
         self.silence = silence or (SILENCE if on_terminal else PIPE_SILENCE)
         self._stays, self._shown = on_terminal and not steps_are_shown, 0
-        self._clock = None
+        self._clock: Clock | None = None
         self._begin = self._last = time.monotonic()
         self._wait = min(FIRST, self.silence) if on_terminal else self.silence
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def follow(self, clock) -> None:
+    def follow(self, clock: Clock) -> None:
         """Read the current task from the clock of a fit."""
         self._clock = clock
 
-    def __call__(self, record=None) -> None:
+    def __call__(self, record: Any = None) -> None:
         """Count a step."""
         self.steps += 1
         if self.steps_are_shown:
             self._last = time.monotonic()
 
-    def __enter__(self):
+    def __enter__(self) -> "ProgressLines":
         self._thread.start()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._over.set()
         self._thread.join()
         if self._shown:
             self._write("\r" + " " * self._shown + "\r")
 
-    def _run(self):
+    def _run(self) -> None:
         while not self._over.wait(max(self._last + self._wait - time.monotonic(), 0.01)):
             now = time.monotonic()
             if now >= self._last + self._wait:
@@ -105,14 +109,14 @@ class ProgressLines:
                     before, self._shown = self._shown, len(line)
                 self._write(f"\r{line:<{before}}" if self._stays else f"{line}\n")
 
-    def _write(self, text):
+    def _write(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
 
-    def _line(self, seconds):
+    def _line(self, seconds: float) -> str:
         line = f"{self.doing} for {seconds:.0f} s"
         line += f", {counted(self.steps, self.what.removesuffix('s'))} so far" if self.what else ""
         if self.total and self.steps:
             line += f", at most about {seconds / self.steps * (self.total - self.steps):.0f} s left"
-        now = self._clock and self._clock.describe()
+        now = self._clock.describe() if self._clock else ""
         return f"{line}; now: {now}" if now else line

@@ -2,12 +2,16 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from icdh._ground.labels import aligned
 from icdh.cli._files import check_files
 from icdh.cli._options import Command, choice, flag, seed, text
 from icdh.datasets.tuebingen import LEFT_OUT
 from icdh.files import graph_writer, write_graph, write_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DESCRIPTIONS = {
     "sachs": "853 cells x 11 proteins and a consensus graph of 17 edges (Sachs et al. 2005), in the package",
@@ -32,7 +36,7 @@ def export_sachs(args: argparse.Namespace) -> int:
         graph_writer(args.truth)
     sachs = load_sachs(experiments=args.experiments, log=args.log, standardize=args.standardize)
     values, names = sachs.data, sachs.feature_names
-    if args.experiments:
+    if sachs.interventions is not None:
         conditions = np.array(sachs.interventions.conditions, dtype=object)
         values, names = np.column_stack([values.astype(object), conditions]), [*names, "condition"]
     write_table(args.data, values, names)
@@ -59,7 +63,7 @@ def export_tuebingen(args: argparse.Namespace) -> int:
     return 0
 
 
-def _column_names(side, values):
+def _column_names(side: str, values: "NDArray[Any]") -> list[str]:
     return [side] if values.ndim == 1 else [f"{side}_{i}" for i in range(1, values.shape[1] + 1)]
 
 

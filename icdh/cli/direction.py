@@ -2,6 +2,7 @@
 
 import argparse
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from icdh.cli._knowledge import KNOWLEDGE, knowledge_of
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
 from icdh.cli._progress import watched
+from icdh.files import LabelledTable
+
+if TYPE_CHECKING:
+    from icdh.pairs.comparison import CausalDirection
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,8 +26,8 @@ def run(args: argparse.Namespace) -> int:
     if twice is not None:
         raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
     table, _ = read(args)
-    pairs = list(combinations(range(len(table.columns)), 2))
-    _check_pairs(args, pairs, table.columns)
+    pairs: list[tuple[int, int]] = list(combinations(range(len(table.names)), 2))
+    _check_pairs(args, pairs, table.names)
     with watched(args, "pairs", len(pairs)) as callback:
         results, interrupted = _compare(args, table, pairs, callback)
     if results:
@@ -39,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _check_pairs(args, pairs, names):
+def _check_pairs(args: argparse.Namespace, pairs: list[tuple[int, int]], names: list[str]) -> None:
     """Raise ValueError unless there are pairs to compare, and one if it is to be drawn."""
     if not pairs:
         raise ValueError(f"a direction needs two variables; {args.data} has {', '.join(names)}")
@@ -48,17 +53,19 @@ def _check_pairs(args, pairs, names):
     check_picture(args.plot)
 
 
-def _compare(args, table, pairs, callback):
+def _compare(
+    args: argparse.Namespace, table: LabelledTable, pairs: list[tuple[int, int]], callback: Any
+) -> tuple[list[tuple["CausalDirection", tuple[str, str]]], bool]:
     """Return the verdict and the names of each pair, as far as it came, and whether it was interrupted."""
     from icdh.pairs.comparison import causal_direction
 
     results = []
-    forbidden = knowledge_of(args).rules(table.columns, strict=not args.columns).forbidden
+    forbidden = knowledge_of(args).rules(table.names, strict=not args.columns).forbidden
     try:
         for a, b in pairs:
             if callback is not None:
                 callback()
-            names = table.columns[a], table.columns[b]
+            names = table.names[a], table.names[b]
             options = {"names": names, "abstain_below": args.abstain_below, "random_state": args.seed}
             known = [way for way in ((0, 1), (1, 0)) if forbidden[(a, b)[way[0]], (a, b)[way[1]]]]
             both = table.values[:, [a, b]]
@@ -70,7 +77,7 @@ def _compare(args, table, pairs, callback):
     return results, False
 
 
-def _row(result, x, y):
+def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, str, str, str]:
     x, y = printable(x), printable(y)
     verdict = {"x->y": f"{x} -> {y}", "y->x": f"{y} -> {x}"}.get(result.direction, result.direction)
     return f"{x}, {y}", verdict, f"{abs(result.score):.4f}", f"{result.confidence:.1f}"

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _names(estimated, truth):
+def _names(estimated: list[str], truth: list[str]) -> list[str]:
     """Return the names of all variables: edge lists leave some out, and matrices may have none."""
     if len(estimated) == len(truth):
         unnamed = default_names(len(truth))
@@ -37,7 +37,7 @@ def _names(estimated, truth):
     return list(dict.fromkeys([*truth, *estimated]))
 
 
-def _text(value):
+def _text(value: float | None) -> str:
     if value is None:
         return "not available (needs an acyclic estimate and icdh[metrics])"
     return f"{value:.4f}" if isinstance(value, float) else str(value)

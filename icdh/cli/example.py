@@ -1,7 +1,6 @@
 """``icdh example``: commented scripts to start from."""
 
 import argparse
-import ast
 import sys
 from pathlib import Path
 
@@ -19,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     if args.name is None:
         if args.output:
             raise ValueError(f"--output needs the name of a script: {', '.join(NAMES)}")
-        titles = [(name, ast.get_docstring(ast.parse(script)).splitlines()[0]) for name, script in scripts.items()]
+        titles = [(name, script.partition('"""')[2].partition("\n")[0].rstrip('"')) for name, script in scripts.items()]
         print(*aligned(titles), sep="\n")
         print("print one: icdh example first-hour; keep one: icdh example first-hour --output first_hour.py")
     elif args.output is None:

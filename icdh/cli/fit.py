@@ -4,15 +4,18 @@ import argparse
 import os
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.overview import weight_unit
 from icdh.cli._edges import (
     UNCERTAINTY,
-    check,
+    Directions,
+    check_uncertainty,
     comparison_line,
     directions_of,
     edge_lines,
@@ -36,7 +39,7 @@ FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 
 def run(args: argparse.Namespace) -> int:
     """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
-    check(args)
+    check_uncertainty(args)
     _check_files(args)
     rows = read_input(args, declared_labels(args))
     truth = read_graph(source(args.truth), rows.table.columns)[0] if args.truth else rows.truth
@@ -47,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     complete = _write(args, model, ensemble, directions, truth)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        if question := question_about_roots(model.adjacency_matrix_, rows.table.columns):
+        if question := question_about_roots(model.adjacency_matrix_, rows.table.names):
             report("note", question)
         print(*edge_lines(model, directions), *target_lines(model), sep="\n")
         if ensemble is not None:
@@ -57,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(model, failure) or (SUCCESS if complete else BAD_INPUT)
 
 
-def _check_files(args):
+def _check_files(args: argparse.Namespace) -> None:
     """Raise an error before the fit if an output cannot be written."""
     read = {"the table": args.data, "--truth": args.truth, "--forbidden-edges": getattr(args, "forbidden_edges", None)}
     read |= {"--knowledge": args.knowledge, "--targets": targets_file(args)}
@@ -68,7 +71,9 @@ def _check_files(args):
     check_picture(args.plot)
 
 
-def _write(args, model, ensemble, directions, truth):
+def _write(
+    args: argparse.Namespace, model: Any, ensemble: Any, directions: Directions, truth: NDArray[Any] | None
+) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed.
 
     If there are probabilities, they are the widths of the lines in the picture.
@@ -90,7 +95,7 @@ def _write(args, model, ensemble, directions, truth):
     return complete
 
 
-def _draw(path, drawn, names, truth, words):
+def _draw(path: str, drawn: NDArray[Any], names: list[Any], truth: NDArray[Any] | None, words: dict[str, Any]) -> None:
     """Draw the graph, beside the true one where that is known."""
     from icdh.plotting import plot_comparison, save_figure, save_plot
 
@@ -100,7 +105,7 @@ def _draw(path, drawn, names, truth, words):
         save_figure(path, plot_comparison(drawn, truth, names, weight=words["unit"]))
 
 
-def _words_of_picture(model, args, ensemble, directions):
+def _words_of_picture(model: Any, args: argparse.Namespace, ensemble: Any, directions: Directions) -> dict[str, Any]:
     """Return title and legend of the picture of a fit."""
     table = args.dataset or ("standard input" if args.data == STANDARD_INPUT else os.path.basename(args.data))
     return {

@@ -1,9 +1,13 @@
 """``icdh predict``: predictions of a saved model for the rows of a table."""
 
 import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from icdh._model.structural import StructuralModel
 from icdh.cli._files import check_files, columns_of_labels, do_of, give_table, loaded
 from icdh.cli._input import complete_rows, read
 from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
@@ -29,20 +33,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _answer(model, rows, what):
+def _answer(model: StructuralModel, rows: LabelledTable, what: str) -> NDArray[Any]:
     """Return means, spreads or residuals, empty where one of the cells that they rest on is."""
     families = enumerate(model.conditionals)
     rests_on = [[*family.inputs, n] if what == "residuals" else family.inputs for n, family in families]
     return _where_known(getattr(model, QUESTIONS[what])(_filled(model, rows)), rows.gaps, rests_on)
 
 
-def _counterfactual(model, rows, do):
+def _counterfactual(model: StructuralModel, rows: LabelledTable, do: Mapping[Any, Any]) -> NDArray[Any]:
     """Return what the rows would have been; a row with a gap, whose noise is not known, is empty."""
     everything = range(len(model.names))
     return _where_known(model.counterfactual(_filled(model, rows), do), rows.gaps, [everything] * len(everything))
 
 
-def _filled(model, rows):
+def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
     """Return the table with a value that the model takes in every gap."""
     if not rows.gaps.any():
         return rows
@@ -52,7 +56,7 @@ def _filled(model, rows):
     return LabelledTable(values, rows.columns)
 
 
-def _where_known(answer, gaps, rests_on):
+def _where_known(answer: NDArray[Any], gaps: NDArray[Any], rests_on: Sequence[Any]) -> NDArray[Any]:
     """Return answers, shape (M, N), empty where a cell in the columns that they rest on is missing."""
     answer = np.array(answer, dtype=object)
     for n, columns in enumerate(rests_on):

@@ -6,12 +6,12 @@ import sys
 import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from icdh._ground.clock import Clock
-from icdh.cli._edges import UNCERTAINTY, edge_lines, ensemble_of, exit_code
-from icdh.cli._edges import check as check_options
+from icdh.cli._edges import UNCERTAINTY, check_uncertainty, edge_lines, ensemble_of, exit_code
 from icdh.cli._files import STANDARD_INPUT, check_files, columns_of_labels, loaded, succeeds
-from icdh.cli._input import read_input, target_lines, targets_file
+from icdh.cli._input import Input, read_input, target_lines, targets_file
 from icdh.cli._knowledge import KNOWLEDGE
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from icdh.exceptions import import_extra
 
     import_extra("jinja2", "report")
-    check_options(args)
+    check_uncertainty(args)
     output = args.output or _usual_output(args)
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
     inputs["--targets"] = targets_file(args)
@@ -62,14 +62,14 @@ def run(args: argparse.Namespace) -> int:
     return SUCCESS if args.model else exit_code(model, failure)
 
 
-def _usual_output(args):
+def _usual_output(args: argparse.Namespace) -> str:
     if args.data == STANDARD_INPUT:
         raise ValueError("--output must name the page if the table comes from the standard input")
     name = args.dataset or Path(args.data).name
     return f"{name.partition('.')[0] or 'report'}.html"
 
 
-def _learned(args, rows):
+def _learned(args: argparse.Namespace, rows: Input) -> tuple[Any, list[str]]:
     """Return the fitted estimator and its warnings, which are also shown at once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -5,7 +5,7 @@ import argparse
 from icdh.cli._files import check_files, source
 from icdh.cli._options import Command, Either, choice, flag, number, seed, text
 from icdh.files import graph_writer, read_graph, write_graph, write_table
-from icdh.simulate import GRAPHS, simulate_sem
+from icdh.simulate import GRAPHS, SimulatedData, simulate_sem
 from icdh.simulate.mechanisms import MECHANISMS
 from icdh.simulate.noise import DISTRIBUTIONS, NOISES
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _description(data):
+def _description(data: SimulatedData) -> list[str]:
     lines = [f"{data.X.shape[0]} observations of {data.X.shape[1]} variables, {data.adjacency.sum()} edges"]
     report = data.report()
     if report.smallest_std is not None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,8 @@ def run(args: argparse.Namespace) -> int:
     begin, compiled = time.perf_counter(), watch.compiled
     call_every_kernel()
     compiled = watch.compiled - compiled
-    folders = [kernel.stats.cache_path for kernel in (node_fit, projected_least_squares)]
+    kernels: list[Any] = [node_fit, projected_least_squares]
+    folders = [kernel.stats.cache_path for kernel in kernels]
     if None in folders:
         raise OSError("no folder can keep what is compiled; set NUMBA_CACHE_DIR to one that can be written")
     what = f"{compiled} functions compiled in {time.perf_counter() - begin:.1f} s" if compiled else "nothing to compile"

@@ -39,11 +39,16 @@ class LabelledTable(NamedTuple):
         N labels; None where the file had no header.
     """
 
-    values: np.ndarray
-    columns: list | None
+    values: NDArray[Any]
+    columns: list[str] | None
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype)
+
+    @property
+    def names(self) -> list[str]:
+        """The labels; "x0", "x1", ... without a header."""
+        return self.columns or default_names(self.values.shape[1])
 
     @property
     def gaps(self) -> Mask:
@@ -51,7 +56,7 @@ class LabelledTable(NamedTuple):
         return _gaps(self.values)
 
     @property
-    def dtypes(self) -> list:
+    def dtypes(self) -> list[Any]:
         """The type of every column."""
         return [self.values.dtype] * self.values.shape[1]
 
