@@ -224,6 +224,7 @@ def test_the_search_is_a_method_with_options_of_its_own(table, tmp_path, monkeyp
         "max_seconds": 60.0,
     }
     options = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+    values["hidden_causes"] = False
     forbidden = ["--forbidden-edges", tmp_path / "forbidden.csv"]
     options += ["--kinds", "a=continuous", "c=gridded"]
     assert fit(table, "--method", "search", *options, *forbidden, "--seed", 5, "--verbose") == 2
@@ -254,7 +255,7 @@ def test_options_have_the_defaults_of_the_estimator(table, monkeypatch):
     seen = []
     monkeypatch.setattr(ICDH, "fit", lambda self, X, **options: seen.append(self.get_params()) or _stop())
     assert fit(table, "--method", "icdh") == 2
-    assert seen[0] == {**ICDH().get_params(), "random_state": 0}
+    assert seen[0] == {**ICDH().get_params(), "random_state": 0, "callback": ANY}
 
 
 def test_verbose_reports_rounds_and_quiet_nothing(table, capsys):
