@@ -36,7 +36,7 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "knowledge": ("rules formats", "declared"),
     "two_phase": (
-        "schedule rounds problem _kernels _scale_kernels",
+        "schedule rounds problem _kernels",
         "objective",
         "lbfgs newton",
         "as_printed dag",
@@ -84,7 +84,7 @@ ROOMS = {
         "reversals directions",
     ),
     "_model": (
-        "conditionals contrasts hidden noise overview strength",
+        "conditionals contrasts hidden overview strength",
         "intervene gaps",
         "effects persist export",
         "structural",

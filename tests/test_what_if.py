@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, Shift, bootstrap, load, refits, simulate
-from icdh._model.conditionals import Constant
+from icdh._model.conditionals import Constant, Empirical, Gaussian
 from icdh._model.effects import TotalEffect
-from icdh._model.noise import Empirical, Gaussian
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Scaling
 from icdh.simulate.mechanisms import MECHANISMS

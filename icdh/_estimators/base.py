@@ -3,7 +3,7 @@
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -29,6 +29,7 @@ from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, option, warn
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
+from icdh.search.moves import Move
 
 logger = logging.getLogger("icdh")
 
@@ -353,11 +354,15 @@ class CausalGraphEstimator(SharedParameters):
         logger.info(line)
         if self.verbose:
             sys.stderr.write(f"icdh: {line}\n")
-        self._call_back(record)
-
-    def _call_back(self, record):
         if self.callback is not None:
             self.callback(record)
+
+    def _report_move(self, names: Sequence[Hashable], move: Move):
+        """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
+        if move.kept:
+            self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
+        elif self.callback is not None:
+            self.callback(move)
 
     predict = _asked_of_the_model(StructuralModel.predict)
     predict_scale = _asked_of_the_model(StructuralModel.predict_scale)

@@ -313,13 +313,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         }
         return model, learned, fitted.in_time
 
-    def _report_move(self, names, move):
-        """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
-        if not move.kept:
-            self._call_back(move)
-            return
-        self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
-
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
 

@@ -339,19 +339,16 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         return self
 
     def _report_record(self, names: Sequence[Hashable], record: Any) -> None:
-        """Tell log, standard error stream and callback of a round or a move; of a detour's move the callback alone."""
+        """Tell log, standard error stream and callback of a round or a move."""
         from icdh.two_phase.rounds import Round
 
-        if isinstance(record, Round):
-            line = (
-                f"round {record.round}: nll {record.nll:.4f}, h {record.h:.1e}, rho {record.rho:.0e}, "
-                f"{record.evaluations} evaluations, {record.seconds:.1f} s"
-            )
-        elif not record.kept:
-            self._call_back(record)
+        if not isinstance(record, Round):
+            self._report_move(names, record)
             return
-        else:
-            line = f"{record.kind} {names[record.cause]} -> {names[record.effect]}: {record.gain:.2f} nats"
+        line = (
+            f"round {record.round}: nll {record.nll:.4f}, h {record.h:.1e}, rho {record.rho:.0e}, "
+            f"{record.evaluations} evaluations, {record.seconds:.1f} s"
+        )
         self._report(line, record)
 
     def _warn_if_not_converged(self, result: "TwoPhaseResult") -> None:

@@ -2,7 +2,8 @@
 
 A numeric variable is its mean plus scale times noise, with the log-density of Gaussian noise. A categorical or ordinal
 variable is drawn by inverting its cumulative probabilities: the noise is uniform on [0, 1] and selects the label or
-level. A label does not determine its noise, so categorical and ordinal variables have no counterfactuals.
+level. A label does not determine its noise, so categorical and ordinal variables have no counterfactuals. The noise E
+of a number has mean 0 and variance 1 as far as the fit goes.
 """
 
 from dataclasses import dataclass, field
@@ -118,3 +119,46 @@ def standardised(conditional: Conditional, observed: Floats, values: Floats) -> 
         return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)
     mean, scale = conditional.mean_and_scale(values)
     return (observed - mean) / np.where(scale > 0.0, scale, 1.0)  # of a constant, how far a row is from it
+
+
+class Noise(Protocol):
+    """A distribution to draw from."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The standard normal distribution."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return rng.standard_normal(size)
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """The distribution of a sample: every value is as likely as it was frequent.
+
+    Attributes
+    ----------
+    residuals : ndarray, shape (M,)
+        The sample, in ascending order: standardised residuals of a fit.
+    """
+
+    residuals: Floats
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return self.residuals[rng.integers(self.residuals.size, size=size)]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """The uniform distribution on [0, 1], for labels."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return rng.random(size)

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.atomic import replace_on_success
-from icdh._model.conditionals import Constant
+from icdh._model.conditionals import Constant, Empirical, Gaussian, Uniform
 from icdh._model.hidden import HiddenCause
-from icdh._model.noise import Empirical, Gaussian, Uniform
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
 from icdh._table.table import KINDS, Scaling

@@ -25,9 +25,18 @@ from icdh._ground.shell import shell
 from icdh._model import effects as interventional
 from icdh._model import export, intervene, overview
 from icdh._model import hidden as hidden_common
-from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, standardised
+from icdh._model.conditionals import (
+    Conditional,
+    Empirical,
+    Gaussian,
+    Noise,
+    Uniform,
+    has_probabilities,
+    log_density,
+    nearest,
+    standardised,
+)
 from icdh._model.hidden import HiddenCause
-from icdh._model.noise import Empirical, Gaussian, Noise, Uniform
 from icdh._table.categories import Categories, holds_text
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table

@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dposv
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
+from icdh.two_phase._kernels import scale_system
 from icdh.two_phase.problem import Problem
 
 # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
@@ -82,7 +83,7 @@ def fit_scale(
     rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
     if noise == "unequal":
         return np.zeros_like(w3), np.log(rms)
-    theta = _minimise(ScaleProblem(s, residual / rms), np.append(w3 / rms, w3_bias - np.log(rms)))
+    theta = _minimise(s, residual / rms, np.append(w3 / rms, w3_bias - np.log(rms)))
     limit = LARGEST_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
@@ -94,32 +95,33 @@ def _activations_and_residual(features: Floats, weights: Weights, n: int) -> tup
     return s, residual if weights.output_bias is None else residual - weights.output_bias[n]
 
 
-class ScaleProblem:
-    """The negative log-likelihood L of one node as a function of theta = (W3_n, W3_n0), in nats per observation.
+def scale_objective(s: Floats, residual: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
+    """Return L of one node, in nats an observation, its gradient (m1 + 1,) and Fisher's information (m1 + 1, m1 + 1).
 
-    Without its constant; ``residual`` has unit root mean square.
+    Without the constant of L.
+
+    Parameters
+    ----------
+    s : ndarray, shape (m1, M)
+        The hidden activations of the node.
+    residual : ndarray, shape (M,)
+        Its residuals, of root mean square one.
+    theta : ndarray, shape (m1 + 1,)
+        W3_n and W3_n0.
     """
-
-    def __init__(self, s: Floats, residual: Floats):
-        self.s, self.residual = s, residual
-
-    def system(self, theta: Floats) -> tuple[float, Floats, Floats]:
-        """Return L, its gradient, shape (m1 + 1,), and Fisher's information, shape (m1 + 1, m1 + 1)."""
-        from icdh.two_phase._scale_kernels import scale_system
-
-        gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
-        return scale_system(self.s, self.residual, theta, gradient, fisher), gradient, fisher
+    gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
+    return scale_system(s, residual, theta, gradient, fisher), gradient, fisher
 
 
-def descend(problem: ScaleProblem, theta: Floats, lowest: float, tolerance: float) -> tuple[Floats, float]:
+def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance: float) -> tuple[Floats, float]:
     """Minimise L by Fisher scoring with Levenberg-Marquardt damping; return theta and L there.
 
     It ends after two steps in a row that gain less than ``tolerance``. L is infinite if it is no number at the start.
 
     Parameters
     ----------
-    problem : ScaleProblem
-        The problem.
+    s, residual
+        As of `scale_objective`.
     theta : ndarray, shape (m1 + 1,)
         Where to start.
     lowest : float
@@ -127,7 +129,7 @@ def descend(problem: ScaleProblem, theta: Floats, lowest: float, tolerance: floa
     tolerance : float
         Nats an observation.
     """
-    value, gradient, fisher = problem.system(theta)
+    value, gradient, fisher = scale_objective(s, residual, theta)
     if not value < np.inf:
         return theta, np.inf
     damping, growth, small = FIRST_DAMPING, 2.0, 0
@@ -139,7 +141,7 @@ def descend(problem: ScaleProblem, theta: Floats, lowest: float, tolerance: floa
             if damping > LARGEST_DAMPING:
                 break
             continue
-        reached, *derivatives = problem.system(theta + step)
+        reached, *derivatives = scale_objective(s, residual, theta + step)
         fall = value - reached
         if fall > 0.0:
             theta, value, (gradient, fisher) = theta + step, reached, derivatives
@@ -161,11 +163,11 @@ def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float,
     return np.full(gradient.size, np.nan) if failed else step
 
 
-def _minimise(problem: ScaleProblem, start: Floats) -> Floats:
+def _minimise(s: Floats, residual: Floats, start: Floats) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
     lowest = min(np.log(RELATIVE_FLOOR), start[-1])
     start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
-    ends = [descend(problem, begin, lowest, TOLERANCE) for begin in (start, _alive_start(problem.s))]
+    ends = [descend(s, residual, begin, lowest, TOLERANCE) for begin in (start, _alive_start(s))]
     return min(ends, key=lambda end: end[1])[0]
 
 

@@ -50,7 +50,6 @@ TESTS = {
         "test_time_limit",
     ),
     "two_phase/scales.py": ("test_phase_one", "test_rows", "test_two_phase", "test_time_limit"),
-    "two_phase/_scale_kernels.py": ("test_phase_one",),
     "two_phase/procedure.py": ("test_two_phase", "test_rows", "test_phase_two", "test_time_limit"),
     "two_phase/restarts.py": (
         "test_estimator::test_restarts_keep_the_network_of_the_lowest_criterion",
