@@ -176,8 +176,8 @@ def _covariates(
 
 def _model_of(X: Any) -> StructuralModel | None:
     """Return the fitted model of an estimator, or a model; None of anything else."""
-    found = getattr(X, "model_", X)
-    return found if isinstance(found, StructuralModel) else None
+    model = getattr(X, "model_", X)
+    return model if isinstance(model, StructuralModel) else None
 
 
 def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, groups: Any, trim: float) -> None:

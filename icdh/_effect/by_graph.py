@@ -152,10 +152,10 @@ def effect_of_model(
     contrasts = contrasts_of(rows.values[cause], model.categories.get(cause), contrast)
     outcomes = outcomes_of(model.categories.get(effect))
     comparisons = []
-    for own in contrasts:
-        pair = [under(model, rows, {cause: value})[effect] for value in own[:2]]
+    for asked in contrasts:
+        pair = [under(model, rows, {cause: value})[effect] for value in asked[:2]]
         for outcome, code in outcomes:
-            comparisons.append(_comparison(own, outcome, *(outcome_values(values, code) for values in pair)))
+            comparisons.append(_comparison(asked, outcome, *(outcome_values(values, code) for values in pair)))
     note = f"no interval: a model keeps no rows; give the table as well, and {option('adjust', 'graph')}"
     n_rows = model.about.get("n_observations") or 0
     names = model.names[cause], model.names[effect]

@@ -104,12 +104,12 @@ def _sums(influence: Floats, groups: Integers | None) -> Floats:
     return influence if groups is None else np.bincount(groups, influence).astype(np.float64)
 
 
-def _joint_degrees(one: Estimate, other: Estimate) -> float:
+def _joint_degrees(first: Estimate, second: Estimate) -> float:
     """Return Welch's degrees of freedom of a difference."""
-    variances = np.array([np.square(own.influence).sum() for own in (one, other)])
+    variances = np.array([np.square(estimate.influence).sum() for estimate in (first, second)])
     variances /= variances.max() or 1.0
-    shares = np.square(variances) / np.array([one.degrees, other.degrees])
-    return float(np.square(variances.sum()) / shares.sum()) if shares.sum() else one.degrees
+    shares = np.square(variances) / np.array([first.degrees, second.degrees])
+    return float(np.square(variances.sum()) / shares.sum()) if shares.sum() else first.degrees
 
 
 def by_probability(chosen: Mask, probability: Floats, target: Floats, target_probability: Floats) -> Weighted:

@@ -113,9 +113,9 @@ class Family:
         scaled, widths = self._scaled(values), np.where(labels, n_categories, 1)
         self._response = _response(scaled[-1], kinds[-1], n_categories[-1])
         with single_blas_thread():
-            some = _selected(scaled, widths, tuple(always), self._response, random_state)
-            choices = dict.fromkeys([tuple(range(len(values) - 1)), some])
-            models = [_model(scaled, widths, own, self._response, random_state, TUNING.n_restarts) for own in choices]
+            few = _selected(scaled, widths, tuple(always), self._response, random_state)
+            choices = dict.fromkeys([tuple(range(len(values) - 1)), few])
+            models = [_model(scaled, widths, p, self._response, random_state, TUNING.n_restarts) for p in choices]
         self._model = min(models, key=lambda model: model.evidence)
 
     @property
@@ -217,7 +217,7 @@ def _model(
 
 def _best_network(x: Floats, response: EffectResponse, seed: int, n_restarts: int) -> NodeFit:
     starts = range(seed, seed + (n_restarts if len(x) else 1))
-    fits = [fit_node(x, response, hidden_units=TUNING.hidden_units, random_state=own) for own in starts]
+    fits = [fit_node(x, response, hidden_units=TUNING.hidden_units, random_state=start) for start in starts]
     best = min(fits, key=lambda fit: fit.evidence)
     grows = n_restarts > 1 and len(x) > 0 and not isinstance(response, CategoricalResponse)
     while grows and 2 * best.hidden_units <= TUNING.most_units:

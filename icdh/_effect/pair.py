@@ -49,13 +49,13 @@ def out_of_fold(family: Family, folds: Integers | None, parents: Sequence[Floats
     """
     if folds is None or not family.depends:
         given = family.fitted()
-        return [given(own) for own in parents]
+        return [given(values) for values in parents]
     parts: list[list[Given]] = [[] for _ in parents]
     rows = [np.flatnonzero(folds == k) for k in range(int(folds.max()) + 1)]
     for k, held_out in enumerate(rows):
         given = family.fitted(folds != k)
-        for part, own in zip(parts, parents, strict=True):
-            part.append(given(np.ascontiguousarray(own[:, held_out])))
+        for part, values in zip(parts, parents, strict=True):
+            part.append(given(np.ascontiguousarray(values[:, held_out])))
     order = np.argsort(np.concatenate(rows))
     return [_joined(part, order) for part in parts]
 
@@ -166,7 +166,7 @@ class PairFit:
         of : callable
             From a distribution of the effect to the mean of the function, shape (n,).
         """
-        parts = [augmented(observed, of(own.expected), of(own.under[at]), own.rows[at]) for own in self.splits]
+        parts = [augmented(observed, of(split.expected), of(split.under[at]), split.rows[at]) for split in self.splits]
         influence: Floats = np.mean([part.influence for part in parts], axis=0)
         return Estimate(float(np.mean([part.value for part in parts])), influence, parts[0].degrees)
 

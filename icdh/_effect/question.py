@@ -146,7 +146,7 @@ def pairs_of(table: Table, kinds: Mapping[Any, str] | None, asked: Asked) -> lis
     n_categories = [len(table.categories[k].labels) if k in table.categories else 1 for k in order]
     groups = None if table.related is None else table.related.groups
     rest = few_values, where, groups, asked.target, asked.trim
-    return [Pair(values, chosen, n_categories, own, *rest) for own in contrasts]
+    return [Pair(values, chosen, n_categories, pair, *rest) for pair in contrasts]
 
 
 def _check_columns(table: Table, order: list[int], asked: Asked) -> None:
@@ -172,9 +172,9 @@ def _rows_where(where: Mapping[Hashable, Any] | None, table: Table) -> Mask:
 
 def _with_rows(contrasts: list[Contrast], cause: Floats, said: bool, name: Any) -> list[Contrast]:
     """Return the contrasts whose values have rows; of one that the user says both must have some."""
-    counts = {value: np.count_nonzero(cause == value) for own in contrasts for value in own[:2]}
-    kept = [own for own in contrasts if min(counts[own.low], counts[own.high]) >= 2]
+    counts = {value: np.count_nonzero(cause == value) for contrast in contrasts for value in contrast[:2]}
+    kept = [pair for pair in contrasts if min(counts[pair.low], counts[pair.high]) >= 2]
     if kept and (len(kept) == len(contrasts) or not said):
         return kept
-    few = {own.reference if counts[own.low] < 2 else own.value for own in contrasts if own not in kept}
+    few = {pair.reference if counts[pair.low] < 2 else pair.value for pair in contrasts if pair not in kept}
     raise ValueError(f"fewer than two rows have {name!r} at {listed(map(shown, few))}")

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, NamedTuple
 
-from icdh._ground.labels import listed, printable
+from icdh._ground.labels import aligned, listed, printable
 from icdh._ground.shell import shell
 from icdh._model.contrasts import shown
 
@@ -143,8 +143,8 @@ class Effect:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as text and numbers, for JSON; None in place of NaN."""
         record = asdict(self) | {"effective_rows": {str(key): rows for key, rows in self.effective_rows.items()}}
-        for own, comparison in zip(record["comparisons"], self.comparisons, strict=True):
-            own["quantiles"] = {str(q): list(moved) for q, moved in comparison.quantiles.items()}
+        for part, comparison in zip(record["comparisons"], self.comparisons, strict=True):
+            part["quantiles"] = {str(q): list(moved) for q, moved in comparison.quantiles.items()}
         first = {"difference": self.difference, "lower": self.lower, "upper": self.upper}
         plain: dict[str, Any] = _plain(record | first)
         return plain
@@ -183,8 +183,7 @@ class Effect:
             table.append(("ratio of spreads", str(comparison.spread_ratio)))
         if comparison is self.comparisons[0]:
             table[2] = ("difference", f"{table[2][1]}{self._said_interval()}")
-        width = max(len(label) for label, _ in table)
-        return [f"{label:<{width}}  {number}" for label, number in table]
+        return aligned(table)
 
     def _said_interval(self) -> str:
         return "" if math.isnan(self.lower) else f"  ({100 * self.level:g} % interval)"

@@ -82,8 +82,8 @@ def graph_from_text(
     if suffix in (".dot", ".gv"):
         raise ValueError(f"{name}: graphs are not read from DOT; write the graph as .csv, .tsv or .json")
     if suffix == ".json" or text.lstrip().startswith("{"):
-        edges, found = _json_graph(name, text)
-        return _from_edges(name, edges, found if names is None else names)
+        edges, known = _json_graph(name, text)
+        return _from_edges(name, edges, known if names is None else names)
     rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
     if decimal == ",":
         rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
@@ -95,8 +95,8 @@ def graph_from_text(
         return _from_edges(name, _edges(name, rows[1:]), names)
     if all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows), names)
-    matrix, found = _from_matrix(name, rows)
-    return _reordered(name, matrix, found, names)
+    matrix, known = _from_matrix(name, rows)
+    return _reordered(name, matrix, known, names)
 
 
 def _with_point(cell):
@@ -201,15 +201,15 @@ def _without_label(path, line, row, name):
     return row[1:]
 
 
-def _reordered(path, A, found, names):
+def _reordered(path, A, known, names):
     if names is None:
-        return A, found or [f"x{i}" for i in range(len(A))]
+        return A, known or [f"x{i}" for i in range(len(A))]
     names = list(names)
-    if found is None:
-        found = names
-    if sorted(found) != sorted(names) or len(names) != len(A):
+    if known is None:
+        known = names
+    if sorted(known) != sorted(names) or len(names) != len(A):
         raise ValueError(f"{path} holds {len(A)} variables that are not {', '.join(names)}")
-    order = [found.index(name) for name in names]
+    order = [known.index(name) for name in names]
     return A[np.ix_(order, order)], names
 
 

@@ -48,7 +48,7 @@ class Refusals:
         self.unsolved |= not option
         if option:
             known = self.options.get(option, [])
-            new = [own for own in value if own not in known] if isinstance(value, list) else []
+            new = [part for part in value if part not in known] if isinstance(value, list) else []
             self.options[option] = known + new if isinstance(value, list) else value
 
     def check(self) -> None:

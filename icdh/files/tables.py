@@ -210,7 +210,9 @@ def _read(path: Any, form: Format, wanted: "_Wanted", gaps: bool) -> tuple[Label
             row = int(np.argmax(empty)) + 1
             what = f"column {column!r} says nothing in row {row}; fill the cell or delete the row"
             raise ValueError(f"{refusals.name}: {what}")
-    return LabelledTable(_together([column for _, column in values]), names), [list(map(str, own)) for own in labels]
+    return LabelledTable(_together([column for _, column in values]), names), [
+        list(map(str, cells)) for cells in labels
+    ]
 
 
 def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: Any) -> list[str]:
@@ -291,7 +293,11 @@ def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[Colum
     """Return the columns that are wanted, still without cells."""
     known = sheet.labels or default_names(len(sheet.top))
     chosen, of_labels, of_dates = wanted.among(refusals.name, known, bool(sheet.row_labels))
-    if sheet.row_labels and wanted.columns is None and not any(column_at("", own, known) == 0 for own in wanted.drop):
+    if (
+        sheet.row_labels
+        and wanted.columns is None
+        and not any(column_at("", column, known) == 0 for column in wanted.drop)
+    ):
         logger.info(
             "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
         )

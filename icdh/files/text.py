@@ -201,12 +201,12 @@ def _cells_with_quotes(name, line, text, start, delimiter):
     after = re.compile(rf"({separator})|[ \t]*(?:\r\n|\n|\r|\Z)")
     cells, at = [], start
     while True:
-        found = cell.match(text, at)
-        quoted, plain = found.groups()
+        match = cell.match(text, at)
+        quoted, plain = match.groups()
         if quoted is None and plain.lstrip().startswith('"'):
             raise ValueError(f"{name}, line {line}: the quote before {plain.strip()[1:20]!r} is not closed; close it")
         cells.append(plain.strip() if quoted is None else Quoted(quoted.replace('""', '"')))
-        end = after.match(text, found.end())
+        end = after.match(text, match.end())
         at = end.end()
         if end.group(1) is None:
             return cells, at
