@@ -1,5 +1,7 @@
 """Hidden common causes: their EM against integrals and loops, and the search for them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from helpers import family_evidence
@@ -11,7 +13,7 @@ from icdh import HNMSearch
 from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import Districts, Posterior, extrapolated, posterior
-from icdh.exceptions import ArgumentError, ConvergenceWarning
+from icdh.exceptions import ArgumentError, ConvergenceWarning, DataWarning
 from icdh.uncertainty import hidden_loss
 from icdh.uncertainty.directions import direction_loss
 
@@ -315,3 +317,26 @@ def test_time_and_interrupts_leave_the_graph_found(season, monkeypatch):
         assert getattr(model, name)
         assert model.hidden_causes_ == []
         assert model.adjacency_matrix_.any()
+
+
+@pytest.mark.parametrize("case", ["constant", "duplicated", "nearly duplicated", "few rows", "labels as a cause"])
+def test_degenerate_tables_have_finite_answers(season, case):
+    X, U = season
+    kinds = {7: "categorical"} if case == "labels as a cause" else None
+    labels = np.random.default_rng(0).integers(0, 3, U.size)
+    caused = X + 9.0 * np.outer(labels == 1, np.arange(7) == 1)
+    tables = {
+        "constant": np.column_stack([X, np.ones(U.size)]),
+        "duplicated": np.column_stack([X, X[:, 2]]),
+        "nearly duplicated": np.column_stack([X, X[:, 2] + 1e-9 * U]),
+        "few rows": X[:9],
+        "labels as a cause": np.column_stack([caused, labels]),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = HNMSearch(hidden_causes=True, n_restarts=1, kinds=kinds).fit(tables[case])
+    assert np.isfinite(model.score(tables[case]))
+    assert np.isfinite(model.hidden_values_.mean).all()
+    assert len(model.hidden_causes_) == (case != "few rows")
+    if case == "labels as a cause":
+        assert model.adjacency_matrix_[7, 1] > 0.0

@@ -45,7 +45,7 @@ def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, sc
         Nats, at least zero.
     """
     n = scores.shape[1]
-    explained = _orthonormal(_orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
+    explained = orthonormal(orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
     products_with = hidden[: MOST_PRODUCTS if len(x) else 0]
     relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
@@ -54,7 +54,7 @@ def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, sc
     return _evidence(_with_large_effects(squares[0], total, n), relative, n) + of_others
 
 
-def _orthonormal(vectors: Floats) -> Floats:
+def orthonormal(vectors: Floats) -> Floats:
     """Return an orthonormal basis, one vector a row, of the space that these vectors span."""
     products = vectors @ vectors.T
     norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))

@@ -38,9 +38,11 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats
+from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.gain_estimates import orthonormal
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import fit_linear
 from icdh._node_model.network import NodeConditional, hidden_units_of, node_outputs
@@ -103,7 +105,7 @@ def extrapolated(first: Posterior, second: Posterior, third: Posterior) -> Poste
     length = max(float(np.linalg.norm(step) / max(np.linalg.norm(bend), np.finfo(float).tiny)), 1.0)
     length = min(length, TUNING.longest_step)
     mean, log_variance = np.split(path[0] + 2.0 * length * step + length**2 * bend, 2)
-    return Posterior(mean, np.exp(np.minimum(log_variance, 0.0)))
+    return Posterior(mean, np.exp(np.clip(log_variance, math.log(VARIANCE_FLOOR), 0.0)))
 
 
 class Child(NamedTuple):
@@ -249,8 +251,9 @@ class Districts:
         outside = [(node, tuple(k for k in parents if k not in nodes)) for node, parents in families]
         children = [self._given(self.scores.families, family, self._without_hidden(family)) for family in outside]
         residuals = self._residuals(families, children)
-        deviations = residuals.std(axis=1)
-        sizes, directions = np.linalg.eigh(np.corrcoef(residuals))
+        deviations = np.sqrt(np.maximum(residuals.var(axis=1), VARIANCE_FLOOR))
+        standardised = (residuals - residuals.mean(axis=1, keepdims=True)) / deviations[:, np.newaxis]
+        sizes, directions = np.linalg.eigh(standardised @ standardised.T / residuals.shape[1])
         shares = directions[:, -1] * math.sqrt(max(sizes[-1] - 1.0, TUNING.least_share))
         shares = np.clip(shares, *(sign * math.sqrt(1.0 - TUNING.least_share) for sign in (-1.0, 1.0)))
         variances = np.repeat((np.square(deviations) * (1.0 - np.square(shares)))[:, np.newaxis], residuals.shape[1], 1)
@@ -312,9 +315,8 @@ class Districts:
             linear = [np.ones((1, root.size)), x]
             if child.fit is not None and parents and child.lead < 0.0:
                 linear.append(hidden_units_of(child.fit.theta, x, child.fit.hidden_units))
-            basis, _ = np.linalg.qr((np.vstack(linear) * root).T)
-            both = np.stack([residuals[k], hidden.mean]) * root
-            rest, u = both - (both @ basis) @ basis.T
+            basis, both = orthonormal(np.vstack(linear) * root), np.stack([residuals[k], hidden.mean]) * root
+            rest, u = both - (both @ basis.T) @ basis
             loadings[k] = rest @ u / (u @ u + hidden.variance @ np.square(root))
         return loadings
 
