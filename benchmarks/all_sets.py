@@ -41,7 +41,7 @@ OUTSIDE = {
     "dense": "dense, 50 and 100 variables",
     "netsim": "NetSim, fMRI series",
 }
-COLUMNS = ("HNMSearch", "ICDH", "CAM", "GES", "BOSS", "DirectLiNGAM", "NOTEARS-MLP")  # of the table
+COLUMNS = ("HNMSearch", "ICDH", "CAM", "GES", "BOSS", "PC", "DirectLiNGAM", "NOTEARS-MLP")  # of the table
 WIDEST = 1.6  # what stands right of it is drawn there
 
 Point = tuple[str, str, str, float]
