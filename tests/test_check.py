@@ -501,7 +501,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"and 2 more": "edges",
     r"strength: .*; if turned: nats lost by reversing this arrow; if hidden: .*; direction: its probability; "
     r"track record: .*": "edges",
-    r"0 of 32 arrows would survive a hidden common cause": "edges",
+    r"0 of 32 arrows would survive a hidden common cause(; \d+ cannot be told)?": "edges",
     r"Power: of simulated tables .*": "right",
 }
 

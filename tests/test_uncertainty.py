@@ -15,6 +15,7 @@ from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.search.candidates import choose_candidates, weigh_families
 from icdh.search.orders import OrderSums, WeighedFamilies, best_graph, draw_graphs, n_orders_of, walk
+from icdh.uncertainty import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 from icdh.uncertainty.posterior import draw_posterior
 
@@ -419,6 +420,8 @@ def test_the_posterior_of_a_fitted_search_is_about_the_users_columns(model):
     assert not sure.edge_probability[:, 1].any()
     assert np.argwhere(sure.best).tolist() == [[0, 3], [2, 0]]
     assert sure.log_odds == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_array_equal(sure.direction_loss, direction_loss(model))
+    assert np.argwhere(sure.direction_loss > 0.0).tolist() == [[0, 3], [2, 0]]
 
 
 def test_a_high_temperature_makes_less_sure(model):

@@ -187,7 +187,7 @@ class Directions(NamedTuple):
         if self.loss is not None:
             columns.append(Column("if turned", [_nats(self.loss[edge]) for edge in edges], [IF_TURNED]))
         if self.hidden is not None and not np.isnan(self.hidden).all():
-            legend = [IF_HIDDEN, survival(int((self.hidden >= SURVIVES).sum()), len(edges))]
+            legend = [IF_HIDDEN, survival([self.hidden[edge] for edge in edges])]
             columns.append(Column("if hidden", [_nats(self.hidden[edge]) for edge in edges], legend))
         if self.records:
             shares = [share_in_words(self.records[edge]) if edge in self.records else "" for edge in edges]
@@ -209,7 +209,7 @@ class Directions(NamedTuple):
 
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
-    """Return the certainty of the directions: from an ensemble of graphs if there is one, else from turned edges."""
+    """Return the certainty of the directions: from turned edges, and from an ensemble of graphs if there is one."""
     from icdh.search.directions import DOUBTFUL
     from icdh.uncertainty.directions import direction_loss, doubtful
     from icdh.uncertainty.hidden import hidden_loss
@@ -220,16 +220,19 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
             if hasattr(callback, "follow"):
                 callback.follow(clock)
             clock.stage = "reversing arrows"
-            loss = direction_loss(model, clock=clock)
+            loss = getattr(ensemble, "direction_loss", None)
+            loss = direction_loss(model, clock=clock) if loss is None else loss
             clock.stage = "hidden common causes"
             hidden = hidden_loss(model, clock=clock)
     records = _records(model, table)
     if loss is not None:
         records = {edge: record for edge, record in records.items() if not np.isinf(loss[edge])}
-    if ensemble is not None:
-        return Directions(loss, hidden, ensemble.undecided(dag), direction_undecided(), records)
     meaning = f"reversing this arrow loses less than {DOUBTFUL:g} nats: the data hardly tell its direction"
-    return Directions(loss, hidden, np.zeros(dag.shape, bool) if loss is None else doubtful(loss), meaning, records)
+    marked = np.zeros(dag.shape, bool) if loss is None else doubtful(loss)
+    if ensemble is not None:
+        meaning = direction_undecided() if loss is None else f"{meaning}; or {direction_undecided()}"
+        marked |= ensemble.undecided(dag)
+    return Directions(loss, hidden, marked, meaning, records)
 
 
 def _records(model: Any, table: LabelledTable) -> dict[tuple[int, int], TrackRecord]:

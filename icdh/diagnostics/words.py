@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from icdh._ground.labels import counted, printable, short
+from icdh.diagnostics.records import SURVIVES
 from icdh.diagnostics.track_record import LEGEND as TRACK_RECORD
 from icdh.diagnostics.track_record import share_in_words
 
@@ -59,7 +60,7 @@ def _about_edges(edges):
     wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     lines = [_line(heading, "  ", wide), *(_line(row, "->", wide) for row in rows[:MOST_EDGES])]
     more = [f"and {len(edges) - MOST_EDGES} more"] if len(edges) > MOST_EDGES else []
-    survive = [survival(sum(edge.survives for edge in edges), len(edges))] if _told(edges) else []
+    survive = [survival([edge.hidden_loss for edge in edges])] if _told(edges) else []
     return ["arrows, those to settle by knowledge first:", *lines, *more, legend(edges), *survive]
 
 
@@ -67,9 +68,12 @@ def _told(edges):
     return any(edge.hidden_loss is not None for edge in edges)
 
 
-def survival(n_survivors: int, n_edges: int) -> str:
-    """Return in a sentence how many arrows a hidden common cause cannot replace."""
-    return f"{n_survivors} of {counted(n_edges, 'arrow')} would survive a hidden common cause"
+def survival(losses: Sequence[float | None]) -> str:
+    """Return in a sentence how many arrows a hidden common cause cannot replace, given what each would lose."""
+    told = [loss for loss in losses if loss is not None and loss == loss]
+    untold = f"; {len(losses) - len(told)} cannot be told" if len(told) < len(losses) else ""
+    survivors = sum(loss >= SURVIVES for loss in told)
+    return f"{survivors} of {counted(len(losses), 'arrow')} would survive a hidden common cause{untold}"
 
 
 def _filled(rows):

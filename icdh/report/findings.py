@@ -160,8 +160,8 @@ def _assumptions(model, table, check):
     """Return every assumption with what is known of it; all tests are those of `icdh.check`."""
     unchecked = "not checked: the report was made without a check"
     odd = [] if check is None else [str(node.name) for node in check.nodes if not node.gaussian]
-    told = [] if check is None else [edge for edge in check.edges if edge.hidden_loss is not None]
-    survive = told and survival(sum(edge.survives for edge in told), len(check.edges))
+    hidden = [] if check is None else [edge.hidden_loss for edge in check.edges]
+    survive = survival(hidden) if any(loss is not None for loss in hidden) else ""
     empirical = any(type(noise).__name__ == "Empirical" for noise in model.noise)
     shape = f"residuals of {', '.join(odd)} are not Gaussian" if odd else "no residual denies it"
     rows = [

@@ -80,7 +80,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= MOST_EXACT:
             most = {"n_candidates": len(found.graph) - 1, "max_parents": MOST_CAUSES}
             families = weigh_families(gains.scores, found.graph, forbidden, required=required, **most)
-            losses = exact_direction_losses(families, edges)
+            losses = ((edge, max(nats, 0.0)) for edge, nats in exact_direction_losses(families, edges))
         else:
             climber = Climber(scores, forbidden, model.max_parents, required)
             losses = direction_losses(climber, found.graph, edges, gains)

@@ -21,6 +21,7 @@ from icdh.search.orders import (
     n_orders_of,
     walk,
 )
+from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 TEMPERATURE = 1.75  # of 1 to 2.5 the best log score, 0.208 for 0.223 of 1, on 302 tables of their own
@@ -40,11 +41,14 @@ class GraphPosterior(GraphEnsemble):
         None.
     effective_samples : float
         The number of independent draws with the same precision; NaN for a walk, whose draws are not independent.
+    direction_loss : ndarray, shape (N, N), or None
+        That of the fit's arrows, as of `icdh.uncertainty.direction_loss`; None wherever ``best`` is None.
     """
 
     best: np.ndarray | None
     log_odds: float
     effective_samples: float
+    direction_loss: np.ndarray | None = None
 
 
 def posterior(
@@ -155,7 +159,8 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
             "there are no probabilities"
         ) from None
     drawn = draw_posterior(families, found.graph, fit.model_.names, n_samples=n_samples, random_state=random_state)
-    return _in_users_columns(drawn, found.order, fit.adjacency_matrix_ != 0.0)
+    loss = None if drawn.best is None else direction_loss(fit, clock=clock)
+    return replace(_in_users_columns(drawn, found.order, fit.adjacency_matrix_ != 0.0), direction_loss=loss)
 
 
 def _averaged(posteriors):
