@@ -8,9 +8,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from icdh import DataWarning, HNMSearch, Knowledge
+from icdh._node_model import scoring
+from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.columns import columns_of
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.scoring import minimise
 from icdh._table.table import point_masses
@@ -133,3 +136,33 @@ def test_what_stands_at_a_mass_is_not_read_and_shifts_and_scales_change_nothing(
         scores.append(constant.evidence - fit.evidence)
     assert scores == pytest.approx([scores[0]] * 3, rel=1e-6)
     assert scores[0] > 50
+
+
+def responses_to(cause, rng):
+    """A column with a point mass, one of levels and one of labels, with an effect each."""
+    y = np.sin(cause) + 0.4 * rng.normal(size=cause.size)
+    codes = (y > 0.9).astype(np.int64)
+    yield PointMassResponse(codes, GaussianResponse.exact(y), 1)
+    yield OrdinalResponse(np.digitize(y, [-0.5, 0.0, 0.7]).astype(float))
+    yield CategoricalResponse(np.digitize(y, [-0.5, 0.0, 0.7]), 4)
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_steps_whose_direction_some_observations_give_end_at_the_minimum_of_all(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1, 4000))
+    response = list(responses_to(x[0], rng))[kind]
+    theta = 0.5 * rng.normal(size=response.n_weights(1, UNITS))
+    own = response.objective(x, UNITS)
+    value, gradient, fisher = own.quadratic_model(theta, np.ones(theta.size))
+    same_value, same_gradient, about = own.quadratic_model(theta, np.ones(theta.size), 4)
+    assert (same_value, same_gradient.tolist()) == (value, gradient.tolist())
+    assert 0.0 < np.abs(about - fisher).max() < 0.2 * np.abs(fisher).max()
+    ends, weights = [], 0.1 * theta
+    for enough in (np.inf, 16):
+        monkeypatch.setattr(scoring, "ENOUGH", enough)
+        factor = np.zeros((theta.size, theta.size))
+        fit = response.minimiser(x, UNITS)(weights, np.ones(theta.size), theta.size, 300, 1e-6, 2, factor)
+        ends.append([*fit[:2], np.log(np.diag(factor)[: own.free]).sum()])
+        weights = weights + 0.02 * rng.normal(size=theta.size)
+    assert_allclose(ends[1], ends[0], rtol=0.0, atol=0.01)

@@ -24,7 +24,7 @@ import numpy as np
 
 from icdh._node_model._outputs_kernels import add_categorical_fisher, backpropagate
 from icdh._node_model.network import GivenParents, hidden_units_of
-from icdh._node_model.scoring import FittedByScoring, empty_fisher, with_penalty
+from icdh._node_model.scoring import FittedByScoring, empty_fisher, every, with_penalty
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
@@ -141,20 +141,24 @@ class CategoricalObjective:
         self.x, self.counts, self.shares, self.units = np.ascontiguousarray(x), counts, shares, hidden_units
         self.totals = counts.sum(axis=0)
         self.n_observations = int(self.totals.sum())
-        self.free = n_categorical_weights(len(x), hidden_units, shares.size)
+        self.free, self.rank = n_categorical_weights(len(x), hidden_units, shares.size), shares.size - 1
         first, others = categorical_layers(len(x), hidden_units, shares.size)
         order = np.arange(shares.size)
         intercepts = np.append(-1, first.stop + order[:-1])  # that of the first category is zero
         self.layout = intercepts, others.start + hidden_units * order, GUMBEL_DEVIATION
 
-    def quadratic_model(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return F, its gradient and its Fisher matrix over the free weights."""
+    def quadratic_model(
+        self, theta: np.ndarray, penalty: np.ndarray, apart: int = 1
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
         hidden = hidden_units_of(theta, self.x, self.units)
         log_p = log_probabilities(hidden, theta, self.shares)
         value = float(0.5 * penalty @ theta**2 - np.vdot(self.counts, log_p))
         p = np.exp(log_p)
         gradient, fisher = penalty * theta, empty_fisher(self.free)
-        add_categorical_fisher(self.x, hidden, theta, *self.layout, p, self.totals, fisher)
+        some_x, some_hidden, some_p, totals = every(apart, self.x, hidden, p, self.totals)
+        totals = totals * (self.n_observations / totals.sum())
+        add_categorical_fisher(some_x, some_hidden, theta, *self.layout, some_p, totals, fisher)
         backpropagate(self.x, hidden, theta, *self.layout, self.totals * p - self.counts, gradient)
         return value, gradient, with_penalty(fisher, penalty)
 

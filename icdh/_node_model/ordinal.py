@@ -26,7 +26,7 @@ from scipy.special import log_expit
 
 from icdh._node_model._outputs_kernels import LEAST_GAP, add_ordinal_fisher, backpropagate, ordinal_terms
 from icdh._node_model.network import GivenParents, MeanAndVariance, hidden_units_of, intercepts, layers, n_weights
-from icdh._node_model.scoring import FittedByScoring, empty_fisher, with_penalty
+from icdh._node_model.scoring import FittedByScoring, empty_fisher, every, with_penalty
 
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
 LOG_VARIANCE_LIMIT = 30.0
@@ -121,6 +121,7 @@ class OrdinalObjective:
         self.b2, self.b3 = intercepts(len(x), hidden_units)
         self.n_observations = levels.size
         self.n_outputs = 1 if len(cuts) == 1 else 2  # of two levels the scale is no unknown
+        self.rank = self.n_outputs
         self.free = self.b3 if self.n_outputs == 1 else n_weights(len(x), hidden_units)
         of_outputs = np.array([self.b2, self.b3])[: self.n_outputs]
         self.layout = of_outputs, of_outputs + 1
@@ -148,12 +149,16 @@ class OrdinalObjective:
             standardised[1] = 0.0
         return hidden, standardised
 
-    def quadratic_model(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return F, its gradient and its Fisher matrix over the free weights."""
+    def quadratic_model(
+        self, theta: np.ndarray, penalty: np.ndarray, apart: int = 1
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
         hidden, value, pull, roots = self.terms(theta)
         gradient, fisher = penalty * theta, empty_fisher(self.free)
         backpropagate(self.x, hidden, theta, *self.layout, 1.0, pull[: self.n_outputs], gradient)
-        add_ordinal_fisher(self.x, hidden, theta, *self.layout, roots, fisher)
+        some_x, some_hidden, some_roots = every(apart, self.x, hidden, roots)
+        share = math.sqrt(roots.shape[-1] / some_roots.shape[-1])
+        add_ordinal_fisher(some_x, some_hidden, theta, *self.layout, share * some_roots, fisher)
         value += 0.5 * float(penalty @ theta**2)
         return value, gradient[: self.free], with_penalty(fisher, penalty[: self.free])
 

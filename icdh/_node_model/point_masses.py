@@ -28,7 +28,7 @@ from icdh._node_model._outputs_kernels import add_ordinal_fisher, backpropagate
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import NodeConditional, hidden_units_of
 from icdh._node_model.ordinal import LOG_VARIANCE_LIMIT, LOGISTIC_DEVIATION
-from icdh._node_model.scoring import FittedByScoring, empty_fisher, with_penalty
+from icdh._node_model.scoring import FittedByScoring, empty_fisher, every, with_penalty
 
 HALF_A_COUNT = 0.5  # added to every count: a subset of the observations may lack a mass
 NEXT_TO_CERTAIN = 1e-12  # added to the Fisher matrix of the probabilities, which is singular where one of them is one
@@ -147,7 +147,7 @@ class PointMassObjective:
         self.x, self.response, self.units = np.ascontiguousarray(x), response, hidden_units
         self.n_observations, self.free = len(response), response.n_weights(len(x), hidden_units)
         intercepts = np.array(response.intercepts(len(x), hidden_units))
-        self.layout = intercepts, intercepts + 1
+        self.layout, self.rank = (intercepts, intercepts + 1), intercepts.size
 
     def _terms(self, theta):
         """Return hidden units, the terms of F, derivatives by the outputs and a root of their Fisher matrix."""
@@ -174,12 +174,16 @@ class PointMassObjective:
         roots[2:, 2:] = LOGISTIC_DEVIATION * np.linalg.cholesky(_fisher_by_log_odds(p)).transpose(2, 1, 0)
         return hidden, values, pull, roots
 
-    def quadratic_model(self, theta: np.ndarray, penalty: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return F, its gradient and its Fisher matrix over the free weights."""
+    def quadratic_model(
+        self, theta: np.ndarray, penalty: np.ndarray, apart: int = 1
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
         hidden, values, pull, roots = self._terms(theta)
         gradient, fisher = penalty * theta, empty_fisher(self.free)
         backpropagate(self.x, hidden, theta, *self.layout, 1.0, pull, gradient)
-        add_ordinal_fisher(self.x, hidden, theta, *self.layout, roots, fisher)
+        some_x, some_hidden, some_roots = every(apart, self.x, hidden, roots)
+        share = math.sqrt(roots.shape[-1] / some_roots.shape[-1])
+        add_ordinal_fisher(some_x, some_hidden, theta, *self.layout, share * some_roots, fisher)
         value = float(values.sum() + 0.5 * penalty @ theta**2)
         return value, gradient, with_penalty(fisher, penalty)
 
