@@ -111,9 +111,9 @@ ROOMS = {
     ),
     "diagnostics": (
         "_kernels track_record questions",
-        "words independence records residuals",
+        "independence records residuals",
+        "words nodes",
         "result",
-        "nodes",
         "check",
     ),
 }
