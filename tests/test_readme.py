@@ -1,6 +1,7 @@
 import re
 import shlex
 from pathlib import Path
+from textwrap import dedent
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,6 +14,7 @@ from icdh.datasets import load_sachs
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+READING = (ROOT / "docs" / "reading.rst").read_text(encoding="utf-8")
 FIGURES = ROOT / "benchmarks" / "figures"
 
 
@@ -41,10 +43,11 @@ def test_the_examples_run_and_print_what_they_say(capsys):
         assert output_of(example, capsys) == [example.rpartition("# ")[2].strip()]
 
 
-def test_the_worked_example_prints_what_is_shown(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("text", [*blocks("text"), READING.partition("text\n\n")[2].partition("\n\n")[0]])
+def test_a_worked_example_prints_what_is_shown(text, tmp_path, monkeypatch, capsys):
     """Words and edges to the letter, nats to one."""
     monkeypatch.chdir(tmp_path)
-    (text,) = blocks("text")
+    text = dedent(text)
     commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
     shown = [line for line in text.splitlines() if not line.startswith("$ ")]
     for command in commands:
