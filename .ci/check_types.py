@@ -24,7 +24,7 @@ CLEAN = (  # a folder stands for all of its modules
     "icdh/_table/row_order.py",
     *(f"icdh/cli/{path.name}" for path in (ROOT / "icdh" / "cli").glob("*.py")),
     "icdh/diagnostics/track_record.py",
-    "icdh/files/refusals.py",
+    "icdh/files/",
     "icdh/graphs/edges.py",
     "icdh/search/candidates.py",
     "icdh/search/equivalence.py",

@@ -18,7 +18,7 @@ _MARKS = ",.' _"
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
-def _with_thousands(mark, decimal):
+def _with_thousands(mark: str, decimal: str) -> re.Pattern[str]:
     """Return the pattern of a number whose thousands a mark separates."""
     between = f"[{SPACES}]" if mark == " " else re.escape(mark)
     return re.compile(rf"[+-]?\d{{1,3}}({between}\d{{3}})+({re.escape(decimal)}\d*)?")
@@ -105,19 +105,20 @@ def is_date(cell: str) -> bool:
     return False
 
 
-def _days(cell, month_first):
+def _days(cell: str, month_first: bool) -> float:
     if written := _WRITTEN_DATE.fullmatch(cell):
-        cell = _iso(*written.groups(), month_first)
+        cell = _iso(written, month_first)
     when = datetime.fromisoformat(cell)
     since = when.astimezone(timezone.utc) if when.tzinfo else when.replace(tzinfo=timezone.utc)
     return (since - datetime(1970, 1, 1, tzinfo=timezone.utc)) / timedelta(days=1)
 
 
-def _iso(first, mark, second, year, hour, minutes, month_first):
-    """Return the parts of a written date in ISO format."""
+def _iso(written: re.Match[str], month_first: bool) -> str:
+    """Return a written date in ISO format."""
+    first, mark, second, year, hour, minutes = written.groups()
     month, day = (first, second) if month_first and mark == "/" else (second, first)
     if len(year) == 2:
-        year = _FIRST_YEAR_OF_TWO_DIGITS + (int(year) - _FIRST_YEAR_OF_TWO_DIGITS) % 100
+        year = str(_FIRST_YEAR_OF_TWO_DIGITS + (int(year) - _FIRST_YEAR_OF_TWO_DIGITS) % 100)
     return f"{year}-{month:0>2}-{day:0>2} {hour or 0:0>2}{minutes or ':00'}"
 
 

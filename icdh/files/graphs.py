@@ -2,24 +2,28 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
 from icdh import graphs
+from icdh._ground.arrays import Floats
 from icdh._ground.atomic import write_text
-from icdh._ground.labels import did_you_mean, listed
+from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh.files.cells import is_number
 from icdh.files.tables import check_names
 from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
+
+Row: TypeAlias = tuple[int, list[str]]  # number of the line, and cells
+_Edge: TypeAlias = tuple[str, str, str, Any]  # place in the file, cause, effect, weight
 
 EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
 PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
 
 
-def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None = None) -> tuple[np.ndarray, list]:
+def read_graph(path: str | os.PathLike[str] | BinaryIO, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
     r"""Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
 
     Parameters
@@ -58,7 +62,7 @@ def read_graph(path: str | os.PathLike | BinaryIO, names: Sequence[str] | None =
 
 def graph_from_text(
     name: str, text: str, names: Sequence[str] | None = None, *, delimiter: str | None = None, decimal: str = "."
-) -> tuple[np.ndarray, list]:
+) -> tuple[Floats, list[str]]:
     r"""Return the result of `read_graph` for text that has been read already, for instance from a pipe.
 
     Parameters
@@ -82,8 +86,8 @@ def graph_from_text(
     if suffix in (".dot", ".gv"):
         raise ValueError(f"{name}: graphs are not read from DOT; write the graph as .csv, .tsv or .json")
     if suffix == ".json" or text.lstrip().startswith("{"):
-        edges, known = _json_graph(name, text)
-        return _from_edges(name, edges, known if names is None else names)
+        edges, nodes = _json_graph(name, text)
+        return _from_edges(name, edges, nodes if names is None else names)
     rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
     if decimal == ",":
         rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
@@ -99,21 +103,21 @@ def graph_from_text(
     return _reordered(name, matrix, known, names)
 
 
-def _with_point(cell):
+def _with_point(cell: str) -> str:
     """Return a number with its decimal comma replaced by a point, and any other cell unchanged."""
     return cell.replace(",", ".") if not isinstance(cell, Quoted) and is_number(cell, ",") else cell
 
 
-def _is_edge_list_header(row):
+def _is_edge_list_header(row: Sequence[str]) -> bool:
     return len(row) in (2, 3) and tuple(cell.casefold() for cell in row[:2]) in EDGE_LIST_HEADERS
 
 
-def _is_text(cell):
+def _is_text(cell: str) -> bool:
     return isinstance(cell, Quoted) or (cell != "" and not is_number(cell))
 
 
-def _json_graph(path, text):
-    """Return the edges as (place, cause, effect, weight), and the names."""
+def _json_graph(path: str, text: str) -> tuple[list[_Edge], list[str]]:
+    """Return the edges and the names."""
     try:
         content = json.loads(text)
         edges = [
@@ -130,9 +134,9 @@ def _json_graph(path, text):
     return edges, names
 
 
-def _edges(path, rows):
-    """Return the edges of an edge list as (place, cause, effect, weight)."""
-    edges = []
+def _edges(path: str, rows: Sequence[Row]) -> list[_Edge]:
+    """Return the edges of an edge list."""
+    edges: list[_Edge] = []
     for line, row in rows:
         if len(row) not in (2, 3) or not all(cell or isinstance(cell, Quoted) for cell in row[:2]):
             raise ValueError(f"{path}, line {line}: an edge needs cause,effect[,weight]; got {','.join(row)!r}")
@@ -140,10 +144,9 @@ def _edges(path, rows):
     return edges
 
 
-def _from_edges(path, edges, names):
-    if names is None:
-        names = dict.fromkeys(name for _, cause, effect, _ in edges for name in (cause, effect))
-    names = list(names)
+def _from_edges(path: str, edges: Sequence[_Edge], known: Sequence[str] | None) -> tuple[Floats, list[str]]:
+    ends = [name for _, cause, effect, _ in edges for name in (cause, effect)]
+    names = list(dict.fromkeys(ends) if known is None else known)
     index = {name: i for i, name in enumerate(names)}
     A = np.zeros((len(names), len(names)))
     for place, cause, effect, weight in edges:
@@ -159,7 +162,7 @@ def _from_edges(path, edges, names):
     return A, names
 
 
-def _weight(path, place, text):
+def _weight(path: str, place: str, text: Any) -> float:
     try:
         weight = float(text)
     except (TypeError, ValueError):
@@ -169,7 +172,7 @@ def _weight(path, place, text):
     return weight
 
 
-def _from_matrix(path, rows):
+def _from_matrix(path: str, rows: Sequence[Row]) -> tuple[Floats, list[str] | None]:
     """Return the matrix, and its names or None."""
     names = None
     if any(isinstance(cell, Quoted) or not is_number(cell) for cell in rows[0][1]):
@@ -195,25 +198,22 @@ def _from_matrix(path, rows):
     return A.reshape(size, size), names
 
 
-def _without_label(path, line, row, name):
+def _without_label(path: str, line: int, row: list[str], name: str) -> list[str]:
     if name_of(row[0]) != name:
         raise ValueError(f"{path}, line {line}: the row is labelled {row[0]!r} where the columns say {name!r}")
     return row[1:]
 
 
-def _reordered(path, A, known, names):
-    if names is None:
-        return A, known or [f"x{i}" for i in range(len(A))]
-    names = list(names)
-    if known is None:
-        known = names
+def _reordered(path: str, A: Floats, known: list[str] | None, names: Sequence[str] | None) -> tuple[Floats, list[str]]:
+    names = list(known or default_names(len(A)) if names is None else names)
+    known = names if known is None else known
     if sorted(known) != sorted(names) or len(names) != len(A):
         raise ValueError(f"{path} holds {len(A)} variables that are not {', '.join(names)}")
     order = [known.index(name) for name in names]
     return A[np.ix_(order, order)], names
 
 
-def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) -> None:
+def write_graph(path: str | os.PathLike[str], A: Floats, names: Sequence[str]) -> None:
     """Write a graph in the format that the extension names.
 
     Parameters
@@ -248,7 +248,7 @@ def write_graph(path: str | os.PathLike, A: np.ndarray, names: Sequence[str]) ->
     write_text(path, graph_writer(path)(np.asarray(A), names))
 
 
-def graph_writer(path: str | os.PathLike):
+def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, list[str]], str]:
     """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
 
     Examples
@@ -264,19 +264,19 @@ def graph_writer(path: str | os.PathLike):
     return _WRITERS[suffix]
 
 
-def _matrix_text(A, names):
-    rows = [[None, *names]]
+def _matrix_text(A: Floats, names: list[str]) -> str:
+    rows: list[list[Any]] = [[None, *names]]
     rows += [[name, *row] for name, row in zip(names, A.tolist(), strict=True)]
     return delimited(rows, ",")
 
 
-def _edge_list_text(A, names):
-    rows = [["cause", "effect", "weight"]]
+def _edge_list_text(A: Floats, names: list[str]) -> str:
+    rows: list[list[Any]] = [["cause", "effect", "weight"]]
     rows += map(list, graphs.edge_list(A, names))
     return delimited(rows, "\t")
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[Floats, list[str]], str]] = {
     ".csv": _matrix_text,
     ".tsv": _edge_list_text,
     ".json": graphs.to_json,

@@ -4,7 +4,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import BinaryIO, NamedTuple, TypeAlias
 
@@ -115,24 +115,24 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
     return Sheet(top, [name_of(cell) for cell in top] if named else None, body, row_labels, decimal, thousands)
 
 
-def _names_are_one_short(head):
+def _names_are_one_short(head: Sequence[Row]) -> bool:
     """Return whether R wrote the table: the names are one fewer than the cells below, and the first of these differ."""
     below = [cells for _, cells in head[1:]]
     longer = len(below) > 1 and all(len(cells) == len(head[0][1]) + 1 for cells in below)
     return longer and any(cells[-1] for cells in below) and len({cells[0] for cells in below}) == len(below)
 
 
-def _holds_comments(head):
+def _holds_comments(head: Sequence[Row]) -> bool:
     """Return whether lines above a table, or among its rows, begin with "#"."""
     widths = {cells[0].startswith("#"): len(cells) for _, cells in head}
     return head[0][1][0].startswith("#") and len(widths) == 2 and len(head[0][1]) != widths[False]
 
 
-def _without_comments(rows):
+def _without_comments(rows: Iterable[Row]) -> Iterator[Row]:
     return (row for row in rows if not row[1][0].startswith("#"))
 
 
-def _below_titles(head, refusals):
+def _below_titles(head: list[Row], refusals: Refusals) -> list[Row]:
     """Return the first rows without those above the table, which have fewer cells."""
     widths = [len(cells) for _, cells in head]
     usual = Counter(widths).most_common(1)[0][0]
@@ -144,7 +144,7 @@ def _below_titles(head, refusals):
     return head[first:]
 
 
-def _marks(name, head, delimiter, form, refusals):
+def _marks(name: str, head: Sequence[Row], delimiter: str, form: Format, refusals: Refusals) -> tuple[str, str | None]:
     """Return the decimal mark and what separates thousands, None if nothing does."""
     if form.thousands or form.decimal:
         return form.decimal or ("," if form.thousands == "." else "."), form.thousands
@@ -165,7 +165,7 @@ def _marks(name, head, delimiter, form, refusals):
     return ".", None
 
 
-def _is_header(top, following):
+def _is_header(top: Sequence[str], following: Sequence[str] | None) -> bool:
     """Return whether the first row holds names: text, or a quoted cell above one that is not."""
     below = following or []
     if any(isinstance(cell, Quoted) and not isinstance(under, Quoted) for cell, under in zip_longest(top, below)):

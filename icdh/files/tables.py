@@ -301,7 +301,7 @@ def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[Colum
         logger.info(
             "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
         )
-    columns = []
+    columns: list[Column] = []
     for k in [*chosen, *of_labels]:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
         is_label = len(columns) >= len(chosen)
@@ -506,7 +506,7 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
         )
 
 
-def write_table(path: str | os.PathLike, values: np.ndarray, names: Sequence[str]) -> None:
+def write_table(path: str | os.PathLike[str], values: NDArray[Any], names: Sequence[str]) -> None:
     """Write a table with its column names in the first line; names and numbers read back exactly.
 
     Parameters

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from icdh.exceptions import ArgumentValueError, option
@@ -95,14 +96,14 @@ def read_text(source: Any, encoding: str | None = None) -> str:
     return text.removeprefix(_MARK)
 
 
-def _bytes(source):
+def _bytes(source: Any) -> bytes:
     if hasattr(source, "read"):
-        return source.read()
-    with open(source, "rb") as file:
-        return file.read()
+        content: bytes = source.read()
+        return content
+    return Path(source).read_bytes()
 
 
-def _unpacked(name, data):
+def _unpacked(name: str, data: bytes) -> bytes:
     if not data.startswith(_GZIP):
         return data
     try:
@@ -111,7 +112,7 @@ def _unpacked(name, data):
         raise ValueError(f"{name} is a damaged gzip file: {error}; copy or download it again") from error
 
 
-def _decoded(name, data, encoding):
+def _decoded(name: str, data: bytes, encoding: str | None) -> str:
     if encoding is None:
         marked = (codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
         encoding = next(marked, "utf-8")
@@ -134,7 +135,7 @@ def sniffed_delimiter(text: str, decimal: str | None = None, start: int = 0) -> 
     first = _QUOTED_PART.sub("", text[start : start + SNIFFED_CHARACTERS])
     lines = [line for line in _LINE_END.split(first, SNIFFED_LINES)[:SNIFFED_LINES] if line.strip()]
 
-    def agreeing(delimiter):
+    def agreeing(delimiter: str) -> int:
         counts = Counter(line.count(delimiter) for line in lines if delimiter in line)
         return max(counts.values(), default=0)
 
@@ -192,24 +193,24 @@ def rows_of(
         start = following
 
 
-def _cells_with_quotes(name, line, text, start, delimiter):
+def _cells_with_quotes(name: str, line: int, text: str, start: int, delimiter: str) -> tuple[list[str], int]:
     """Return the cells of the record that begins at ``start``, which may span lines, and where the next begins."""
     white = delimiter == " "
     separator = "[ \t]+" if white else re.escape(delimiter)
     stop = " \t" if white else re.escape(delimiter)
     cell = re.compile(rf'[ ]*"([^"]*(?:""[^"]*)*)"[ ]*(?=[{stop}\r\n]|\Z)|([^{stop}\r\n]*)')
     after = re.compile(rf"({separator})|[ \t]*(?:\r\n|\n|\r|\Z)")
-    cells, at = [], start
-    while True:
-        match = cell.match(text, at)
+    cells: list[str] = []
+    while match := cell.match(text, start):
         quoted, plain = match.groups()
         if quoted is None and plain.lstrip().startswith('"'):
             raise ValueError(f"{name}, line {line}: the quote before {plain.strip()[1:20]!r} is not closed; close it")
         cells.append(plain.strip() if quoted is None else Quoted(quoted.replace('""', '"')))
         end = after.match(text, match.end())
-        at = end.end()
-        if end.group(1) is None:
-            return cells, at
+        start = end.end() if end else len(text)
+        if end is None or end.group(1) is None:
+            break
+    return cells, start
 
 
 def name_of(cell: str) -> str:
@@ -217,12 +218,12 @@ def name_of(cell: str) -> str:
     return str(cell[1:] if _PROTECTED_FORMULA.match(cell) else cell)
 
 
-def delimited(rows: Sequence[Sequence], delimiter: str) -> str:
+def delimited(rows: Sequence[Sequence[Any]], delimiter: str) -> str:
     """Return rows of names, numbers and None (an empty cell) as text that reads back to the same values."""
     return "".join(delimiter.join(map(_cell, row)) + "\n" for row in rows)
 
 
-def _cell(value):
+def _cell(value: Any) -> str:
     if not isinstance(value, str):
         return "" if value is None else str(value)
     text = f"'{value}" if _FORMULA.match(value) else value
