@@ -199,27 +199,23 @@ def _fit_from_a_start(
     """Return a function of initial weights: the two phases, followed by the last stage if edges have a price."""
     from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
     from icdh.two_phase.problem import Problem
-    from icdh.two_phase.procedure import fit_two_phase
+    from icdh.two_phase.procedure import fit_problem
     from icdh.two_phase.schedule import schedule_for
 
+    penalties = settings.l1, settings.l2
+    problem = Problem(table.values, table.rules, *penalties, settings.noise, settings.bias, table.rows, clock)
     before_edges = schedule_for(settings.noise, *table.values.shape).rounds_before_edges
-    shared: dict[str, Any] = {"l1": settings.l1, "l2": settings.l2, "noise": settings.noise, "bias": settings.bias}
-    shared |= {"rows": table.rows, "clock": clock}
     two_phases = partial(
-        fit_two_phase,
-        table.values,
+        fit_problem,
+        problem,
+        settings.schedule,
         max_rounds=settings.max_rounds or (ROUNDS_ALONE if price is None else before_edges),
-        forbidden_edges=table.rules.forbidden,
-        required_edges=table.rules.required,
         tol=settings.tol,
-        schedule=settings.schedule,
         h_tol=settings.h_tol,
         rho_max=settings.rho_max,
-        **shared,
     )
     if price is None:
         return two_phases
     seed = int(rng.integers(2**31))
-    problem = Problem(table.values, table.rules, **shared)
     stage = partial(refine_edges, problem=problem, edge_cost=price, threshold=settings.threshold, random_state=seed)
     return partial(fit_with_last_stage, two_phases, stage)

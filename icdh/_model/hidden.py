@@ -93,7 +93,8 @@ class Part(NamedTuple):
         spread = np.outer(np.square(self.loadings), self.posterior.variance)
         own = pointwise_nll(rest, np.zeros(rest.shape), self.scales) + 0.5 * spread / np.square(self.scales)
         mean, variance = self.posterior
-        return own.sum(axis=0) + 0.5 * (np.square(mean) + variance - 1.0 - np.log(variance))
+        nats: Floats = own.sum(axis=0) + 0.5 * (np.square(mean) + variance - 1.0 - np.log(variance))
+        return nats
 
 
 def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:

@@ -63,7 +63,9 @@ def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats,
     """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
     given: Any = model.conditionals[node]
     if hasattr(given, "loading"):
-        return response(given.given_hidden(), model.others_held(node, scaled), noise) + given.loading * hidden
+        of_causes = response(given.given_hidden(), model.others_held(node, scaled), noise)
+        natural: Floats = of_causes + given.loading * hidden
+        return natural
     return response(given, model.others_held(node, scaled), noise)
 
 

@@ -124,15 +124,27 @@ def fit_two_phase(
     rules, clock = EdgeRules.of(forbidden_edges, required_edges), clock or Clock()
     if initial is None:
         initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
-    explore = [initial] if isinstance(initial, Weights) else list(initial)
+    problem = Problem(values, rules, l1, l2, noise, bias, rows, clock)
     limits: dict[str, Any] = {"max_rounds": max_rounds, "tol": tol, "h_tol": h_tol, "rho_max": rho_max}
-    limits |= {"callback": callback}
+    return fit_problem(problem, schedule, initial=initial, callback=callback, **limits)
+
+
+def fit_problem(
+    problem: Problem,
+    schedule: str,
+    *,
+    initial: Weights | Sequence[Weights],
+    callback: Callable[[Round], None] | None = None,
+    **limits: Any,
+) -> TwoPhaseResult:
+    """Fit a problem by either schedule; ``limits`` and other arguments as of `fit_two_phase`."""
+    explore = [initial] if isinstance(initial, Weights) else list(initial)
     with single_blas_thread():
         if schedule == "fast":
-            return _fit_fast(Problem(values, rules, l1, l2, noise, bias, rows, clock), explore, **limits)
-        of_observations = None if rows is None else rows.T
-        limits |= {"l1": l1, "l2": l2, "noise": noise, "clock": clock}
-        return algorithm_1(values.T, explore[0], rules, rows=of_observations, **limits)
+            return _fit_fast(problem, explore, callback=callback, **limits)
+        limits |= {"l1": problem.l1, "l2": problem.l2, "noise": problem.noise, "clock": problem.clock}
+        rows = None if problem.rows is None else problem.rows.T
+        return algorithm_1(problem.values.T, explore[0], problem.rules, rows=rows, callback=callback, **limits)
 
 
 def _fit_fast(
