@@ -125,7 +125,7 @@ def reliability_curve(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
 
 
 def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10) -> float:
-    """Return the expected calibration error: the mean distance of frequency and probability over bins.
+    """Return the expected calibration error: the mean distance of frequency and probability, over bins by count.
 
     Parameters
     ----------
