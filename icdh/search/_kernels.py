@@ -149,17 +149,15 @@ def count_orders(parents: Integers, counts: Floats) -> float:
         Work space.
     """
     orders, placed, left = 1.0, 0, (1 << parents.size) - 1
-    members = np.empty(parents.size, dtype=np.int64)
     while left:
-        part, size = _connected(parents, left & -left), 0
+        part = _connected(parents, left & -left)
+        orders *= _orders_of_part(parents, part, counts)
+        k = 0
         for n in range(parents.size):
             if (part >> n) & 1:
-                members[size] = n
-                size += 1
-        orders *= _orders_of_part(parents, members, size, counts)
-        for k in range(1, size + 1):
-            orders = orders * (placed + k) / k
-        placed, left = placed + size, left ^ part
+                k, placed = k + 1, placed + 1
+                orders = orders * placed / k
+        left ^= part
     return orders
 
 
@@ -176,8 +174,13 @@ def _connected(parents: Integers, part: int) -> int:
 
 
 @kernel()
-def _orders_of_part(parents: Integers, members: Integers, size: int, counts: Floats) -> float:
-    """Return how many orders of the first ``size`` members, a connected part, put every variable behind its parents."""
+def _orders_of_part(parents: Integers, part: int, counts: Floats) -> float:
+    """Return how many orders of a connected part put every variable behind its parents."""
+    members, size = np.empty(parents.size, dtype=np.int64), 0
+    for n in range(parents.size):
+        if (part >> n) & 1:
+            members[size] = n
+            size += 1
     needs, full = np.zeros(size, dtype=np.int64), (1 << size) - 1
     for i in range(size):
         for k in range(size):
