@@ -495,7 +495,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"not tested, as their noise is below 1 % of their .* in many rows: a \(75 % of the rows\)": "faint",
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
-    r" *cause +effect +strength +if turned +if hidden +direction +track record": "edges",
+    r"cause -> effect +strength +if turned +if hidden +direction +track record": "edges",
     r" *a -> b +9 +50 +(3.2 +)?0.90 +82 %": "edges",
     r" *a -> c +9 +given": "edges",
     r"and 2 more": "edges",
@@ -538,7 +538,7 @@ def test_every_sentence_of_a_summary_is_known(name):
 
 
 def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
-    heading = "cause    effect  strength  if turned  if hidden  track record"
+    heading = "cause -> effect  strength  if turned  if hidden  track record"
     assert " ".join(heading.split()) in " ".join(found.summary().split())
     assert "direction" not in words.legend(found.edges)
     saved = icdh.check(fit.model_, X)

@@ -9,7 +9,7 @@ from icdh import ICDH, HNMSearch, NotFittedError
 def test_the_summary_says_who_learned_what(fitted):
     head, columns, *edges = fitted.summary().splitlines()
     assert head == f"ICDH: 400 observations of 3 variables, {len(edges)} edges"
-    assert columns.split() == ["cause", "effect", "weight"]
+    assert columns.split() == ["cause", "->", "effect", "weight"]
     expected = [(edge.cause, "->", edge.effect, f"{edge.strength:.3g}") for edge in fitted.edge_list()]
     assert [tuple(line.split()) for line in edges] == expected
     assert fitted.model_.summary() == fitted.summary()
@@ -50,7 +50,7 @@ def test_probabilities_of_edges_are_shown(fitted):
     probability[0, 1], probability[1, 2] = 0.875, 1.0
     model = fitted.model_.with_edge_probability(probability)
     _, columns, *edges = model.summary().splitlines()
-    assert columns.split() == ["cause", "effect", "weight", "probability"]
+    assert columns.split() == ["cause", "->", "effect", "weight", "probability"]
     shown = {tuple(line.split()[:3:2]): line.split()[-1] for line in edges}
     assert shown[("a", "b")] == "0.88"
     assert shown[("b", "c")] == "1.00"

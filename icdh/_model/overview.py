@@ -4,6 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from icdh import graphs
+from icdh._ground.labels import edge_lines, html_table
 
 if TYPE_CHECKING:
     from icdh._model.hidden import HiddenCause
@@ -28,10 +29,8 @@ def weight_unit(model: "StructuralModel") -> str:
 def summary(model: "StructuralModel") -> str:
     """Return in a few lines who learned what, and the strongest edges."""
     heading, rows, weaker = _edges(model)
-    wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
-    lines = [_line(row, "->", wide) for row in rows]
     hidden = [hidden_line(cause) for cause in model.hidden_causes]
-    return "\n".join([headline(model), *([_line(heading, "  ", wide)] if rows else []), *lines, *weaker, *hidden])
+    return "\n".join([headline(model), *(edge_lines([heading, *rows]) if rows else []), *weaker, *hidden])
 
 
 def hidden_line(cause: "HiddenCause") -> str:
@@ -43,14 +42,9 @@ def hidden_line(cause: "HiddenCause") -> str:
 def as_html(model: "StructuralModel") -> str:
     """Return the summary as a piece of HTML, text escaped, for notebooks."""
     heading, rows, weaker = _edges(model)
-    head, *body = (
-        "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in row) + "</tr>"
-        for cell, row in (("th", heading), *(("td", row) for row in rows))
-    )
-    table = f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>" if rows else ""
     hidden = [escape(hidden_line(cause)) for cause in model.hidden_causes]
     more = "".join(f"<p>{line}</p>" for line in [*weaker, *hidden])
-    return f"<div><p><strong>{escape(headline(model))}</strong></p>{table}{more}</div>"
+    return f"<div><p><strong>{escape(headline(model))}</strong></p>{html_table(heading, rows)}{more}</div>"
 
 
 def _edges(model: "StructuralModel") -> tuple[list[str], list[list[str]], list[str]]:
@@ -65,9 +59,3 @@ def _edges(model: "StructuralModel") -> tuple[list[str], list[list[str]], list[s
     ]
     weaker = [f"and {len(edges) - MOST_EDGES} weaker edges"] if len(edges) > MOST_EDGES else []
     return ["cause", "effect", *columns], rows, weaker
-
-
-def _line(row: list[str], arrow: str, wide: list[int]) -> str:
-    cause, effect, *numbers = row
-    line = f"{cause:>{wide[0]}} {arrow} {effect:<{wide[1]}}"
-    return "  ".join([line, *(f"{text:<{width}}" for text, width in zip(numbers, wide[2:], strict=True))]).rstrip()

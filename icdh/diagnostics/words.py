@@ -1,10 +1,9 @@
 """A check as text, for terminals and for notebooks, with the power of its tests."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
-from icdh._ground.labels import counted, printable, short
+from icdh._ground.labels import counted, edge_lines, html_table, printable, short
 from icdh.diagnostics.records import SURVIVES
 from icdh.diagnostics.track_record import LEGEND as TRACK_RECORD
 from icdh.diagnostics.track_record import share_in_words
@@ -56,9 +55,8 @@ def _about_nodes(nodes):
 def _about_edges(edges):
     if not edges:
         return []
-    heading, *rows = _filled([printable(edge.cause), printable(edge.effect), *figures(edge)] for edge in edges)
-    wide = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
-    lines = [_line(heading, "  ", wide), *(_line(row, "->", wide) for row in rows[:MOST_EDGES])]
+    rows = _filled([printable(edge.cause), printable(edge.effect), *figures(edge)] for edge in edges)
+    lines = edge_lines(rows[: MOST_EDGES + 1])
     more = [f"and {len(edges) - MOST_EDGES} more"] if len(edges) > MOST_EDGES else []
     survive = [survival([edge.hidden_loss for edge in edges])] if _told(edges) else []
     return ["arrows, those to settle by knowledge first:", *lines, *more, legend(edges), *survive]
@@ -97,12 +95,6 @@ def legend(edges: Sequence) -> str:
     return "; ".join(meanings)
 
 
-def _line(row, arrow, wide):
-    cause, *others = row
-    cells = (f"{text:<{width}}" for text, width in zip(others, wide[1:], strict=True))
-    return f"{cause:>{wide[0]}} {arrow} {'  '.join(cells)}".rstrip()
-
-
 def figures(edge: Any) -> list[str]:
     """Return what is known of an edge as text, under all of `HEADING` but cause and effect."""
     record = edge.track_record
@@ -121,15 +113,7 @@ def as_html(found: Any) -> str:
         [str(node.name), f"{node.p_value:.2g}", node.noise, node.meaning or "nothing found"] for node in found.nodes
     ]
     heading, *edges = _filled([str(edge.cause), str(edge.effect), *figures(edge)] for edge in found.edges[:MOST_EDGES])
-    tables = _table(("variable", "p-value", "noise", "verdict"), nodes) + _table(heading, edges)
+    tables = html_table(("variable", "p-value", "noise", "verdict"), nodes) + html_table(heading, edges)
     return (
         f"<div><p><strong>{verdict(found)}</strong></p>{tables}<p>{legend(found.edges)}</p><p>{BLIND_SPOTS}</p></div>"
     )
-
-
-def _table(heading, rows):
-    head, *body = (
-        "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in row) + "</tr>"
-        for cell, row in (("th", heading), *(("td", row) for row in rows))
-    )
-    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>" if rows else ""
