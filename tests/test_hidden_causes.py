@@ -9,7 +9,7 @@ from naive import district_score, hidden_cause_nll
 from scipy.stats import norm
 
 import icdh
-from icdh import HNMSearch
+from icdh import HNMSearch, cli
 from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import Districts, Posterior, extrapolated, posterior
@@ -340,3 +340,21 @@ def test_degenerate_tables_have_finite_answers(season, case):
     assert len(model.hidden_causes_) == (case != "few rows")
     if case == "labels as a cause":
         assert model.adjacency_matrix_[7, 1] > 0.0
+
+
+def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    icdh.files.write_table(tmp_path / "data.csv", season[0], [f"x{k}" for k in range(7)])
+    written = {name: tmp_path / name for name in ("graph.dot", "picture.svg", "m.icdh")}
+    options = ["-o", "graph.dot", "--plot", "picture.svg", "--save", "m.icdh"]
+    options = [str(written.get(word, word)) for word in options]
+    given = ["fit", str(tmp_path / "data.csv"), "--hidden-causes", "--n-restarts", "1", *options]
+    assert cli.main(given) == 0
+    assert "hidden common cause" in capsys.readouterr().out
+    assert '"hidden cause of x0, x1, x2, x3, x4, x5" -> "x5"' in written["graph.dot"].read_text()
+    assert "hidden common cause" in written["picture.svg"].read_text()
+    assert cli.main(["sample", str(written["m.icdh"]), "--rows", "3"]) == 0
+    assert cli.main(["check", str(written["m.icdh"]), str(tmp_path / "data.csv")]) == 2
+    assert "takes no account" in capsys.readouterr().err
+    assert cli.main([*given, "--posterior"]) == 2
+    assert "--posterior takes no account of hidden causes" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import aligned, arrows, counted, printable
+from icdh._model.overview import hidden_line
 from icdh.cli._input import Input, complete_rows
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report
 from icdh.cli._options import Either, Option, choice, flag, number, text
@@ -107,6 +108,10 @@ def check_uncertainty(args: argparse.Namespace) -> None:
     if args.posterior and args.method != "search":
         raise ValueError(
             "--posterior needs the evidence that --method search weighs; take --bootstrap N for --method icdh"
+        )
+    if args.posterior and getattr(args, "hidden_causes", False):
+        raise ValueError(
+            "--posterior takes no account of hidden causes; leave out --hidden-causes, or take --bootstrap N"
         )
     if args.bootstrap is not None and n_workers(getattr(args, "n_jobs", 1)) > 1:
         import_extra("joblib", "parallel")
@@ -215,7 +220,7 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
     from icdh.uncertainty.hidden import hidden_loss
 
     dag, loss, hidden = model.adjacency_matrix_, None, None
-    if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_):
+    if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_ or model.hidden_causes_):
         with watched(args, "steps") as callback:
             if hasattr(callback, "follow"):
                 callback.follow(clock)
@@ -257,15 +262,16 @@ def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
     dag, names = model.adjacency_matrix_, [printable(name) for name in model.model_.names]
     edges = sorted(((i, j) for i, j in np.argwhere(dag).tolist()), key=lambda edge: -abs(dag[edge]))
     lines = [_head(model, len(edges))]
+    hidden = [printable(hidden_line(cause)) for cause in model.model_.hidden_causes]
     if not edges:
-        return lines
+        return lines + hidden
     columns = [_weights(model, edges), *([] if directions is None else directions.columns(edges))]
     pairs = arrows([("cause", "effect"), *((names[i], names[j]) for i, j in edges)])
     rows = zip(pairs, *([column.heading, *column.cells] for column in columns), strict=True)
     lines += aligned(list(rows), "<" + ">" * len(columns))
     lines += [line for column in columns for line in column.legend]
     below_zero = directions is not None and directions.loss is not None and (directions.loss < ZERO).any()
-    return [*lines, *([_below_zero(model)] if below_zero else [])]
+    return [*lines, *hidden, *([_below_zero(model)] if below_zero else [])]
 
 
 def _weights(model: Any, edges: Sequence[tuple[int, int]]) -> Column:

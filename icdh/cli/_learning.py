@@ -58,6 +58,7 @@ WORDS = {  # of the options that are parameters of the estimators
     "noise_distribution": "the density of the standardised noise",
     "column_transform": "a monotone transform of every column before the search",
     "search": "greedy, or exact for at most 22 variables",
+    "hidden_causes": "whether to look for hidden common causes of three and more columns of numbers",
     "prior_precision": "initial precision of the prior of the weights",
     "max_seconds": "stop after so many seconds with the best graph so far",
     "min_strength": "leave out edges of less strength, in nats",

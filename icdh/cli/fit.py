@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
+from icdh._model.hidden import graph_with_hidden
 from icdh._model.overview import weight_unit
 from icdh.cli._edges import (
     UNCERTAINTY,
@@ -80,13 +81,17 @@ def _write(
     """
     dag, names, complete = model.adjacency_matrix_, model.model_.names, True
     probability = None if ensemble is None else ensemble.edge_probability
-    if args.output and not succeeds(write_graph, args.output, dag, names):
+    graph, nodes = graph_with_hidden(model.model_)
+    if args.output and not succeeds(write_graph, args.output, graph, nodes):
         complete = False
-        print(graph_writer(args.output)(dag, names), end="")
+        print(graph_writer(args.output)(graph, nodes), end="")
     if args.plot:
         drawn = dag if probability is None else (dag != 0) * np.maximum(probability, FAINTEST)
         words = _words_of_picture(model, args, ensemble, directions)
-        complete &= succeeds(partial(_draw, args.plot, drawn, names, truth, words))
+        if model.model_.hidden_causes:
+            complete &= succeeds(partial(_draw_hidden, args.plot, model.model_, drawn, words))
+        else:
+            complete &= succeeds(partial(_draw, args.plot, drawn, names, truth, words))
     if args.probabilities and ensemble is not None:
         complete &= succeeds(write_probabilities, args.probabilities, ensemble)
     if args.save:
@@ -103,6 +108,20 @@ def _draw(path: str, drawn: NDArray[Any], names: list[Any], truth: NDArray[Any] 
         save_plot(path, drawn, names, **words)
     else:
         save_figure(path, plot_comparison(drawn, truth, names, weight=words["unit"]))
+
+
+def _draw_hidden(path: str, model: Any, drawn: NDArray[Any], words: dict[str, Any]) -> None:
+    """Draw the graph with its hidden causes as nodes; as widths of their arrows they have their strengths."""
+    from icdh.plotting import save_plot
+
+    weights, names = graph_with_hidden(model)
+    N = len(drawn)
+    if words["unit"] == "probability":
+        weights[N:] = weights[N:] != 0
+        weights[:N, :N] = drawn
+    told = {name: words[name] for name in ("title", "unit", "shown_edges", "styles", "note")}
+    hidden = np.broadcast_to(np.arange(len(weights))[:, np.newaxis] >= N, weights.shape)
+    save_plot(path, weights, list(map(str, names)), doubtful=hidden, doubt="hidden common cause, no column", **told)
 
 
 def _words_of_picture(model: Any, args: argparse.Namespace, ensemble: Any, directions: Directions) -> dict[str, Any]:
