@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from typing import Any, NoReturn
 
 INTERRUPTED = 130
 SOON = 0.05  # seconds
@@ -17,7 +18,7 @@ def main() -> int:
     if interruptible:
         signal.signal(signal.SIGINT, _leave)
         sys.excepthook, sys.unraisablehook, threading.excepthook = _last_word, _again, _of_thread
-    codes = []
+    codes: list[int] = []
     atexit.register(_end, codes)  # what is registered first runs last
     from icdh import cli
 
@@ -31,7 +32,7 @@ def main() -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _end(codes):
+def _end(codes: list[int]) -> None:
     """End with the code of an interrupt: of one that passed an ``exec`` Python would make a death by the signal."""
     if codes == [INTERRUPTED]:
         try:
@@ -40,25 +41,25 @@ def _end(codes):
             os._exit(INTERRUPTED)
 
 
-def _leave(number, frame):
+def _leave(number: int, frame: Any) -> NoReturn:
     os.write(2, b"icdh: error: interrupted\n")
     os._exit(INTERRUPTED)
 
 
-def _last_word(kind, error, trace):
+def _last_word(kind: type[BaseException], error: BaseException, trace: Any) -> None:
     """Show an error that nobody caught; an interrupt outside the command's own handling of it is one line."""
     if issubclass(kind, KeyboardInterrupt):
-        _leave(None, None)
+        _leave(signal.SIGINT, None)
     sys.__excepthook__(kind, error, trace)
 
 
-def _of_thread(lost):
+def _of_thread(lost: Any) -> None:
     """Show an error that ended a thread, but for joblib's, which may just be handing out a task that is taken back."""
     if lost.thread is None or lost.thread.name != "ExecutorManagerThread":
         threading.__excepthook__(lost)
 
 
-def _again(unraisable):
+def _again(unraisable: Any) -> None:
     """Show an error that Python drops; an interrupt inside a destructor or a callback comes once more."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         threading.Timer(SOON, os.kill, [os.getpid(), signal.SIGINT]).start()

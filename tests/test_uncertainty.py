@@ -552,7 +552,7 @@ def test_the_last_bin_holds_what_is_certain():
     probability, truth = np.full((3, 3), 0.9), np.triu(np.ones((3, 3)), 1)
     probability[truth == 1.0] = 1.0
     curve = metrics.reliability_curve(probability, truth)
-    np.testing.assert_allclose(curve, [[0.95], [0.5], [6]])
+    np.testing.assert_allclose([curve.probability, curve.frequency, curve.count], [[0.95], [0.5], [6]])
 
 
 def test_what_is_no_probability_is_refused():

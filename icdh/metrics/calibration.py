@@ -1,14 +1,17 @@
 """Whether probabilities of edges mean what they say: how often edges of probability p are there."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.arrays import Floats, Integers, Mask
+
 SMALLEST_PROBABILITY = 1e-3
 
 
-class ReliabilityCurve(NamedTuple):
+@dataclass(frozen=True)
+class ReliabilityCurve:
     """How often edges are there, by their probability.
 
     Attributes
@@ -21,9 +24,9 @@ class ReliabilityCurve(NamedTuple):
         How many they are.
     """
 
-    probability: np.ndarray
-    frequency: np.ndarray
-    count: np.ndarray
+    probability: Floats
+    frequency: Floats
+    count: Integers
 
 
 def brier_score(probability: ArrayLike, truth: ArrayLike) -> float:
@@ -120,8 +123,8 @@ def reliability_curve(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
     place = np.minimum((p * n_bins).astype(int), n_bins - 1)
     count = np.bincount(place, minlength=n_bins)
     held = count > 0
-    sums = (np.bincount(place, weights=values, minlength=n_bins)[held] for values in (p, t.astype(float)))
-    return ReliabilityCurve(*(total / count[held] for total in sums), count[held])
+    mean, frequency = (np.bincount(place, values, n_bins)[held] / count[held] for values in (p, t.astype(float)))
+    return ReliabilityCurve(mean, frequency, count[held])
 
 
 def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10) -> float:
@@ -156,7 +159,7 @@ def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
     return float(curve.count @ np.abs(curve.frequency - curve.probability) / curve.count.sum())
 
 
-def _possible_edges(probability, truth):
+def _possible_edges(probability: ArrayLike, truth: ArrayLike) -> tuple[Floats, Mask]:
     """Return probabilities and truth of all entries off the diagonals, flat."""
     p, t = np.asarray(probability, dtype=float), np.asarray(truth) != 0
     if p.shape != t.shape or p.ndim not in (2, 3) or p.shape[-1] != p.shape[-2]:

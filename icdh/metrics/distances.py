@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_choice, check_number
 from icdh.exceptions import import_extra
 from icdh.graphs import check_graph, is_dag
@@ -21,13 +22,14 @@ class Pair(NamedTuple):
         Where the true edges are.
     """
 
-    weights: np.ndarray
-    truth: np.ndarray
+    weights: Floats
+    truth: Mask
 
     @property
-    def estimate(self) -> np.ndarray:
+    def estimate(self) -> Mask:
         """Where the estimated edges are: an array of bool, shape (N, N)."""
-        return self.weights != 0
+        edges: Mask = self.weights != 0
+        return edges
 
 
 def comparable(estimate: Any, truth: Any) -> Pair:
@@ -280,7 +282,7 @@ def au_shdc(estimate: Any, truth: Any, *, low: float = 0.2, high: float = 0.75, 
     return float(shd_curve(estimate, truth, thresholds).sum() * (high - low) / n_steps)
 
 
-def _differences(estimated, true, undirected):
+def _differences(estimated: Mask, true: Mask, undirected: str) -> EdgeDifferences:
     check_choice("undirected", undirected, ("strict", "favourable"))
     upper = np.triu_indices(len(true), k=1)
     forward, backward = estimated[upper], estimated.T[upper]

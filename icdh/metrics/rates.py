@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Mask
 from icdh.metrics.distances import comparable_with_edges
 
 
@@ -93,7 +94,7 @@ def skeleton_scores(estimate: Any, truth: Any) -> EdgeScores:
     return _scores(*(np.triu(edges | edges.T) for edges in (pair.estimate, pair.truth)))
 
 
-def _scores(estimated, true):
+def _scores(estimated: Mask, true: Mask) -> EdgeScores:
     right, n_estimated, n_true = int(np.sum(estimated & true)), int(estimated.sum()), int(true.sum())
     precision = right / n_estimated if n_estimated else 1.0
     recall = right / n_true

@@ -12,7 +12,7 @@ from icdh.metrics.rates import average_precision, edge_scores, skeleton_scores, 
 OF_PROBABILITIES = (brier_score, log_score, calibration_error)
 
 
-def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities: bool = False) -> dict:
+def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities: bool = False) -> dict[str, Any]:
     """Compute every metric of an estimated graph.
 
     Parameters
@@ -72,7 +72,7 @@ def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities
     }
 
 
-def _sid_or_none(graph, truth):
+def _sid_or_none(graph: Any, truth: Any) -> int | None:
     try:
         return sid(graph, truth) if graphs.is_dag(graph) else None
     except MissingExtraError:

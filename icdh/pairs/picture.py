@@ -1,7 +1,11 @@
 """A picture of a verdict on two variables: both fitted directions and their noises. Needs the extra ``[plot]``."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
 from icdh.exceptions import import_extra
 from icdh.pairs.comparison import CausalDirection, DirectionFit
@@ -11,7 +15,7 @@ POINT = {"s": 6, "alpha": 0.5, "linewidths": 0, "color": "#44546a"}
 LINE_COLOR = "#c55a11"
 
 
-def plot_direction(x: np.ndarray, y: np.ndarray, result: CausalDirection, names: tuple[str, str] = ("x", "y")):
+def plot_direction(x: Floats, y: Floats, result: CausalDirection, names: tuple[str, str] = ("x", "y")) -> Any:
     """Draw the fitted mean and one and two standard deviations in both directions, with the noises below.
 
     Where cause and effect are the right way round, the noise looks alike at every value of the cause.
@@ -46,7 +50,7 @@ def plot_direction(x: np.ndarray, y: np.ndarray, result: CausalDirection, names:
     return figure
 
 
-def _draw_direction(axes, cause, effect, fit: DirectionFit, names):
+def _draw_direction(axes: Any, cause: Floats, effect: Floats, fit: DirectionFit, names: Sequence[str]) -> None:
     data, noise = axes
     data.scatter(cause, effect, **POINT)
     data.plot(fit.cause_values, fit.mean, color=LINE_COLOR)
@@ -63,7 +67,7 @@ def _draw_direction(axes, cause, effect, fit: DirectionFit, names):
     noise.set_ylabel("noise")
 
 
-def _verdict(result, names):
+def _verdict(result: CausalDirection, names: tuple[str, str]) -> str:
     x, y = names
     verdict = {"x->y": f"{x} causes {y}", "y->x": f"{y} causes {x}"}.get(result.direction, "undecided")
     return f"{verdict}: {abs(result.score):.4f} nats, confidence {result.confidence:.1f}"

@@ -6,7 +6,9 @@ Every function returns an int64 adjacency matrix of shape (N, N) in which ``A[i,
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from icdh._ground.arrays import Integers
 from icdh._ground.checks import check_number
 from icdh.graphs import check_graph
 
@@ -15,7 +17,7 @@ def erdos_renyi(
     n_variables: int,
     edges_per_variable: float,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
-) -> np.ndarray:
+) -> Integers:
     """Draw a DAG uniformly among the orientations, by a random order, of graphs with exactly k N edges.
 
     Parameters
@@ -55,7 +57,7 @@ def bipartite(
     random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
     *,
     share_of_causes: float = 0.2,
-):
+) -> Integers:
     """Draw a DAG with exactly k N edges, each from one of the variables that are causes to one of the others.
 
     Parameters
@@ -99,7 +101,7 @@ def scale_free(
     n_variables: int,
     edges_per_variable: float,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
-) -> np.ndarray:
+) -> Integers:
     """Draw a DAG by preferential attachment: a few variables have very many causes.
 
     Variables arrive one after the other. Each becomes a cause of k earlier ones (of all, while there are fewer than
@@ -155,7 +157,7 @@ def scale_free(
     return relabel(graph, rng)
 
 
-def relabel(graph: Any, random_state: int | np.random.SeedSequence | np.random.Generator | None = None) -> np.ndarray:
+def relabel(graph: Any, random_state: int | np.random.SeedSequence | np.random.Generator | None = None) -> NDArray[Any]:
     """Return the graph with its variables in a random order, all orders being equally likely.
 
     Parameters
@@ -179,18 +181,21 @@ def relabel(graph: Any, random_state: int | np.random.SeedSequence | np.random.G
     """
     graph = np.asarray(graph)
     order = np.random.default_rng(random_state).permutation(len(check_graph(graph).weights))
-    return graph[np.ix_(order, order)]
+    relabelled: NDArray[Any] = graph[np.ix_(order, order)]
+    return relabelled
 
 
 GRAPHS = {"erdos-renyi": erdos_renyi, "scale-free": scale_free, "bipartite": bipartite}
 
 
-def _n_variables(n_variables):
+def _n_variables(n_variables: int) -> int:
     check_number("n_variables", n_variables, low=1, integer=True)
     return n_variables
 
 
-def _draw_edges(n_variables, edges_per_variable, causes, effects, rng):
+def _draw_edges(
+    n_variables: int, edges_per_variable: float, causes: Integers, effects: Integers, rng: np.random.Generator
+) -> Integers:
     """Draw k N of the possible edges, then relabel the variables."""
     check_number("edges_per_variable", edges_per_variable, low=0)
     n_edges = round(edges_per_variable * n_variables)
@@ -204,7 +209,7 @@ def _draw_edges(n_variables, edges_per_variable, causes, effects, rng):
             f"edges_per_variable={edges_per_variable} asks for {n_edges} edges, but such a graph of {n_variables} "
             f"variables has at most {len(causes)}; lower it"
         )
-    drawn = rng.choice(len(causes), size=n_edges, replace=False) if n_edges else []
+    drawn = rng.choice(len(causes), size=n_edges, replace=False)
     graph = np.zeros((n_variables, n_variables), dtype=np.int64)
     graph[causes[drawn], effects[drawn]] = 1
     return relabel(graph, rng)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.regression import explained_variance
 from icdh._table.table import Table
 from icdh.graphs import causal_order, check_graph
@@ -92,7 +93,7 @@ def r2_sortability(X: Any, graph: Any) -> float:
     return _sortability(explained_variance(X), graph)
 
 
-def _sortability(statistic, graph):
+def _sortability(statistic: Floats, graph: Any) -> float:
     edges = check_graph(graph).weights != 0
     if len(edges) != len(statistic):
         raise ValueError(f"X has {len(statistic)} columns and graph {len(edges)} variables; they must agree")
