@@ -46,6 +46,7 @@ from icdh._node_model.gain_estimates import orthonormal
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import fit_linear
 from icdh._node_model.network import NodeConditional, hidden_units_of, node_outputs
+from icdh._node_model.responses import Response
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,9 @@ class Posterior(NamedTuple):
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Return standardised draws of the hidden values, shape (n,)."""
-        values = self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size)
-        return (values - values.mean()) / values.std()
+        values: Floats = self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size)
+        values -= values.mean()
+        return values / float(values.std())
 
 
 def posterior(residuals: Floats, variances: Floats, loadings: Floats) -> Posterior:
@@ -202,7 +204,7 @@ class Districts:
         drawn = Posterior(district.hidden.draw(rng), np.full(district.hidden.mean.size, TUNING.least_share))
         return self._em(district.families, drawn, district.children)
 
-    def networks(self, district: District, n_restarts: int) -> list[tuple[GaussianResponse, NodeFit]]:
+    def networks(self, district: District, n_restarts: int) -> list[tuple[Response, NodeFit]]:
         """Return response and network of each child, the best of some starts, the hidden values as they are."""
         found = []
         for family, loading in zip(district.families, district.loadings, strict=True):
@@ -255,7 +257,8 @@ class Districts:
         standardised = (residuals - residuals.mean(axis=1, keepdims=True)) / deviations[:, np.newaxis]
         sizes, directions = np.linalg.eigh(standardised @ standardised.T / residuals.shape[1])
         shares = directions[:, -1] * math.sqrt(max(sizes[-1] - 1.0, TUNING.least_share))
-        shares = np.clip(shares, *(sign * math.sqrt(1.0 - TUNING.least_share) for sign in (-1.0, 1.0)))
+        most = math.sqrt(1.0 - TUNING.least_share)
+        shares = np.clip(shares, -most, most)
         variances = np.repeat((np.square(deviations) * (1.0 - np.square(shares)))[:, np.newaxis], residuals.shape[1], 1)
         children = [
             child._replace(fit=child.fit if own == other else None, variance=variance)
@@ -270,9 +273,14 @@ class Districts:
         self.scores([family])
         return Child(self.scores.fit_of(family), 0.0, 0.0, np.empty(0), np.empty(0))
 
+    def _response(self, node: int) -> GaussianResponse:
+        response = self.scores.families.responses[node]
+        assert isinstance(response, GaussianResponse)
+        return response
+
     def _responding(self, node: int, loading: float, hidden: Posterior) -> Families:
         """Return the families in which a child responds without the part of the hidden cause."""
-        adjusted, response = copy(self.scores.families), self.scores.families.responses[node]
+        adjusted, response = copy(self.scores.families), self._response(node)
         noise = np.random.default_rng(node).standard_normal(hidden.mean.size)
         shift, spread = loading * hidden.mean, np.square(loading) * hidden.variance
         samples = [sample - shift - np.sqrt(spread) * noise for sample in response.samples]
@@ -282,26 +290,23 @@ class Districts:
 
     def _given(self, families: Families, family: Family, before: Child | None) -> Child:
         """Return a child fitted to its response; the network goes on from its last fit unless that was far behind."""
-        (node, _), noise = family, self.scores.noise
-        x, response = families.data(family)
+        (x, response), noise, units = families.data(family), self.scores.noise, self.scores.units[family[0]]
         linear = families.linear_score(family, noise)
         fit, lead = (None, 0.0) if before is None else (before.fit, before.lead)
         if self.linear and family[1]:
             lead = math.inf
         elif fit is None or lead < TUNING.far_ahead:
-            options = (
-                {}
-                if fit is None or not fit.succeeded
-                else {"start": fit.theta, "precision": fit.precision, "precision_updates": 1}
-            )
-            fit = families.fit(family, self.scores.units[node], **options)
-            network = families.score(family, fit, noise)
-            lead = network - linear
-        if lead > 0.0:
+            if fit is None or not fit.succeeded:
+                fit = families.fit(family, units)
+            else:
+                fit = families.fit(family, units, fit.theta, precision=fit.precision, precision_updates=1)
+            lead = families.score(family, fit, noise) - linear
+        if fit is None or lead > 0.0:
+            assert isinstance(response, GaussianResponse)
             mean, variance, *_ = fit_linear(x, response)
             return Child(fit, linear, lead, mean, np.full(mean.size, variance))
         mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)
-        return Child(fit, network, lead, mean, np.square(deviation))
+        return Child(fit, families.score(family, fit, noise), lead, mean, np.square(deviation))
 
     def _loadings(self, families: tuple[Family, ...], children: Sequence[Child], hidden: Posterior) -> Floats:
         """Return the best loadings, shape (c,), the linear part of every f_i free to follow.
@@ -321,8 +326,8 @@ class Districts:
         return loadings
 
     def _residuals(self, families: tuple[Family, ...], children: Sequence[Child]) -> Floats:
-        centres = [self.scores.families.responses[node].centre for node, _ in families]
-        return np.array(centres) - np.array([child.mean for child in children])
+        centres: Floats = np.array([self._response(node).centre for node, _ in families])
+        return centres - np.array([child.mean for child in children])
 
     def _posterior(self, district: District) -> Posterior:
         variances = np.array([child.variance for child in district.children])
