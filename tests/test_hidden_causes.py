@@ -358,3 +358,17 @@ def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path
     assert "takes no account" in capsys.readouterr().err
     assert cli.main([*given, "--posterior"]) == 2
     assert "--posterior takes no account of hidden causes" in capsys.readouterr().err
+
+
+def test_em_does_not_stall_where_children_are_causes_of_one_another():
+    """At first a parent explains what the hidden cause should: EM has to end where it does from the true values."""
+    rng = np.random.default_rng(1)
+    U, noise, x = rng.normal(size=500), rng.normal(size=(8, 500)), np.zeros((8, 500))
+    families = tuple((node, tuple(range(max(node - 2, 0), node))) for node in range(8))
+    for (node, parents), loading in zip(families, [0.6, -0.9, 0.7, -0.6, 0.8, 0.5, -0.7, 0.6], strict=True):
+        x[node] = loading * U + 0.5 * noise[node] + 0.5 * x[list(parents)].sum(axis=0)
+    x = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+    districts = Districts(family_evidence(x), linear=True)
+    found = districts(families)
+    told = districts._em(families, Posterior((U - U.mean()) / U.std(), np.full(500, 0.05)), found.children)
+    assert found.score < told.score + 1.0
