@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from icdh.diagnostics.track_record import TrackRecord
-from icdh.search.directions import DOUBTFUL
+from icdh.search.moves import DOUBTFUL
 
 DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow
 SURVIVES = 10.0  # nats: an arrow that loses as many if it is hidden stands

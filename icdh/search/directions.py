@@ -10,11 +10,10 @@ from icdh.graphs.cycles import break_cycles
 from icdh.search.candidates import WITHOUT_REQUIRED
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.equivalence import reversible_edges, with_source
-from icdh.search.moves import Graph, differing_families, toggled, with_ancestors
+from icdh.search.moves import DOUBTFUL, Graph, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WeighedFamilies, best_graph
 
-DOUBTFUL = 5.0  # nats: a direction that loses less is in doubt
 POLISH_MARGIN = 100.0  # nats: an upper estimate of what polish gains for the families of a turned graph
 LEAST_SHARE = 0.05  # of the loss, that a move on from a turned graph has to win back
 
