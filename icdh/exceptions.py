@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 
@@ -20,7 +21,7 @@ def _in_python(argument: str, value: tuple[Any, ...], of: Any) -> str:
     return text + "".join(f"={part:.3g}" if isinstance(part, float) else f"={part!r}" for part in value)
 
 
-_style = _in_python  # of the one user that a process has
+_style: Callable[[str, tuple[Any, ...], Any], str] = _in_python  # of the one user that a process has
 
 
 def option(argument: str, *value: Any, of: Any = None) -> str:
@@ -97,7 +98,7 @@ class NotFittedError(ValueError, AttributeError):
     Where scikit-learn is loaded, what is raised is its ``NotFittedError`` as well.
     """
 
-    def __new__(cls, *arguments):
+    def __new__(cls, *arguments: object) -> "NotFittedError":
         """Return an error that is scikit-learn's too, so that what catches theirs catches ours."""
         theirs = sys.modules.get("sklearn.exceptions")
         if cls is NotFittedError and theirs is not None:
@@ -105,7 +106,7 @@ class NotFittedError(ValueError, AttributeError):
         return super().__new__(cls, *arguments)
 
 
-def _as_not_fitted_error(error):
+def _as_not_fitted_error(error: BaseException) -> tuple[type, tuple[object, ...]]:
     return NotFittedError, error.args
 
 
@@ -113,7 +114,7 @@ class MissingExtraError(ImportError):
     """An optional dependency is absent; the message names the extra that brings it."""
 
 
-def import_extra(module: str, extra: str):
+def import_extra(module: str, extra: str) -> Any:
     """Import an optional dependency, or say which extra of icdh installs it.
 
     Parameters
@@ -153,7 +154,8 @@ def warn(message: str | Warning, category: type[Warning]) -> None:
     category : type
         The class of the warning.
     """
-    frame, level, users = sys._getframe(1), 2, 2  # level 2 is the caller of this function
+    frame: FrameType | None = sys._getframe(1)
+    level = users = 2  # level 2 is the caller of this function
     while frame is not None:
         level += 1
         if frame.f_globals.get("__name__", "").partition(".")[0] == "icdh":

@@ -47,8 +47,8 @@ ROOMS = {
         "restarts",
     ),
     "_ground": (
-        "aligned arrays atomic checks clock damping density entropy interrupts labels regression shell threads",
-        "checks compilation parallel",
+        "aligned arrays atomic clock damping entropy interrupts labels shell threads",
+        "checks compilation density parallel regression",
         "jit parameters",
     ),
     "_rows": ("repeats serial", "related"),

@@ -3,7 +3,7 @@
 So the result depends neither on the order of the user's columns nor on that of the rows.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -136,9 +136,7 @@ class CanonicalTable(ArrangedTable):
     related: RelatedRows | None
 
     @classmethod
-    def of(
-        cls, table: Table, scaling: Scaling, kinds: Sequence[str], design: Design, rules: EdgeRules
-    ) -> "CanonicalTable":
+    def of(cls, table: Table, scaling: Scaling, kinds: list[str], design: Design, rules: EdgeRules) -> "CanonicalTable":
         """Scale and arrange a table.
 
         Parameters
@@ -147,7 +145,7 @@ class CanonicalTable(ArrangedTable):
             The user's table.
         scaling : Scaling
             Offset and scale of its columns.
-        kinds : sequence of str
+        kinds : list of str
             Their kinds.
         design : Design
             The interventions; their contexts become columns.

@@ -8,13 +8,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
 from html import escape
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.imputation import Imputations
 from icdh._ground.aligned import check_same_rows
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import check_callback, random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.parameters import Choice, Number, constraints_of, parameter
@@ -36,22 +37,18 @@ logger = logging.getLogger("icdh")
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
+Estimator = TypeVar("Estimator", bound="CausalGraphEstimator")
 
 
 class Parameters:
     """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
 
-    def _check_parameters(self):
-        for name, constraint in constraints_of(self).items():
-            constraint.check(name, getattr(self, name))
-        check_callback(self.callback)
-
     @classmethod
-    def _defaults(cls):
+    def _defaults(cls) -> dict[str, Any]:
         arguments = inspect.signature(cls.__init__).parameters
         return {name: argument.default for name, argument in arguments.items() if name != "self"}
 
-    def get_params(self, deep: bool = True) -> dict:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
 
         Parameters
@@ -82,14 +79,14 @@ class Parameters:
             setattr(self, name, value)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         defaults = self._defaults()
         changed = [
             f"{name}={value!r}" for name, value in self.get_params().items() if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
@@ -101,7 +98,7 @@ class SharedParameters(Parameters):
 
     max_seconds: float | None = parameter(None, Number(0, above=True, optional=True))
     forbidden_edges: ArrayLike | None = None
-    knowledge: Knowledge | Mapping | None = None
+    knowledge: Knowledge | Mapping[str, Any] | None = None
     min_strength: float = parameter(0.0, Number(0))
     max_edges: int | None = parameter(None, Number(0, integer=True, optional=True))
     missing: str = parameter("error", Choice(MISSING))
@@ -109,10 +106,15 @@ class SharedParameters(Parameters):
     n_imputations: int = parameter(5, Number(1, integer=True))
     random_state: int | np.random.SeedSequence | np.random.Generator | None = 0
     verbose: bool = False
-    callback: Callable | None = None
+    callback: Callable[[Any], None] | None = None
+
+    def _check_parameters(self) -> None:
+        for name, constraint in constraints_of(self).items():
+            constraint.check(name, getattr(self, name))
+        check_callback(self.callback)
 
 
-def _text(value):
+def _text(value: Any) -> str:
     """Return a parameter as text; of arrays and generators no more than what they are."""
     return repr(value) if isinstance(value, (int, float, str, type(None), dict, Knowledge)) else type(value).__name__
 
@@ -126,7 +128,7 @@ def _asked_of_the_model(
     def ask(self: Any, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
         return method(self._fitted_model(), *args, **kwargs)
 
-    return ask
+    return cast("Callable[Concatenate[Any, Asked], Answer]", ask)
 
 
 class CausalGraphEstimator(SharedParameters):
@@ -152,27 +154,27 @@ class CausalGraphEstimator(SharedParameters):
     """
 
     model_: StructuralModel
-    adjacency_matrix_: np.ndarray
+    adjacency_matrix_: Floats
     causal_order_: list[int]
-    offset_: np.ndarray
-    scale_: np.ndarray
+    offset_: Floats
+    scale_: Floats
     n_features_in_: int
-    feature_names_in_: np.ndarray
+    feature_names_in_: NDArray[np.object_]
     nll_: float
-    edge_strength_: np.ndarray
-    targets_: dict[Hashable, np.ndarray]
+    edge_strength_: Floats
+    targets_: dict[Hashable, Floats]
     interrupted_: bool
     timed_out_: bool
-    edge_probability_: np.ndarray
+    edge_probability_: Floats
     imputations_: list[Any]
     _counts_dependent_rows = False
 
-    def _learn(self, model: StructuralModel, **learned):
+    def _learn(self, model: StructuralModel, **learned: Any) -> None:
         """Set all that ``fit`` learned, and no more, in one step: an interrupted refit leaves no mixture of models."""
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = kept | self._attributes(model) | learned
 
-    def _attributes(self, model: StructuralModel, **thresholds) -> dict[str, Any]:
+    def _attributes(self, model: StructuralModel, **thresholds: Any) -> dict[str, Any]:
         """Return the attributes that show a model, which says how it was made, with new thresholds or without."""
         parameters = {name: _text(value) for name, value in (self.get_params() | thresholds).items()}
         del parameters["callback"]
@@ -180,7 +182,7 @@ class CausalGraphEstimator(SharedParameters):
         rules = self._rules(model.names)
         settled = (model.adjacency != 0.0) & (rules.required | rules.forbidden.T)
         model = replace(model, about=model.about | how, settled=settled.astype(float))
-        attributes = {
+        attributes: dict[str, Any] = {
             "model_": model,
             "adjacency_matrix_": model.adjacency,
             "causal_order_": model.causal_order(),
@@ -193,11 +195,11 @@ class CausalGraphEstimator(SharedParameters):
             attributes["feature_names_in_"][:] = model.names
         return attributes
 
-    def _show(self, model: StructuralModel, thresholds: dict[str, Any], **learned):
+    def _show(self, model: StructuralModel, thresholds: dict[str, Any], **learned: Any) -> None:
         """Set new thresholds, the model that they leave, and what else comes of them, in one step."""
         self.__dict__ = vars(self) | thresholds | self._attributes(model, **thresholds) | learned
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """Show in a notebook what was learned, or which parameters there are."""
         return self.model_._repr_html_() if hasattr(self, "model_") else f"<pre>{escape(repr(self))}</pre>"
 
@@ -207,14 +209,14 @@ class CausalGraphEstimator(SharedParameters):
         return self.model_
 
     def fit(
-        self: Own,
+        self: Estimator,
         X: Any,
         y: None = None,
         *,
         interventions: ArrayLike | Interventions | None = None,
         groups: Groups = None,
         sequence: bool = False,
-    ) -> Own:
+    ) -> Estimator:
         """Learn the DAG and the distribution of every variable given its causes.
 
         Parameters
@@ -260,8 +262,9 @@ class CausalGraphEstimator(SharedParameters):
                 "rows are worth; use HNMSearch, or bootstrap(..., groups=), which draws whole groups"
             )
         clock = Clock(self.max_seconds)
-        if hasattr(self.callback, "follow"):
-            self.callback.follow(clock)
+        follow = getattr(self.callback, "follow", None)
+        if follow is not None:
+            follow(clock)
         check_same_rows(X, interventions, "interventions")
         return self._fit(self.related_table(X, groups, sequence), interventions, clock)
 
@@ -280,7 +283,7 @@ class CausalGraphEstimator(SharedParameters):
         """Return the table that ``fit`` reads in ``X``, checked."""
         return Table.of(X, gaps=self.missing != "error", missing_values=self.missing_values)
 
-    def _fit(self, table, interventions, clock):
+    def _fit(self: Estimator, table: Table, interventions: Any, clock: Clock) -> Estimator:
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
         table, interventions = without_copies(table, interventions)
         if table.gaps.any() and self.missing == "impute":
@@ -299,7 +302,11 @@ class CausalGraphEstimator(SharedParameters):
             table = table.of_rows(rows).of_its_labels()
         return self._fit_table(table, design, clock)
 
-    def _fit_imputed(self, table, design, clock):
+    def _fit_table(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
+        """Fit to a table without gaps, and return self."""
+        raise NotImplementedError
+
+    def _fit_imputed(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
         fits = Imputations.of(
@@ -320,7 +327,7 @@ class CausalGraphEstimator(SharedParameters):
             )
         return self
 
-    def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "CausalGraphEstimator":
+    def for_resamples(self: Estimator, X: Any, interventions: ArrayLike | Interventions | None = None) -> Estimator:
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.
 
         Parameters
@@ -330,7 +337,9 @@ class CausalGraphEstimator(SharedParameters):
         """
         return type(self)(**self.get_params())
 
-    def _strong(self, dag, strength, rules, thresholds=None):
+    def _strong(
+        self, dag: Floats, strength: Floats, rules: EdgeRules, thresholds: dict[str, Any] | None = None
+    ) -> Floats:
         """Return the strong edges, by the parameters or by other thresholds; warn if they are many."""
         limits = {"min_strength": self.min_strength, "max_edges": self.max_edges} | (thresholds or {})
         kept = strong_edges(dag, strength, limits["min_strength"], limits["max_edges"], rules.required)
@@ -339,17 +348,17 @@ class CausalGraphEstimator(SharedParameters):
             warn(message, DataWarning)
         return kept
 
-    def _checked(self, **thresholds):
+    def _checked(self, **thresholds: Any) -> dict[str, Any]:
         """Return the thresholds that are not None, checked as the parameters that they are."""
         given = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():
             constraints_of(self)[name].check(name, value)
         return given
 
-    def _rules(self, names) -> EdgeRules:
+    def _rules(self, names: Sequence[Hashable]) -> EdgeRules:
         return Knowledge.of(self.knowledge).rules(names, self.forbidden_edges)
 
-    def _report(self, line: str, record):
+    def _report(self, line: str, record: Any) -> None:
         """Tell log, standard error stream and callback of a step."""
         logger.info(line)
         if self.verbose:
@@ -357,7 +366,7 @@ class CausalGraphEstimator(SharedParameters):
         if self.callback is not None:
             self.callback(record)
 
-    def _report_move(self, names: Sequence[Hashable], move: Move):
+    def _report_move(self, names: Sequence[Hashable], move: Move) -> None:
         """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
         if move.kept:
             self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)

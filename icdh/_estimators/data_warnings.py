@@ -1,9 +1,10 @@
 """Warnings of the estimators about tables: guessed kinds, unusual units, computed columns, dependent rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import listed
 from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
@@ -23,7 +24,7 @@ USUAL_SPREAD = (0.1, 100.0)
 READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds of columns, in words
 
 
-def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mapping | None) -> None:
+def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mapping[str | int, str] | None) -> None:
     """Name the columns whose kind was guessed, unless it is that of any number.
 
     Parameters
@@ -49,11 +50,11 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mappi
         warn(f"read as {readings}; {other} say {option('kinds', {names[0]: 'categorical'})}", DataWarning)
 
 
-def _quoted(names):
+def _quoted(names: Sequence[Hashable]) -> str:
     return ", ".join(map(repr, names))
 
 
-def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) -> None:
+def warn_about_determined_columns(model: StructuralModel, values: Floats) -> None:
     """Name the columns that the fitted model leaves hardly any noise.
 
     Parameters
@@ -78,7 +79,7 @@ def warn_about_determined_columns(model: StructuralModel, values: np.ndarray) ->
             )
 
 
-def warn_about_dependent_rows(table: Table, design: Design, residuals: np.ndarray) -> None:
+def warn_about_dependent_rows(table: Table, design: Design, residuals: Floats) -> None:
     """Say if rows depend on one another: what tells it, how many rows the table is worth, and the remedy.
 
     Parameters
@@ -125,7 +126,7 @@ def _of_sequence(table: Table, serial: SerialRows) -> str:
     )
 
 
-def warn_about_units(table: Table, values: np.ndarray) -> None:
+def warn_about_units(table: Table, values: Floats) -> None:
     """Name the first column whose spread is far from one.
 
     Parameters
@@ -179,8 +180,9 @@ def warn_about_sums(table: Table) -> None:
         )
 
 
-def _unit(values):
+def _unit(values: Floats) -> Floats:
     """Return values less their mean, over their length."""
     shares = values / (np.abs(values).max() or 1.0)
     shares -= shares.mean()
-    return shares / (np.linalg.norm(shares) or 1.0)
+    unit: Floats = shares / (np.linalg.norm(shares) or 1.0)
+    return unit

@@ -24,10 +24,11 @@ from icdh._ground.parameters import settings_of
 from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Interventions
+from icdh._table.experiments import Design, Interventions
 from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
+from icdh.knowledge.rules import EdgeRules
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -202,7 +203,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     (11, 11)
     """
 
-    kinds: Mapping | None = None
+    kinds: Mapping[Any, str] | None = None
 
     history_: list[Any] = field(init=False)
     edge_penalty_: float = field(init=False)
@@ -213,6 +214,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     hidden_causes_: list[HiddenCause] = field(init=False)
     bidirected_edges_: np.ndarray = field(init=False)
     hidden_values_: HiddenValues = field(init=False)
+    _found: FoundGraph = field(init=False)
     _counts_dependent_rows = True
 
     def as_table(self, X: Any) -> Table:
@@ -223,7 +225,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             X, gaps=self.missing != "error", categorical=declared, missing_values=self.missing_values
         ).coded(self.kinds)
 
-    def _fit_table(self, table, design, clock):
+    def _fit_table(self, table: Table, design: Design, clock: Clock) -> "HNMSearch":
         """Fit to a table without gaps: prepare, search, refit, model."""
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
@@ -245,7 +247,16 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         with unheard():
             return learn(found, Clock(0.0))
 
-    def _learn_found(self, table, design, scaling, kinds, rules, found, clock):
+    def _learn_found(
+        self,
+        table: Table,
+        design: Design,
+        scaling: Scaling,
+        kinds: list[str],
+        rules: EdgeRules,
+        found: FoundGraph,
+        clock: Clock,
+    ) -> "HNMSearch":
         """Learn the model of the graph that a search found."""
         dag, N = strengths(found), table.n_variables
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
@@ -277,7 +288,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             warn_about_dependent_rows(table, design, model.standardised_residuals(values))
         return self
 
-    def _check_hidden_causes(self, table, design):
+    def _check_hidden_causes(self, table: Table, design: Design) -> None:
         """Raise ArgumentValueError for what the search for hidden causes takes no account of."""
         refused = {
             "search='exact'; use 'greedy'": self.search == "exact",
@@ -290,12 +301,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             if holds:
                 raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or hidden_causes=False")
 
-    def _with_conditionals(self, model, found, clock):
+    def _with_conditionals(
+        self, model: StructuralModel, found: FoundGraph, clock: Clock
+    ) -> tuple[StructuralModel, dict[str, Any], bool]:
         """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
         """
-        fitted = refit(found, found.among(model.adjacency), len(model.names), clock)
+        fitted: Any = refit(found, found.among(model.adjacency), len(model.names), clock)
         causes = []
         for nodes, strength in ((sorted(nodes), strength) for nodes, strength in fitted.hidden_causes):
             loadings = np.array([fitted.conditionals[node].loading for node in nodes]) * model.scaling.scale[nodes]

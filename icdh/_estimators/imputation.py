@@ -54,11 +54,14 @@ class Imputations:
         clock : Clock
             Ends the fits, the first one aside.
         """
-        completed, fits = replace(table, values=neighbours_values(table, rng), imputed=table.gaps), []
+        completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
+        fits: list[Any] = []
+        said: list[warnings.WarningMessage] = []
         while len(fits) < n_imputations and not (fits and (fits[-1].interrupted_ or clock.is_over)):
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 fits.append(fit(completed))
+            said = caught
             completed = redrawn(fits[-1].model_, completed, table.gaps, rng)
         whole = [model for model in fits[1:] if not model.timed_out_]
         return cls(whole or fits[:1], len(fits), len(fits) < n_imputations and not fits[-1].interrupted_, said)

@@ -127,7 +127,7 @@ class FoundNetwork(NamedTuple):
 
     def _columns_of(self, weights: Weights) -> Weights:
         N = len(self.rules.forbidden)
-        parts = {field.name: getattr(weights, field.name) for field in fields(weights)}
+        parts: dict[str, Any] = {field.name: getattr(weights, field.name) for field in fields(weights)}
         parts = {name: None if part is None else part[:N] for name, part in parts.items()}
         return Weights(**parts | {"w1": weights.w1[:N, :, :N].copy()})
 

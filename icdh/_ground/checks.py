@@ -19,7 +19,7 @@ def as_float(raw: np.ndarray, argument: str) -> np.ndarray:
     return np.array(raw, dtype=np.float64, order="C")
 
 
-def check_choice(name: str, value: Any, choices: Collection) -> None:
+def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
     """Raise ArgumentValueError unless ``value`` is one of ``choices``."""
     if value not in choices:
         options = ", ".join(repr(choice) for choice in choices)
@@ -28,7 +28,7 @@ def check_choice(name: str, value: Any, choices: Collection) -> None:
 
 def check_number(name: str, value: Any, *, low: float = -np.inf, low_open: bool = False, integer: bool = False) -> None:
     """Raise unless ``value`` is a finite real number (an integer if asked) that is at least, or above, ``low``."""
-    kind = numbers.Integral if integer else numbers.Real
+    kind: Any = numbers.Integral if integer else numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind):
         raise ArgumentTypeError(name, f"must be {'an integer' if integer else 'a number'}; got {value!r}")
     if not np.isfinite(value) or value < low or (low_open and value == low):

@@ -2,29 +2,31 @@
 
 import math
 import time
+from typing import Any
 
 
 class _Waiting:
     """Seconds that this process has spent waiting for the compiler, which no fit can help."""
 
-    def __init__(self):
-        self.seconds, self._since = 0.0, None
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._since: float | None = None
 
-    def begin(self):
+    def begin(self) -> None:
         """Note that the compiler is at work."""
         self._since = time.monotonic()
 
-    def end(self):
+    def end(self) -> None:
         """Note that it is done."""
-        self.seconds += time.monotonic() - self._since
+        self.seconds = self.until(time.monotonic())
         self._since = None
 
     @property
-    def under_way(self):
+    def under_way(self) -> bool:
         """Whether the compiler is at work."""
         return self._since is not None
 
-    def until(self, now):
+    def until(self, now: float) -> float:
         """Return the seconds, what has just begun included."""
         since = self._since
         return self.seconds if since is None else self.seconds + now - since
@@ -106,12 +108,12 @@ class Clock:
             parts.append(f"at most {max(self.left, 0.0):.0f} s of the fit left")
         return ", ".join(filter(None, parts))
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         now = time.monotonic()
         begin = self._begin + compiling.until(now) - self._compiled
         return {**vars(self), "_begin": begin - now + time.time()}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         now = time.monotonic()
         begin = state["_begin"] - time.time() + now
         self.__dict__ = {**state, "_begin": begin, "_compiled": compiling.until(now)}

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
+
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
-def pointwise_nll(values: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def pointwise_nll(values: Floats, mean: Floats, scale: Floats) -> Floats:
     """Return log(sigma sqrt(2 pi)) + (x - mu)^2 / (2 sigma^2) for each observation x.
 
     Parameters
@@ -18,10 +20,11 @@ def pointwise_nll(values: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np
     ndarray, shape (M,)
         Nats.
     """
-    return np.log(scale) + 0.5 * np.square((values - mean) / scale) + LOG_SQRT_2PI
+    nats: Floats = np.log(scale) + 0.5 * np.square((values - mean) / scale) + LOG_SQRT_2PI
+    return nats
 
 
-def gaussian_nll(values: np.ndarray, mean: np.ndarray, scale: np.ndarray, rows: np.ndarray | None = None) -> float:
+def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
     Parameters

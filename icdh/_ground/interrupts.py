@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 POSIX = hasattr(signal, "pthread_sigmask")
 
@@ -21,7 +22,7 @@ def postponed() -> Iterator[None]:
         return
     waiting = []
 
-    def wait(number, frame):
+    def wait(number: int, frame: Any) -> None:
         waiting.append(number)
 
     signal.signal(signal.SIGINT, wait)  # the system may deliver it to any thread
@@ -52,8 +53,9 @@ def unheard() -> Iterator[None]:
 
 def follows_interrupt(error: BaseException, before: BaseException | None = None) -> bool:
     """Return whether an error arose while an interrupt was handled, one later than the error ``before``."""
-    while error is not None and error is not before:
-        if isinstance(error, KeyboardInterrupt):
+    context: BaseException | None = error
+    while context is not None and context is not before:
+        if isinstance(context, KeyboardInterrupt):
             return True
-        error = error.__context__
+        context = context.__context__
     return False

@@ -1,8 +1,8 @@
 """Which rows of a user's table depend on one another: groups as a column or as labels, and rows in sequence."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def without_groups(X: Any, groups: Groups) -> tuple[Any, list[Hashable] | None]:
     """
     if groups is None:
         return X, None
-    if _is_column(X, groups):
+    if _is_column(groups, X):
         return without_column(X, groups)
     check_same_rows(X, groups, "groups")
     if isinstance(groups, str) or not isinstance(groups, Iterable):
@@ -37,7 +37,7 @@ def without_groups(X: Any, groups: Groups) -> tuple[Any, list[Hashable] | None]:
     return X, labels
 
 
-def _is_column(X, groups):
+def _is_column(groups: Groups, X: Any) -> TypeGuard[Hashable]:
     if isinstance(X, Table) or not isinstance(groups, Hashable) or isinstance(groups, bool):
         return False
     if isinstance(groups, (str, bytes, int, np.integer)):
@@ -74,7 +74,7 @@ def with_relations(table: Table, labels: list[Hashable] | None, sequence: bool) 
     return replace(table, related=None if labels is not None and related.are_independent else related)
 
 
-def _check(labels, n_rows):
+def _check(labels: Sequence[Hashable], n_rows: int) -> None:
     if len(labels) != n_rows:
         raise ValueError(f"groups has {counted(len(labels), 'label')} where X has {counted(n_rows, 'row')}")
     for label in labels:
