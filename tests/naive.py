@@ -247,6 +247,21 @@ def orders_of(G):
     return [p for p in permutations(range(n)) if all(p.index(i) < p.index(j) for i, j in np.argwhere(G))]
 
 
+def additive_evidence(x, y, spread, bends, precisions):
+    """The negative log evidence of lines and smooths, from dense covariances in units of the variance of the noise."""
+    n = len(y)
+    lines, precisions = np.column_stack([np.ones(n), x.T]), np.asarray(precisions)
+    V = np.eye(n) + sum(own.T @ own / c for own, c in zip(bends, precisions, strict=True))
+    inverse = np.linalg.inv(V)
+    within = lines.T @ inverse @ lines
+    rest = y - lines @ np.linalg.solve(within, lines.T @ inverse @ y)
+    variance = (rest @ inverse @ rest + spread.sum()) / n
+    determinants = [np.linalg.slogdet(own)[1] for own in (V, within, lines.T @ lines)]
+    cost = 0.5 * n * (np.log(variance) + 1) + 0.5 * (determinants[0] + determinants[1] - determinants[2])
+    cost += 0.5 * (precisions - 1 - np.log(precisions)).sum()
+    return cost + 0.5 * (np.log(n / variance) + np.log(n / 2) + len(x) * np.log(n))
+
+
 def linear_evidence(x, y, spread):
     """Negative log evidence of a linear model, by normal equations and row by row; causes in columns.
 

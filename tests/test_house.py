@@ -62,7 +62,7 @@ ROOMS = {
     ),
     "_node_model": (
         "_kernels _gain_kernels _noise_kernels",
-        "_outputs_kernels",
+        "_outputs_kernels _additive_kernels",
         "_descent_kernels network scoring",
         "gaussian ordinal categorical noise gain_estimates label_gains",
         "point_masses",
@@ -70,7 +70,7 @@ ROOMS = {
         "evidence columns",
         "worth",
         "families",
-        "warm_starts linear_gains table_gains lingam_order",
+        "additive warm_starts linear_gains table_gains lingam_order",
         "cache",
         "polish growth noise_choice",
         "family_evidence",

@@ -47,7 +47,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         Hidden units of every variable's network. "auto" starts with five and doubles them for the variables whose
         evidence rises by that given the causes found so far: one to three of ten as a rule, those that are nearly
         determined. The search goes up to ten units, on tables of more than 1500 rows to twenty; the graph found is
-        fitted with up to twenty.
+        fitted with up to twenty. A variable that is best described by a sum of functions of one cause each is kept as
+        a network with twenty units for each cause.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float or "auto", default "auto"

@@ -154,7 +154,9 @@ def _fits_on_exact_columns(
     for own in families:
         source = exact if own in unseen else scores
         fit = source.fit_of(own)
-        if at_fixed_point:
+        if at_fixed_point and source.is_additive(own):
+            fit = source.additive.network(own, fit)
+        elif at_fixed_point:
             fit = source.families.fit_at_fixed_point(own, fit)
         response = source.families.responses[own[0]]
         if not (in_time and at_fixed_point):

@@ -3,8 +3,8 @@
 Entries are kept by family, hidden units and noise distribution. Where a node gets more units, or the noise another
 distribution, other entries serve. A better fit of a family replaces the known one and all that was computed from it.
 
-The score of a family is that of its network, or of its linear model if that is better. The fit that is kept is the
-network's, which can describe what is linear as well.
+The score of a family is that of its network or, if that is better, of its linear or its additive model. The fit that is
+kept is the network's, which can describe what these do as well.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +18,7 @@ from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._ground.threads import map_on_threads
 from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import OPTIMISM, Families, Family
 from icdh._node_model.linear_gains import LinearGains
@@ -52,10 +53,11 @@ class FamilyCache:
     def __init__(self, families: Families, units: list[int], noise: str, *, n_jobs: int, clock: Clock | None = None):
         self.families, self.units, self.noise = families, units, noise
         self.n_jobs, self.clock = n_jobs, clock or Clock()
-        self.linear_gains = LinearGains(families)
+        self.linear_gains, self.additive = LinearGains(families), AdditiveModels(families)
         self._fits: dict[Key, NodeFit] = {}
         self._scores: dict[tuple[Key, str], float] = {}
         self._linear_scores: dict[tuple[Family, str], float] = {}
+        self._additive_scores: dict[tuple[Family, str], float] = {}
         self._estimates: dict[tuple[Key, str], Floats] = {}
         self._known_parents: list[dict[tuple[int, ...], None]] = [
             {} for _ in range(len(families))
@@ -67,6 +69,7 @@ class FamilyCache:
         other.units, other._known_parents = list(self.units), [known.copy() for known in self._known_parents]
         other._fits, other._scores = self._fits.copy(), self._scores.copy()
         other._linear_scores, other._estimates = self._linear_scores.copy(), self._estimates.copy()
+        other._additive_scores = self._additive_scores.copy()
         return other
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
@@ -109,8 +112,8 @@ class FamilyCache:
         return self._fits[self._key(family)]
 
     def score_of(self, family: Family) -> float:
-        """Return the score of a family that has a fit: that of its network or, if lower, of its linear model."""
-        return min(self.network_score_of(family), self.linear_score_of(family))
+        """Return the score of a family that has a fit: the lowest of its network, linear and additive model."""
+        return min(self.network_score_of(family), self.linear_score_of(family), self.additive_score_of(family))
 
     def linear_score_of(self, family: Family) -> float:
         """Return the score that a family has by its linear model; infinite if it has none, or no parents."""
@@ -119,10 +122,22 @@ class FamilyCache:
             self._linear_scores[key] = self.families.linear_score(family, self.noise)
         return self._linear_scores[key]
 
+    def additive_score_of(self, family: Family) -> float:
+        """Return the score that a family has by its additive model; infinite if it has none, or no parents."""
+        key = family, self.noise
+        if key not in self._additive_scores:
+            self._additive_scores[key] = self.additive.score(family, self.noise)
+        return self._additive_scores[key]
+
     def is_linear(self, family: Family) -> bool:
-        """Return whether the linear model of a family scores better than its network."""
+        """Return whether the linear model of a family scores better than network and additive model."""
         self([family])
-        return self.linear_score_of(family) < self.network_score_of(family)
+        return self.linear_score_of(family) < min(self.network_score_of(family), self.additive_score_of(family))
+
+    def is_additive(self, family: Family) -> bool:
+        """Return whether the additive model of a family scores better than network and linear model."""
+        self([family])
+        return self.additive_score_of(family) < min(self.network_score_of(family), self.linear_score_of(family))
 
     def network_score_of(self, family: Family) -> float:
         """Return the score that a family has by its fit."""

@@ -231,10 +231,13 @@ class Families:
         if not (parents and self.is_gaussian(node)):
             return np.inf
         fit, residuals = self._linear(family)
-        gain = self._noise_gain(family, residuals, noise)
         if self.worth is not None:
-            return self.worth.linear_score(family, fit, residuals[0]) - gain
-        return fit.evidence + self._penalty(family) - gain
+            return self.worth.linear_score(family, fit, residuals[0]) - self._noise_gain(family, residuals, noise)
+        return self.score_of_residuals(family, fit.evidence, residuals, noise)
+
+    def score_of_residuals(self, family: Family, evidence: float, residuals: Sequence[np.ndarray], noise: str) -> float:
+        """Return a negative log evidence plus the penalty of edges, minus what the noise of residuals gains."""
+        return evidence + self._penalty(family) - self._noise_gain(family, residuals, noise)
 
     def linear_residual(self, family: Family) -> np.ndarray:
         """Return the standardised residual of a family's linear model, one for each observation that counts."""

@@ -1,0 +1,250 @@
+"""The additive model of a family: one smooth function of each cause and one variance, a rival of network and line.
+
+A network of several causes describes all their joint functions, and pays for them. Where the mean is a sum of functions
+of one cause each, every one a line and a smooth s_j, this model pays for the sum alone. With B_j the natural cubic
+splines of cause j, as far as they are no lines, s_j = B_j u_j, where u_j is Gaussian with mean zero and covariance
+(v / c_j) I. Under c_j = 1 the smooth varies as much as the noise. Given the precisions c, the negative log evidence is,
+in nats and without the constants that `icdh._node_model.evidence` leaves out,
+
+    (n / 2) (log v + 1) + (1/2) log det diag(n / v, n / 2) + (r / 2) log n
+        + (1/2) log det (B^T B + C) - (1/2) log det C,
+
+where B is orthogonal to intercept and lines, of rank r, which cost what they cost the linear model, and n v is the sum
+of squares plus u^T C u at the best u. MacKay's fixed point updates c, under the hyperprior of the network's precisions.
+Products of columns say all this: once they are known, a family costs no pass over the observations.
+
+References
+----------
+Wahba, "Spline models for observational data", SIAM 1990.
+MacKay, "Bayesian interpolation", Neural Computation 4 (1992).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._ground.arrays import Floats
+from icdh._node_model._additive_kernels import fit_smooths
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.evidence import NodeFit
+from icdh._node_model.families import Families, Family
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.linear import LEAST_ROWS, RESOLVED
+from icdh._node_model.network import intercepts, n_weights
+
+KNOTS, SPLINES = 20, 8  # further splines bend too fast to be seen in noise
+FEWEST_KNOTS = 6  # a cause of fewer values has a line alone
+QUANTILES = 200  # of a column, which say its splines
+CHOICE_COST, SMOOTH_COST = 3.0, 0.5  # nats of a family and of a smooth: chance must not choose the model
+MOST_ROWS = 2000  # of more a network can tell that functions are not joint; splines are nine times the table
+CURVE_UNITS = 20  # hidden units that draw the function of one cause
+LEAST_WIDTH = 1e-3  # of a unit, in standard deviations of the cause
+CURVE_OVERLAP = 1.5  # width of a unit over the distance to its neighbours
+
+
+class Splines(NamedTuple):
+    """A column's line and the natural cubic splines that are no lines, the smoothest first.
+
+    Attributes
+    ----------
+    knots : ndarray, shape (k,)
+        Quantiles of the column.
+    weights : ndarray, shape (1 + s, k + 2)
+        Line and splines as sums of cubes of distances from the knots, of the value itself, and of one.
+    """
+
+    knots: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, column: Floats) -> "Splines":
+        """Return line and splines of a column, shape (n,); the line alone if it has few values."""
+        values = _quantiles(np.sort(column), QUANTILES)
+        knots = np.unique(_quantiles(values, KNOTS))
+        line = np.append(np.zeros(knots.size), [1.0, 0.0])[np.newaxis]
+        if knots.size < FEWEST_KNOTS:
+            return cls(knots, line)
+        bent = np.linalg.qr(np.stack([np.ones(knots.size), knots], axis=1), mode="complete")[0][:, 2:]
+        sizes, directions = np.linalg.eigh(bent.T @ _cubes(knots, knots) @ bent)
+        resolved = sizes > RESOLVED * sizes[-1]
+        cubes = (bent @ directions[:, resolved] / np.sqrt(sizes[resolved])).T
+        lines = np.stack([values, np.ones(QUANTILES)])
+        shapes = cubes @ _cubes(knots, values)
+        onto = np.linalg.solve(lines @ lines.T, lines @ shapes.T).T
+        shapes -= onto @ lines
+        sizes, directions = np.linalg.eigh(shapes @ shapes.T)
+        main = directions[:, : -SPLINES - 1 : -1]
+        scale = math.sqrt(QUANTILES / float(sizes[-SPLINES:].sum()))
+        return cls(knots, np.vstack([line, scale * main.T @ np.hstack([cubes, -onto])]))
+
+    def at(self, values: Floats) -> Floats:
+        """Return line and splines at values of shape (n,), shape (1 + s, n)."""
+        bent: Floats = self.weights[:, :-2] @ _cubes(self.knots, values)
+        return bent + np.outer(self.weights[:, -2], values) + self.weights[:, -1:]
+
+
+class AdditiveFit(NamedTuple):
+    """The fit of an additive model.
+
+    Attributes
+    ----------
+    variance : float
+        v.
+    evidence : float
+        The negative log evidence in nats.
+    coefficients : list of ndarray, each of shape (1 + s,)
+        Of the line and splines of each network input.
+    """
+
+    variance: float
+    evidence: float
+    coefficients: list[Floats]
+
+
+class AdditiveModels:
+    """The additive models of the families of a table.
+
+    Parameters
+    ----------
+    families : Families
+        The data.
+    """
+
+    def __init__(self, families: Families):
+        self.families = families
+        self._splines: dict[int, Splines] = {}
+        self._columns: dict[int, Floats] = {}
+        self._products: dict[tuple[int, int, int], Floats] = {}
+        self._moments: dict[tuple[int, int], Floats] = {}
+
+    def score(self, family: Family, noise: str) -> float:
+        """Return the score of a family by its additive model; infinite if it has none, or no causes."""
+        node, parents = family
+        families = self.families
+        too_long = families.n_observations > MOST_ROWS
+        if not parents or too_long or families.worth is not None or not families.is_gaussian(node):
+            return math.inf
+        response = self._response(node)
+        few = response.centre.size < LEAST_ROWS * (len(families.inputs_of(parents)) + 2)
+        fit = None if few else self.fit(family)
+        if fit is None:
+            return math.inf
+        residuals = []
+        if noise != "gaussian":
+            mean = self._mean(family, fit)
+            residuals = [(sample - mean) / math.sqrt(fit.variance) for sample in response.samples]
+        return families.score_of_residuals(family, fit.evidence, residuals, noise)
+
+    def fit(self, family: Family) -> AdditiveFit | None:
+        """Return the additive model of a family; None if no cause bends."""
+        node, inputs = family[0], self.families.inputs_of(family[1])
+        response = self._response(node)
+        sizes = [len(self._splines_of(row).weights) for row in inputs]
+        ends = np.cumsum(sizes)
+        if ends[-1] == len(inputs):
+            return None
+        products, moments = np.empty((ends[-1], ends[-1])), np.empty(ends[-1])
+        parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        for row, part in zip(inputs, parts, strict=True):
+            moments[part] = self._moments_of(node, row)
+            for other, beside in zip(inputs, parts, strict=True):
+                products[part, beside] = self._product(node, row, other)
+        owner = np.repeat(np.cumsum(np.array(sizes) > 1) - 1, sizes)
+        owner[ends - sizes] = -1
+        order = np.argsort(owner, kind="stable")
+        values, n, weights = response.centre - response.centre.mean(), response.centre.size, np.zeros(ends[-1])
+        squares = float(values @ values + response.spread.sum())
+        cost, variance, rank = fit_smooths(
+            products[order[:, np.newaxis], order], moments[order], squares, owner[order], n, weights
+        )
+        coefficients = np.empty(ends[-1])
+        coefficients[order] = weights
+        cost += 0.5 * (math.log(n / variance) + math.log(n / 2) + rank * math.log(n))
+        cost += CHOICE_COST + SMOOTH_COST * (int(owner.max()) + 1)
+        return AdditiveFit(variance, cost, [coefficients[part] for part in parts])
+
+    def network(self, family: Family, like: NodeFit) -> NodeFit:
+        """Return a network that computes what the additive model of a family does.
+
+        Every cause has hidden units of its own, steps along its values, which draw its function.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+        like : NodeFit
+            Its fit, of which the network keeps all but the weights.
+        """
+        x, fit = self.families.data(family)[0], self.fit(family)
+        p, m = len(x), CURVE_UNITS
+        if fit is None:
+            return like
+        theta = np.zeros(n_weights(p, p * m))
+        b2, b3 = intercepts(p, p * m)
+        first, outputs = theta[:b2].reshape(p + 1, p, m), theta[b2 + 1 : b3].reshape(p, m)
+        for k, (column, of_column) in enumerate(zip(self._columns_of(family), fit.coefficients, strict=True)):
+            ordered, curve = np.sort(x[k]), of_column @ column
+            centres = np.sort(np.append(_quantiles(ordered, m // 2), np.linspace(ordered[0], ordered[-1], m // 2)))
+            width = np.maximum(CURVE_OVERLAP * np.gradient(centres), LEAST_WIDTH)
+            first[k, k], first[p, k] = 1.0 / width, -centres / width
+            units = np.tanh((x[k] - centres[:, np.newaxis]) / width[:, np.newaxis])
+            shape = units.mean(axis=1)
+            outputs[k] = np.linalg.lstsq((units - shape[:, np.newaxis]).T, curve, rcond=1e-6)[0]
+            theta[b2] -= shape @ outputs[k]
+        theta[b2] += self._response(family[0]).centre.mean()
+        theta[b3] = math.log(fit.variance - VARIANCE_FLOOR)
+        return like._replace(theta=theta, hidden_units=p * m)
+
+    def _mean(self, family: Family, fit: AdditiveFit) -> Floats:
+        of_causes = zip(fit.coefficients, self._columns_of(family), strict=True)
+        mean: Floats = self._response(family[0]).centre.mean() + sum(own @ column for own, column in of_causes)
+        return mean
+
+    def _response(self, node: int) -> GaussianResponse:
+        response = self.families.data((node, ()))[1]
+        if not isinstance(response, GaussianResponse):
+            raise TypeError("additive models are for Gaussian responses")
+        return response
+
+    def _columns_of(self, family: Family) -> list[Floats]:
+        return [self._column(family[0], row) for row in self.families.inputs_of(family[1])]
+
+    def _splines_of(self, row: int) -> Splines:
+        if row not in self._splines:
+            self._splines[row] = Splines.of(self.families.causes[row])
+        return self._splines[row]
+
+    def _column(self, node: int, row: int) -> Floats:
+        """Return line and splines of a network input, centred, at the observations that count for a node."""
+        if row not in self._columns:
+            column = self._splines_of(row).at(self.families.causes[row])
+            self._columns[row] = column - column.mean(axis=1, keepdims=True)
+        if self.families.rows is None:
+            return self._columns[row]
+        counted: Floats = self._columns[row][:, self.families.rows[node]]
+        counted -= counted.mean(axis=1, keepdims=True)
+        return counted
+
+    def _product(self, node: int, i: int, j: int) -> Floats:
+        key = -1 if self.families.rows is None else node, min(i, j), max(i, j)
+        if key not in self._products:
+            self._products[key] = self._column(node, key[1]) @ self._column(node, key[2]).T
+        return self._products[key] if i <= j else self._products[key].T
+
+    def _moments_of(self, node: int, row: int) -> Floats:
+        if (node, row) not in self._moments:
+            self._moments[node, row] = self._column(node, row) @ self._response(node).centre
+        return self._moments[node, row]
+
+
+def _quantiles(ordered: Floats, number: int) -> Floats:
+    """Return so many values of a column in ascending order, evenly spread."""
+    quantiles: Floats = ordered[((np.arange(number) + 0.5) / number * ordered.size).astype(int)]
+    return quantiles
+
+
+def _cubes(knots: Floats, values: Floats) -> Floats:
+    distances = np.abs(values - knots[:, np.newaxis])
+    cubes: Floats = distances * distances * distances
+    return cubes
