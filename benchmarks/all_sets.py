@@ -38,7 +38,7 @@ OUTSIDE = {
     "csuite": "CSuite, numbers",
     "mixed": "CSuite, mixed kinds",
     "few": "50 to 500 rows",
-    "dense": "dense, 50 and 100 variables",
+    "dense": "four edges a variable",
     "netsim": "NetSim, fMRI series",
 }
 COLUMNS = ("HNMSearch", "ICDH", "CAM", "GES", "BOSS", "PC", "DirectLiNGAM", "NOTEARS-MLP")  # of the table
@@ -75,7 +75,8 @@ def points() -> Iterator[tuple[str, str, str, list[dict], str, str]]:
         parts = sorted({row["part"] for row in in_set}, key=lambda part: int(part.split()[0]) if part else 0)
         for group, part, method in product(groups, parts, COLOURS):
             rows = [row for row in in_set if (row["group"], row["part"], row["method"]) == (group, part, method)]
-            title, label = (f"{family}, {group}", part) if name == "few" else (family, f"{group} {part}".rstrip())
+            by_kind = name in ("few", "dense")
+            title, label = (f"{family}, {group}", part) if by_kind else (family, f"{group} {part}".rstrip())
             yield title, label, method, rows, "shd_favourable", "edges"
     for name in standard_networks.NETWORKS:
         family = "networks of labels" if name in standard_networks.DISCRETE else "linear Gaussian networks"
