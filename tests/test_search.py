@@ -390,6 +390,28 @@ def test_where_a_search_ends_no_move_pays_when_families_are_refined():
     assert escaped > 10
 
 
+def test_detours_that_cannot_win_back_what_they_lose_are_left_out():
+    forbidden, tried = np.eye(N, dtype=bool), {0.0: 0, 0.5: 0, np.inf: 0}
+    for table in random_tables(30):
+        for least_regain in tried:
+            heard = []
+            greedy_search(table, forbidden, callback=heard.append, least_regain=least_regain)
+            tried[least_regain] += sum(not move.kept for move in heard)
+    assert tried[0.0] > tried[0.5] > tried[np.inf] == 0
+
+
+def test_the_worth_as_a_cause_is_the_sum_of_estimated_gains():
+    table, none = Table(dict.fromkeys(all_families(), 0.0), {}), ((),) * N
+    table.gain_estimates = lambda family: np.array([2.0 - family[0], 0.5, 0.5, 0.5])
+    climber = Climber(table, np.eye(N, dtype=bool), 8)
+    assert climber.worth_as_cause(none, 0) == 1.0  # of 1, 0 and -1
+    assert climber.worth_as_cause(none, 3) == 1.5
+    assert climber.worth_as_cause(((3,), (), (3,), ()), 3) == 0.5
+    table.gain_estimates = lambda family: np.full(N, np.inf if family[0] == 0 else -2.0)
+    climber = Climber(table, np.eye(N, dtype=bool), 8)
+    assert climber.worth_as_cause(((), (0,), (), ()), 1) == 2.0  # not estimated: what the edge is worth the other way
+
+
 @pytest.mark.parametrize(("refined", "escapes"), [(-7.0, True), (-5.5, False), (None, False)])
 def test_an_escape_that_comes_close_is_refined(refined, escapes):
     """The escape of the test above, to a graph of no better score unless a family of it is refined."""

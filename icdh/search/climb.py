@@ -107,6 +107,16 @@ class Climber:
         after = self.scores(differing_families(other, graph))
         return math.fsum([*before, *(-score for score in after)])
 
+    def worth_as_cause(self, graph: Graph, node: int) -> float:
+        """Return an estimate of what a graph gains with a node as a cause of all others that do not have it as one."""
+        self._update(graph)
+        gains, others = self._gains[node], ~self.forbidden[node]
+        others &= [node not in parents for parents in graph]
+        strengths = np.zeros(len(graph))
+        parents = list(graph[node])
+        strengths[parents] = -self._gains[parents, node]
+        return float(np.maximum(np.where(np.isposinf(gains), strengths, gains), 0.0)[others].sum())
+
     def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
         """Climb to a graph that is a local optimum even after its families are polished and grown."""
         graph, moves = self.climb_once(graph, self.forbidden, report)

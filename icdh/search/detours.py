@@ -10,7 +10,7 @@ POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detou
 
 
 def detour(
-    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None]
+    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None], least_regain: float = 0.0
 ) -> tuple[Graph, list[Move]] | None:
     """Detach a node, climb while it gets no parent, then freely; return a better graph and the moves to it, if any.
 
@@ -26,8 +26,13 @@ def detour(
         The node to detach.
     tell : callable
         Called with every tried move.
+    least_regain : float
+        The share of what the node loses as an effect that it has to win back as a cause, by estimates; else there is no
+        climb.
     """
     moves, end = [detach(climber, graph, node)], _without_parents(climber, graph, node)
+    if least_regain > 0.0 and climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
+        return None
     source = climber.forbidden.copy()
     source[:, node] = True
     end, further = climber.climb_once(end, source, tell)

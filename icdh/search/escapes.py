@@ -53,6 +53,7 @@ def greedy_search(
     callback: Callable[[Move], None] | None = None,
     start: SearchResult | None = None,
     escapes: bool = False,
+    least_regain: float = 0.0,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
     start_of_noise: Callable[[Graph], Graph | None] = lambda graph: None,
 ) -> SearchResult:
@@ -75,6 +76,8 @@ def greedy_search(
         The result of a search by other scores. The climb goes on from there.
     escapes : bool
         Whether the search tries to escape after a ``start``, too. Without one it always does.
+    least_regain : float
+        As of `icdh.search.detours.detour`.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
     start_of_noise : callable
@@ -97,9 +100,9 @@ def greedy_search(
         if start is None and (other := other_start(search.graph)) is not None:
             search.climb_from(other)
         if start is None or escapes:
-            search.escape()
+            search.escape(least_regain)
         while start is None and search.choose_noise(start_of_noise):
-            search.escape()
+            search.escape(least_regain)
     except KeyboardInterrupt:
         if not search.moves:
             raise
@@ -163,12 +166,12 @@ class _Search:
     def _try(self, move: Move, graph: Graph) -> None:
         self.callback(move._replace(kept=False))
 
-    def escape(self) -> None:
+    def escape(self, least_regain: float) -> None:
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
         before, least = self.graph, self.climber.least_graph()
         for node in range(len(before)):
             if self.graph[node] != least[node]:
-                better = detour(self.climber, self.graph, node, self._try)
+                better = detour(self.climber, self.graph, node, self._try, least_regain)
                 if better is not None:
                     self._take(*better)
         if self.graph != before:
