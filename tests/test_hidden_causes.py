@@ -10,10 +10,12 @@ from scipy.stats import norm
 
 import icdh
 from icdh import HNMSearch, cli
+from icdh._estimators.hidden_causes import HiddenCauseSearch, HiddenGraph
 from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import Districts, Posterior, extrapolated, posterior
 from icdh.exceptions import ArgumentError, ConvergenceWarning, DataWarning
+from icdh.knowledge.rules import EdgeRules
 from icdh.uncertainty import hidden_loss
 from icdh.uncertainty.directions import direction_loss
 
@@ -372,3 +374,29 @@ def test_em_does_not_stall_where_children_are_causes_of_one_another():
     found = districts(families)
     told = districts._em(families, Posterior((U - U.mean()) / U.std(), np.full(500, 0.05)), found.children)
     assert found.score < told.score + 1.0
+
+
+def test_two_hidden_causes_are_found_with_children_of_their_own(tmp_path):
+    first, U = table_of_a_season(3)
+    second, W = table_of_a_season(4)
+    X = np.column_stack([first[:, [0, 1, 2, 4, 5]], second[:, [0, 1, 2, 4, 5]]])
+    model = HNMSearch(hidden_causes=True, n_restarts=1).fit(X)
+    children = {cause.children: k for k, cause in enumerate(model.hidden_causes_)}
+    assert set(children) == {("x0", "x1", "x2", "x3", "x4"), ("x5", "x6", "x7", "x8", "x9")}
+    for values, names in zip((U, W), sorted(children), strict=True):
+        assert abs(np.corrcoef(model.hidden_values_.mean[:, children[names]], values)[0, 1]) > 0.9
+    model.save(tmp_path / "m.icdh")
+    assert icdh.load(tmp_path / "m.icdh").score(X) == model.score(X)
+    drawn = model.sample(40_000, random_state=0)
+    np.testing.assert_allclose(np.corrcoef(drawn.T), np.corrcoef(X.T), atol=0.1)
+
+
+def test_no_variable_gets_two_hidden_causes():
+    """Both draws of hidden values explain the first column, which is a child of neither yet."""
+    first, second = (table_of_a_season(seed)[0][:, [1, 2, 4, 5]] for seed in (3, 4))
+    X = np.column_stack([(first + second)[:, [1, 2]].sum(axis=1), first, second])
+    x = ((X - X.mean(axis=0)) / X.std(axis=0)).T
+    start = HiddenGraph(((),) * 9, ((1, 2, 3, 4), (5, 6, 7, 8)))
+    search = HiddenCauseSearch(family_evidence(x), EdgeRules.of(~np.zeros((9, 9), dtype=bool)), 8, linear=True)
+    found = search._searched(start, seed=0)
+    assert sorted(node for children in found.hidden for node in children) == list(range(9))

@@ -179,18 +179,17 @@ class HiddenCauseSearch:
         return math.fsum([*others, *(self._quick(state.families(own)).score for own in state.hidden)])
 
     def _stays(self, state: HiddenGraph, before: float) -> bool:
-        """Return whether the last hidden cause is worth it, and fits of it from other draws agree."""
-        own, last = self.total(state), len(state.hidden) - 1
-        alone = self.worth(state, last)
-        worth = min(before - own, alone)
+        """Return whether every hidden cause is worth it, and fits of the last one from other draws agree."""
+        own, worths = self.total(state), [self.worth(state, cause) for cause in range(len(state.hidden))]
+        worth = min(before - own, *worths)
         if not worth >= TUNING.least_worth:
             return False
-        district = self.districts(state.families(state.hidden[last]))
+        district = self.districts(state.families(state.hidden[-1]))
         rise = max(
             self.districts.again(district, np.random.default_rng(seed)).score - district.score
             for seed in range(TUNING.further_draws)
         )
-        self.worths[state.hidden[last]] = alone
+        self.worths.update(zip(state.hidden, worths, strict=True))
         return worth - rise >= TUNING.least_worth
 
     def _best_of_sets(self, state: HiddenGraph) -> HiddenGraph | None:
@@ -252,7 +251,8 @@ class HiddenCauseSearch:
         else:
             scores = self.scores.with_causes(drawn, like, self.scores.clock)
             found, _ = Climber(scores, forbidden, self.max_parents + 1, required).climb_once(tuple(graph), forbidden)
-        left = (tuple(node for node in range(N) if N + k in found[node]) for k in range(K))
+        first = [min((i - N for i in parents if i >= N), default=-1) for parents in found[:N]]  # a node keeps one cause
+        left = (tuple(node for node in range(N) if first[node] == k) for k in range(K))
         among = tuple(tuple(i for i in parents if i < N) for parents in found[:N])
         return HiddenGraph(among, tuple(own for own in left if len(own) >= TUNING.least_children))
 
