@@ -61,6 +61,7 @@ CLEAN = (  # a folder stands for all of its modules
     "icdh/two_phase/rounds.py",
     "icdh/two_phase/scales.py",
     "icdh/two_phase/schedule.py",
+    "icdh/uncertainty/",
     *(f"icdh/cli/{path.name}" for path in (ROOT / "icdh" / "cli").glob("*.py")),
 )
 

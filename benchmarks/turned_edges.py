@@ -2,7 +2,7 @@
 
     python benchmarks/turned_edges.py results.json [--kinds ...] [--seeds FIRST END]
 
-Tables of eight variables, ten edges on average, and 1000 rows. An arrow is marked if less than five nats are lost when
+Tables of eight variables, ten edges on average, and 1000 rows. An arrow is marked if less than six nats are lost when
 it points the other way (`icdh.uncertainty.direction_loss`). Every row of the JSON file is a table; what is there is
 not computed again. The printed columns count arrows between variables that a true edge joins:
 

@@ -100,7 +100,7 @@ class EdgeCheck:
 
     @property
     def close(self) -> bool:
-        """Whether the data hardly decide the direction: fewer than five nats, or a probability below 95 %."""
+        """Whether the data hardly decide the direction: fewer than six nats, or a probability below 95 %."""
         nats = self.direction_loss is not None and not self.direction_loss >= DOUBTFUL
         return nats or (self.probability is not None and not self.probability >= DECIDED)
 

@@ -12,7 +12,7 @@ from icdh._ground.arrays import Integers, Mask
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
 KINDS = ("insert", "delete", "reverse")
-DOUBTFUL = 5.0  # nats: a direction that loses less is in doubt
+DOUBTFUL = 6.0  # nats: a direction that loses less is in doubt
 
 
 class Move(NamedTuple):

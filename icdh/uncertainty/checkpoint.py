@@ -45,7 +45,7 @@ class Checkpoint:
             return []
         return self._parsed(whole)
 
-    def _parsed(self, content):
+    def _parsed(self, content: bytes) -> list[tuple[int, Any]]:
         try:
             header, *records = [json.loads(line) for line in content.splitlines()]
             results = [(record["index"], record["result"]) for record in records]
@@ -59,11 +59,12 @@ class Checkpoint:
 
     def append(self, index: int, result: Any) -> None:
         """Write one result; once this returns, no crash loses it."""
-        if self.path is not None:
-            self._write("a", {"index": index, "result": result})
+        self._write("a", {"index": index, "result": result})
 
-    def _write(self, mode, record):
-        with open(self.path, mode, encoding="utf-8") as stream:
+    def _write(self, mode: str, record: dict[str, Any]) -> None:
+        if self.path is None:
+            return
+        with self.path.open(mode, encoding="utf-8") as stream:
             stream.write(json.dumps(record) + "\n")
             stream.flush()
             os.fsync(stream.fileno())

@@ -1,6 +1,7 @@
 """How sure the direction of an arrow is: the nats that a graph loses if the arrow points the other way."""
 
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 
@@ -8,18 +9,19 @@ import numpy as np
 
 from icdh._estimators.graph_search import cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model.table_gains import TableGains
 from icdh.search.candidates import weigh_families
 from icdh.search.climb import Climber
-from icdh.search.directions import DOUBTFUL, direction_losses, exact_direction_losses
+from icdh.search.directions import DOUBTFUL, Loss, direction_losses, exact_direction_losses
 
 MOST_EXACT, MOST_CAUSES = 12, 4  # variables of a table of labels, and causes of a family, of all graphs
 
 
-def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
+def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     """Return how many nats of evidence the best graph loses in which an arrow points the other way.
 
     For every arrow the search goes on from the graph with that arrow turned, and from an equivalent graph if there is
@@ -72,15 +74,22 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
     gains = cheap_gains(scores, list(enumerate(found.graph)))
 
     @cache
-    def design_effects(node: int) -> np.ndarray:
+    def design_effects(node: int) -> Floats:
         family = node, found.graph[node]
-        return found.scores.families.design_effects(family, found.scores.fit_of(family))
+        return np.asarray(found.scores.families.design_effects(family, found.scores.fit_of(family)))
 
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= MOST_EXACT:
-            most = {"n_candidates": len(found.graph) - 1, "max_parents": MOST_CAUSES}
-            families = weigh_families(gains.scores, found.graph, forbidden, required=required, **most)
-            losses = ((edge, max(nats, 0.0)) for edge, nats in exact_direction_losses(families, edges))
+            families = weigh_families(
+                gains.scores,
+                found.graph,
+                forbidden,
+                required=required,
+                n_candidates=len(found.graph) - 1,
+                max_parents=MOST_CAUSES,
+            )
+            exact = exact_direction_losses(families, edges)
+            losses: Iterable[Loss] = ((edge, max(nats, 0.0)) for edge, nats in exact)
         else:
             climber = Climber(scores, forbidden, model.max_parents, required)
             losses = direction_losses(climber, found.graph, edges, gains)
@@ -89,7 +98,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarra
     return loss
 
 
-def doubtful(loss: np.ndarray, level: float = DOUBTFUL) -> np.ndarray:
+def doubtful(loss: Floats, level: float = DOUBTFUL) -> Mask:
     """Return which arrows lose less than a level if they point the other way, shape (N, N).
 
     Parameters

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_number
 from icdh._ground.labels import variable_index
 from icdh.graphs import break_cycles, threshold
@@ -55,27 +57,27 @@ class GraphEnsemble:
         Probabilities of the graphs; they sum to one.
     """
 
-    names: list
-    graphs: np.ndarray
-    weights: np.ndarray
+    names: list[Any]
+    graphs: Mask
+    weights: Floats
 
     @cached_property
-    def edge_probability(self) -> np.ndarray:
+    def edge_probability(self) -> Floats:
         """Probability of i -> j, shape (N, N)."""
         return self._mean(self.graphs)
 
     @property
-    def adjacency_probability(self) -> np.ndarray:
+    def adjacency_probability(self) -> Floats:
         """Probability of an edge between i and j, in whichever direction, shape (N, N)."""
         return self.edge_probability + self.edge_probability.T
 
     @property
-    def direction_probability(self) -> np.ndarray:
+    def direction_probability(self) -> Floats:
         """Probability of i -> j given an edge between them, shape (N, N), zero where there never is one."""
         return self.edge_probability / np.maximum(self.adjacency_probability, LEAST)
 
     @cached_property
-    def ancestor_probability(self) -> np.ndarray:
+    def ancestor_probability(self) -> Floats:
         """Probability of a directed path from i to j, shape (N, N), zero on the diagonal."""
         return self._mean(_ancestors(self.graphs))
 
@@ -97,7 +99,7 @@ class GraphEnsemble:
             raise ValueError("a path has at least two variables")
         return float(self.weights @ self.graphs[:, path[:-1], path[1:]].all(axis=1))
 
-    def consensus(self, level: float = 0.5) -> np.ndarray:
+    def consensus(self, level: float = 0.5) -> Floats:
         """Return the graph of all edges of at least this probability, weighed by it; acyclic by construction.
 
         Parameters
@@ -119,7 +121,7 @@ class GraphEnsemble:
         _check_level(level)
         return break_cycles(threshold(self.edge_probability, level)).adjacency
 
-    def undecided(self, dag: np.ndarray, level: float = DECIDED) -> np.ndarray:
+    def undecided(self, dag: Floats, level: float = DECIDED) -> Mask:
         """Return the edges of a graph on whose direction the ensemble disagrees.
 
         On real tables agreement is a hint, not a proof. In 71 public tables, edges between columns with a natural order
@@ -146,34 +148,35 @@ class GraphEnsemble:
         _check_level(level)
         if np.shape(dag) != self.edge_probability.shape:
             raise ValueError(f"dag must have shape {self.edge_probability.shape}; got {np.shape(dag)}")
-        return (np.asarray(dag) != 0) & ~(self.direction_probability >= level)
+        undecided: Mask = (np.asarray(dag) != 0) & ~(self.direction_probability >= level)
+        return undecided
 
     def edges(self, level: float = 0.0) -> list[EdgeBelief]:
         """Return every pair of variables with an edge whose probability exceeds ``level``, the most probable first."""
         beliefs = []
-        for i, j in zip(*np.triu_indices(len(self.names), k=1), strict=True):
+        for i, j in combinations(range(len(self.names)), 2):
             if self.edge_probability[i, j] < self.edge_probability[j, i]:
                 i, j = j, i
             if self.edge_probability[i, j] > level:
                 beliefs.append(self._belief(i, j))
         return sorted(beliefs, key=lambda belief: -belief.probability)
 
-    def _belief(self, i, j):
+    def _belief(self, i: int, j: int) -> EdgeBelief:
         probability, reverse = self.edge_probability[[i, j], [j, i]]
         ancestor = float(self.ancestor_probability[i, j])
         return EdgeBelief(self.names[i], self.names[j], float(probability), float(reverse), ancestor)
 
-    def _mean(self, relations):
-        return np.tensordot(self.weights, relations, axes=1)
+    def _mean(self, relations: Mask) -> Floats:
+        return np.asarray(np.tensordot(self.weights, relations, axes=1), dtype=np.float64)
 
 
-def _check_level(level):
+def _check_level(level: float) -> None:
     check_number("level", level, low=0, low_open=True)
     if level > 1:
         raise ValueError(f"level is a probability, at most 1; got {level!r}")
 
 
-def _ancestors(graphs: np.ndarray) -> np.ndarray:
+def _ancestors(graphs: Mask) -> Mask:
     """Return whether a directed path leads from i to j, for every graph, by repeatedly doubling the path length."""
     reaches, length = graphs, 1
     while length < graphs.shape[-1]:

@@ -11,23 +11,23 @@ Zhang, "Causal reasoning with ancestral graphs", JMLR 9 (2008): visible edges.
 Mani, Spirtes, Cooper, "A theoretical study of Y structures for causal discovery", UAI 2006.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.search.climb import MIN_GAIN
-from icdh.search.moves import Family, with_ancestors
+from icdh.search.moves import Family, Graph, with_ancestors
 
 POLISH_MARGIN = 30.0  # nats: losses below it are computed again with polished families
 
 
-def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
+def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     """Return how many nats of evidence are lost if an arrow is a hidden common cause of its two ends instead.
 
     An arrow that loses much would survive a common cause that is not in the table. One that loses little may be one.
@@ -78,7 +78,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> np.ndarray:
 class _HiddenCauses:
     """The families of a graph with innovations as further causes."""
 
-    def __init__(self, scores: Any, graph: Sequence[tuple[int, ...]], required: np.ndarray, clock: Clock):
+    def __init__(self, scores: Any, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
         continuous = [scores.families.is_gaussian(node) for node in range(len(graph))]
         self.edges = [
@@ -96,25 +96,24 @@ class _HiddenCauses:
 
     def loss(self, i: int, j: int) -> float:
         """Return the nats lost if i -> j is a hidden common cause: the smaller loss of both ways to write it."""
-        parents, without = self.graph[j], self.without[i, j]
-        ways = [[(j, tuple(sorted({*_without(parents, i), self.innovation[i, self.graph[i]]})))]]
-        if not any(line >> i & 1 for line in map(with_ancestors(self.graph).__getitem__, without[1])):
-            ways.append([without, (i, (*self.graph[i], self.innovation.get(without, j)))])
-        ways[1:] = [[own, (node, tuple(sorted(causes)))] for own, (node, causes) in ways[1:]]
+        without, lines = self.without[i, j], with_ancestors(self.graph)
+        ways = [[_with(j, _without(self.graph[j], i), self.innovation[i, self.graph[i]])]]
+        if not any(lines[cause] >> i & 1 for cause in without[1]):
+            ways.append([without, _with(i, self.graph[i], self.innovation.get(without, j))])
         return min(map(self._loss, ways))
 
-    def _loss(self, families):
+    def _loss(self, families: list[Family]) -> float:
         families = [self._pruned(self.scores, family) for family in families]
         if self._rise(families) < POLISH_MARGIN:
             self.scores.polish(families)
             families = [self._pruned(self.scores, family) for family in families]
         return self._rise(families)
 
-    def _rise(self, families):
+    def _rise(self, families: list[Family]) -> float:
         before = self.scores([(node, self.graph[node]) for node, _ in families])
-        return sum(self.scores(families)) - sum(before)
+        return float(sum(self.scores(families)) - sum(before))
 
-    def _pruned(self, scores, family: Family) -> Family:
+    def _pruned(self, scores: Any, family: Family) -> Family:
         """Return a family without the causes whose loss gains, the one that gains most first."""
         node, causes = family
         kept = {cause for cause in causes if cause < len(self.graph) and self.required[cause, node]}
@@ -126,11 +125,15 @@ class _HiddenCauses:
         return self._pruned(scores, fewer[best]) if others[best] < own - MIN_GAIN else family
 
 
-def _without(causes, cause):
+def _without(causes: tuple[int, ...], cause: int) -> tuple[int, ...]:
     return tuple(k for k in causes if k != cause)
 
 
-def _innovation(scores, family):
+def _with(node: int, causes: tuple[int, ...], cause: int) -> Family:
+    return node, tuple(sorted((*causes, cause)))
+
+
+def _innovation(scores: Any, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
     values, known = np.zeros(scores.families.n_observations), scores.families
     scores([family])

@@ -1,11 +1,13 @@
 """The probability of graphs given the data, from the evidence of their families."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import check_number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.exceptions import option
@@ -45,10 +47,10 @@ class GraphPosterior(GraphEnsemble):
         That of the fit's arrows, as of `icdh.uncertainty.direction_loss`; None wherever ``best`` is None.
     """
 
-    best: np.ndarray | None
+    best: Mask | None
     log_odds: float
     effective_samples: float
-    direction_loss: np.ndarray | None = None
+    direction_loss: Floats | None = None
 
 
 def posterior(
@@ -60,7 +62,7 @@ def posterior(
     n_samples: int = 5000,
     random_state: int = 0,
     max_seconds: float | None = None,
-    callback: Callable | None = None,
+    callback: Callable[..., Any] | None = None,
 ) -> GraphPosterior:
     """Return the probability of graphs given the data, from the evidence of their families, without another search.
 
@@ -127,8 +129,9 @@ def posterior(
     if max_seconds is not None:
         check_number("max_seconds", max_seconds, low=0, low_open=True)
     clock = Clock(max_seconds)
-    if hasattr(callback, "follow"):
-        callback.follow(clock)
+    follow = getattr(callback, "follow", None)
+    if follow is not None:
+        follow(clock)
     drawn = [
         _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state, clock)
         for fit in getattr(model, "imputations_", [model])
@@ -136,7 +139,15 @@ def posterior(
     return drawn[0] if len(drawn) == 1 else _averaged(drawn)
 
 
-def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state, clock):
+def _of_fit(
+    fit: HNMSearch,
+    n_candidates: int,
+    max_parents: int,
+    temperature: float,
+    n_samples: int,
+    random_state: int,
+    clock: Clock,
+) -> GraphPosterior:
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
     scores = found.scores.copy()  # the fit stays as it is
@@ -163,7 +174,7 @@ def _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state
     return replace(_in_users_columns(drawn, found.order, fit.adjacency_matrix_ != 0.0), direction_loss=loss)
 
 
-def _averaged(posteriors):
+def _averaged(posteriors: Sequence[GraphPosterior]) -> GraphPosterior:
     """Return the mean of posteriors, each given other values in the gaps."""
     graphs, where = np.unique(np.concatenate([one.graphs for one in posteriors]), axis=0, return_inverse=True)
     weights = np.bincount(where.ravel(), np.concatenate([one.weights for one in posteriors])) / len(posteriors)
@@ -171,7 +182,7 @@ def _averaged(posteriors):
     return GraphPosterior(posteriors[0].names, graphs, weights, None, np.nan, effective)
 
 
-def _in_users_columns(drawn, order, dag):
+def _in_users_columns(drawn: GraphPosterior, order: Integers, dag: Mask) -> GraphPosterior:
     """Return the posterior with the user's columns in their order, from that of the search's columns.
 
     ``dag`` is the graph of the fit, shape (N, N): its edges at columns that do not vary were required.
@@ -179,7 +190,7 @@ def _in_users_columns(drawn, order, dag):
     variables = len(drawn.names)
     columns = order < variables  # the others are conditions of an experiment
 
-    def widened(graphs):
+    def widened(graphs: Mask) -> Mask:
         full = np.tile(dag, (len(graphs), 1, 1))
         full[:, order[columns, np.newaxis], order[columns]] = graphs[:, columns][:, :, columns]
         return full
@@ -189,7 +200,7 @@ def _in_users_columns(drawn, order, dag):
 
 
 def draw_posterior(
-    families: WeighedFamilies, graph: Graph, names: list, *, n_samples: int, random_state: int
+    families: WeighedFamilies, graph: Graph, names: list[Any], *, n_samples: int, random_state: int
 ) -> GraphPosterior:
     """Draw graphs from their posterior; parameters as of `posterior`.
 
@@ -223,6 +234,6 @@ def draw_posterior(
     return GraphPosterior(names, graphs, weights, parents_matrix(parents), float(odds), effective)
 
 
-def _log_weight(families, node, parents):
+def _log_weight(families: WeighedFamilies, node: int, parents: Iterable[int]) -> float:
     own = families.candidates[node].tolist()
-    return families.weights[node, sum(1 << own.index(parent) for parent in parents)]
+    return float(families.weights[node, sum(1 << own.index(parent) for parent in parents)])

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._ground.aligned import check_same_rows
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups
+from icdh._table.table import Table
 from icdh._version import __version__
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.uncertainty.checkpoint import Checkpoint
@@ -43,7 +45,7 @@ class Resample(NamedTuple):
     """
 
     number: int
-    adjacency: np.ndarray
+    adjacency: Floats
 
 
 def bootstrap(
@@ -146,14 +148,16 @@ def bootstrap(
     return GraphEnsemble(draw.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
 
 
-def _say_that_time_was_over(done, n_resamples, max_seconds):
+def _say_that_time_was_over(done: int, n_resamples: int, max_seconds: float | None) -> None:
     ended = f"{option('max_seconds', max_seconds)} ended the resamples after {done} of {n_resamples}"
     if not done:
         raise TimeoutError(f"{ended}: there are no probabilities")
     warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
 
 
-def _resamples(store, estimator, draw, n_resamples, n_jobs, clock) -> Iterator[Resample]:
+def _resamples(
+    store: Checkpoint, estimator: CausalGraphEstimator, draw: "_Draw", n_resamples: int, n_jobs: int, clock: Clock
+) -> Iterator[Resample]:
     """Yield the resamples that the checkpoint holds, then the others, each written there first."""
     known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
     yield from known
@@ -219,14 +223,23 @@ def refits(
 class _Draw:
     """The rows of every resample, with what was done to them, and the seed of its fit: they follow from its number."""
 
-    def __init__(self, estimator, X, interventions, groups, sequence, sampling, random_state):
+    def __init__(
+        self,
+        estimator: CausalGraphEstimator,
+        X: Any,
+        interventions: ArrayLike | Interventions | None,
+        groups: Groups,
+        sequence: bool,
+        sampling: str,
+        random_state: int,
+    ):
         check_same_rows(X, interventions, "interventions")
         table = estimator.related_table(X, groups, sequence)
         self.table, self.sampling, self.random_state = table, sampling, random_state
         with _without_warnings():
-            self.design = Design.of(interventions, table)
+            self.design: Any = Design.of(interventions, table)  # every fit takes it as interventions
 
-    def __call__(self, index):
+    def __call__(self, index: int) -> tuple[Table, Any, int]:
         rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
         units = self._units()
         n = len(units)
@@ -239,16 +252,16 @@ class _Draw:
             table = replace(table, related=table.related.drawn(draws))
         return table, self.design.of_rows(rows), int(rng.integers(2**31))
 
-    def _units(self):
+    def _units(self) -> Sequence[Integers] | Integers:
         """Return the rows of every unit that is drawn as a whole."""
         related, M = self.table.related, self.table.n_observations
         if related is None:
-            return np.arange(M).reshape(M, 1)
+            return np.arange(M, dtype=np.int64).reshape(M, 1)
         _, units, sizes = np.unique(related.units, return_inverse=True, return_counts=True)
         return np.split(np.argsort(units.ravel(), kind="stable"), np.cumsum(sizes)[:-1])
 
 
-def _ready(estimator, draw, clock):
+def _ready(estimator: CausalGraphEstimator, draw: _Draw, clock: Clock) -> CausalGraphEstimator:
     """Return the estimator for resamples: kinds and transform of the columns are chosen on the whole table."""
     quiet = _until(clock, type(estimator)(**_quiet(estimator))).set_params(random_state=draw.random_state)
     with _without_warnings():
@@ -256,7 +269,7 @@ def _ready(estimator, draw, clock):
     return ready.set_params(max_seconds=estimator.max_seconds)
 
 
-def _until(clock, estimator):
+def _until(clock: Clock, estimator: CausalGraphEstimator) -> CausalGraphEstimator:
     """Return a copy of an estimator whose fit ends with a clock, at the latest."""
     if clock.max_seconds is None:
         return copy(estimator)
@@ -264,24 +277,24 @@ def _until(clock, estimator):
     return copy(estimator).set_params(max_seconds=min(left, estimator.max_seconds or left))
 
 
-def _graph_of_resample(ready, draw, clock, index):
+def _graph_of_resample(ready: CausalGraphEstimator, draw: _Draw, clock: Clock, index: int) -> Floats | None:
     """Return the graph of a resample, None if the clock ended it."""
     model = None if clock.is_over else _model_of_resample(ready, draw, clock, index)
     return None if model is None or clock.is_over else model.adjacency
 
 
-def _model_of_resample(ready, draw, clock, index):
+def _model_of_resample(ready: CausalGraphEstimator, draw: _Draw, clock: Clock, index: int) -> StructuralModel:
     table, design, seed = draw(index)
     with _without_warnings():
         fit = _until(clock, ready).set_params(random_state=seed).fit(table, interventions=design)
     if fit.interrupted_:
         raise KeyboardInterrupt
-    last = getattr(fit, "imputations_", [fit])[-1]
-    return last.model_
+    last: StructuralModel = getattr(fit, "imputations_", [fit])[-1].model_
+    return last
 
 
 @contextmanager
-def _without_warnings():
+def _without_warnings() -> Iterator[None]:
     """Fit without our warnings: they would repeat those of the whole table."""
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, DataWarning):
@@ -289,16 +302,16 @@ def _without_warnings():
         yield
 
 
-def _quiet(estimator):
+def _quiet(estimator: CausalGraphEstimator) -> dict[str, Any]:
     """Return the estimator's parameters for one fit among many: without progress reports, on one core."""
     return {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
 
 
-def _described(value):
+def _described(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else repr(value)
 
 
-def _fingerprint(estimator, draw):
+def _fingerprint(estimator: CausalGraphEstimator, draw: _Draw) -> str:
     """Return what must be the same for two runs to have the same resamples."""
     data = hashlib.sha256(draw.table.values.tobytes()).hexdigest()
     parameters = {name: _described(value) for name, value in _quiet(estimator).items() if name != "random_state"}
