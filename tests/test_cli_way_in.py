@@ -273,7 +273,7 @@ def test_a_table_without_two_whole_rows_has_no_track_record(table, capsys):
 
 
 def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
-    monkeypatch.setattr("icdh.search.directions.DOUBTFUL", 1e9)
+    monkeypatch.setattr("icdh.search.moves.DOUBTFUL", 1e9)
     monkeypatch.setattr(directions.doubtful, "__defaults__", (1e9,))
     assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
     assert "? reversing this arrow loses less than 1e+09 nats" in capsys.readouterr().out

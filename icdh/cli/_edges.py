@@ -215,7 +215,7 @@ class Directions(NamedTuple):
 
 def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
     """Return the certainty of the directions: from turned edges, and from an ensemble of graphs if there is one."""
-    from icdh.search.directions import DOUBTFUL
+    from icdh.search.moves import DOUBTFUL
     from icdh.uncertainty.directions import direction_loss, doubtful
     from icdh.uncertainty.hidden import hidden_loss
 

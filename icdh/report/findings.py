@@ -18,7 +18,7 @@ from icdh.diagnostics.words import survival
 from icdh.plotting.layout import landscape, layered_layout
 from icdh.plotting.names import box_sizes
 from icdh.report import drawing
-from icdh.search.directions import DOUBTFUL
+from icdh.search.moves import DOUBTFUL
 
 MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
 POINTS_OF_A_CURVE, FEW_VALUES = 41, 5

@@ -16,7 +16,8 @@ from icdh._ground.threads import single_blas_thread
 from icdh._node_model.table_gains import TableGains
 from icdh.search.candidates import weigh_families
 from icdh.search.climb import Climber
-from icdh.search.directions import DOUBTFUL, Loss, direction_losses, exact_direction_losses
+from icdh.search.directions import Loss, direction_losses, exact_direction_losses
+from icdh.search.moves import DOUBTFUL
 
 MOST_EXACT, MOST_CAUSES = 12, 4  # variables of a table of labels, and causes of a family, of all graphs
 
