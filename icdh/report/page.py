@@ -1,5 +1,6 @@
 """The page: facts put into the template, text escaped."""
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +34,9 @@ def render(facts: Mapping[str, Any]) -> str:
 
 
 def _number(value):
-    return "" if value is None else value if isinstance(value, str) else f"{value:.4g}"
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.4g}" if math.isfinite(value) else "undefined"
 
 
 def write_page(path: str | os.PathLike, facts: Mapping[str, Any]) -> None:

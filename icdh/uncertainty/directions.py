@@ -15,7 +15,7 @@ from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model.table_gains import TableGains
 from icdh.search.candidates import weigh_families
-from icdh.search.climb import Climber
+from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
 from icdh.search.moves import DOUBTFUL
 
@@ -90,7 +90,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
                 max_parents=MOST_CAUSES,
             )
             exact = exact_direction_losses(families, edges)
-            losses: Iterable[Loss] = ((edge, max(nats, 0.0)) for edge, nats in exact)
+            losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:
             climber = Climber(scores, forbidden, model.max_parents, required)
             losses = direction_losses(climber, found.graph, edges, gains)
