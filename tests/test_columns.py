@@ -11,7 +11,7 @@ from icdh._node_model.columns import columns_of
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.ordinal import OrdinalResponse
-from icdh._table.table import Table, point_mass
+from icdh._table.table import Table, is_heaped, point_mass
 from icdh._table.transforms import fit_transform
 
 
@@ -199,6 +199,32 @@ def test_point_masses_are_told_from_grids(spoiled, found):
     if found:
         assert mass.share == np.mean(x == mass.value)
         assert point_mass(7.0 - 3.0 * x).share == mass.share
+
+
+def reported_at_round_numbers(x, rng):
+    """Return a number a day: half of it in tens, a quarter in fives."""
+    exact, how = np.round(20.0 + 7.0 * x).clip(0), rng.random(x.size)
+    return np.where(how < 0.5, 10 * np.round(exact / 10), np.where(how < 0.75, 5 * np.round(exact / 5), exact))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_heaps_are_told_from_grids(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=500)
+    smooth = np.round(5 * x), np.round(2 * np.exp(x)), np.where(x < 0.5, 0.0, np.round(9 * x)), rng.poisson(9, size=500)
+    assert not any(is_heaped(grid) for grid in smooth)
+    heaped = reported_at_round_numbers(x, rng)
+    assert all(is_heaped(column) for column in (heaped, 70.0 - 0.1 * heaped))
+    assert Table.of(np.column_stack([x, heaped])).kinds == ["continuous", "ordinal"]
+
+
+def test_an_edge_to_heaps_is_found():
+    rng = np.random.default_rng(0)
+    group = (rng.random(1000) < 0.5).astype(float)
+    day = reported_at_round_numbers(0.6 * group + rng.normal(size=1000), rng)
+    with pytest.warns(DataWarning, match="as grades"):
+        found = HNMSearch(knowledge={"roots": [0]}).fit(np.column_stack([group, day]))
+    assert found.adjacency_matrix_[0, 1] > 10.0  # before, it gained nothing
 
 
 def test_point_masses_beside_the_largest_numbers():
