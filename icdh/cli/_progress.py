@@ -106,8 +106,10 @@ class ProgressLines:
                 line = f"icdh: {self._line(now - self._begin)}"
                 if self._stays:
                     line = line[: shutil.get_terminal_size().columns - 1]
-                    before, self._shown = self._shown, len(line)
-                self._write(f"\r{line:<{before}}" if self._stays else f"{line}\n")
+                    self._write(f"\r{line:<{self._shown}}")
+                    self._shown = len(line)
+                else:
+                    self._write(f"{line}\n")
 
     def _write(self, text: str) -> None:
         sys.stderr.write(text)

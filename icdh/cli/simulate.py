@@ -1,6 +1,9 @@
 """``icdh simulate``: draw a table from a random graph, and write both."""
 
 import argparse
+from typing import Any
+
+from numpy.typing import NDArray
 
 from icdh.cli._files import check_files, source
 from icdh.cli._options import Command, Either, choice, flag, number, seed, text
@@ -17,6 +20,7 @@ def run(args: argparse.Namespace) -> int:
     graph_writer(args.truth)
     check_files({"--adjacency": args.adjacency}, {"the table": args.data, "the graph": args.truth})
     rng = np.random.default_rng(args.seed)
+    graph: NDArray[Any]
     if args.adjacency:
         graph, names = read_graph(source(args.adjacency))
     else:
