@@ -193,6 +193,7 @@ def on_more_observations(settings: SearchSettings, first: Any) -> list[Any]:
         return levels
     most_units = UNITS_OF_MANY_ROWS if units_grow(settings) else 0
     if whole.n_observations > 2 * SUBSAMPLES[1]:
+        most_units = min(most_units, MOST_UNITS)  # the last fits to all observations would take minutes
         levels.append(ContinuedEvidence(first, whole.subsample(SUBSAMPLES[1]), most_units))
         most_units = 0
     return [*levels, ContinuedEvidence(levels[-1], whole, most_units)]
