@@ -51,6 +51,26 @@ def test_predict_answers_as_the_model(folder, chain, capsys, what, method):
     np.testing.assert_array_equal(values, getattr(icdh.load(folder / "m.icdh"), method)(chain))
 
 
+def test_a_pair_is_asked_of_the_columns_of_the_model_among_others(folder, chain, tmp_path, capsys):
+    extra = np.where(np.arange(400) % 2, np.nan, 1.0)
+    write_table(tmp_path / "mixed.csv", np.column_stack([chain.values, extra]), ["a", "b", "c", "seldom"])
+    question = ("--model", folder / "m.icdh", "--cause", "a", "--effect", "b")
+    assert run("effects", tmp_path / "mixed.csv", *question) == 0
+    among_others = capsys.readouterr().out
+    assert run("effects", folder / "data.csv", *question) == 0
+    assert capsys.readouterr().out == among_others
+
+
+def test_a_report_of_a_saved_model_has_the_warnings_of_the_table(folder, chain, tmp_path):
+    walk = np.cumsum(np.random.default_rng(0).normal(size=(400, 3)), axis=0)
+    for name, values, warns in (("rows", chain.values, False), ("walk", walk, True)):
+        write_table(tmp_path / f"{name}.csv", values, chain.columns)
+        page = tmp_path / f"{name}.html"
+        command = ("report", tmp_path / f"{name}.csv", "--model", folder / "m.icdh", "--output", page, "--quiet")
+        assert run(*command) == 0
+        assert ("rows depend on those before them" in page.read_text()) == warns
+
+
 def test_predict_finds_its_columns_among_others(folder, chain, tmp_path, capsys):
     mixed = np.column_stack([chain.values[:, 2], np.arange(400.0), chain.values[:, :2]])
     write_table(tmp_path / "mixed.csv", mixed, ["c", "id", "a", "b"])

@@ -242,6 +242,20 @@ def test_an_extrapolation_is_said_with_its_remedy():
     assert trimmed.lower < 1.0 < trimmed.upper
 
 
+def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 2))
+    for t in range(1, 400):
+        X[t] += 0.9 * X[t - 1]
+    with pytest.warns(DataWarning, match="rows depend on those before them, so the interval"):
+        icdh.effect(X, 0, 1, [])
+    icdh.effect(X[rng.permutation(400)], 0, 1, [])  # a warning would be an error
+    icdh.effect(X[np.argsort(X[:, 1])], 0, 1, [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        icdh.effect(X, 0, 1, [], groups=np.arange(400) // 40)
+
+
 def test_it_is_shown_and_written(answer):
     text = answer.summary()
     assert text.startswith("dose -> answer, 500 rows, adjusted for age")

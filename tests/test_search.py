@@ -600,12 +600,3 @@ def test_a_direction_loses_what_the_best_graph_with_the_edge_turned_loses():
             assert loss >= least - 1e-9
             exact += loss < max(least, 10.0) + 1e-6
     assert exact >= 8
-
-
-def test_edges_that_knowledge_settles_lose_infinitely_much():
-    table, chain = reversible(), ((), (0,), (0, 1), ())
-    forbidden, required = np.zeros((2, N, N), dtype=bool)
-    forbidden[1, 0] = required[1, 2] = True
-    found = losses(table, chain, forbidden=forbidden, required=required)
-    assert found.keys() == {(0, 1), (0, 2), (1, 2)}
-    assert {edge for edge, loss in found.items() if np.isinf(loss)} == {(0, 1), (1, 2)}

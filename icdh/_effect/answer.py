@@ -14,6 +14,7 @@ from icdh._ground.labels import counted, listed, variable_index
 from icdh._model.contrasts import outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
+from icdh._rows.serial import resembles_its_past
 from icdh._table.relations import without_groups
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
@@ -85,7 +86,8 @@ def effect(
     Warns
     -----
     DataWarning
-        If the answer is an extrapolation: few rows speak for a value of the cause, or many have no counterpart.
+        If the answer is an extrapolation: few rows speak for a value of the cause, or many have no counterpart. If rows
+        depend on those before them, and ``groups`` does not say so.
 
     Notes
     -----
@@ -138,7 +140,7 @@ def effect(
     fits = fits_of(pairs_of(table, kinds, asked), seed)
     outcomes = outcomes_of(table.categories.get(goal))
     rows = {value: speak for fit in fits for value, speak in fit.effective_rows.items()}
-    warnings = [*_doubts(fits, rows), *notes]
+    warnings = [*_doubts(fits, rows), *_dependence(fits[0], outcomes[0][1]), *notes]
     for message in warnings:
         warn(message, DataWarning)
     asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
@@ -189,6 +191,16 @@ def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, grou
                 f"{option(name)} is about the rows of a table, and a model keeps none; give the table, too, by "
                 f"{option('model')} the model"
             )
+
+
+def _dependence(fit: PairFit, label: int | None) -> Iterator[str]:
+    """Yield that the interval counts rows as independent which are not."""
+    low, high = (fit.moment(at, 1) if label is None else fit.risk(at, label) for at in (0, 1))
+    if fit.pair.groups is None and resembles_its_past(high.minus(low).influence, fit.pair.values):
+        yield (
+            "rows depend on those before them, so the interval is too narrow; name persons, or blocks of rows, by "
+            f"{option('groups')}"
+        )
 
 
 def _doubts(fits: Sequence[PairFit], rows: Mapping[Any, float]) -> Iterator[str]:

@@ -104,6 +104,24 @@ def serial_dependence(
     return Sequence(np.flatnonzero(concerned).tolist(), float(effects.max()))
 
 
+def resembles_its_past(series: Floats, values: Floats) -> bool:
+    """Return whether what rows say of something depends on the rows before them.
+
+    Parameters
+    ----------
+    series : ndarray, shape (M,)
+        What each row says.
+    values : ndarray, shape (N, M)
+        The table, which tells whether the rows are sorted.
+    """
+    M = series.size
+    explained, _ = _explained_by_position(values, np.zeros(M, dtype=np.int64), Tuning())
+    if Tuning.rows_a_function * len(explained) > M:
+        return False
+    left = _left_over(_ranks(series[np.newaxis]), explained)
+    return bool(autocorrelations(left)[0, 1] > Tuning.deviations / np.sqrt(M))
+
+
 def autocorrelations(series: Floats) -> Floats:
     """Return the autocorrelations at lags 0 ... M - 1 of series of mean zero, both of shape (N, M); zero if constant.
 

@@ -77,10 +77,9 @@ def _answer(args: argparse.Namespace) -> "Effect":
         options = {"target": args.target, "trim": args.trim, "groups": args.group_column, "where": args.where or None}
         contrast = _contrast(args, model)
         return effect(model, args.cause, args.effect, adjust, contrast=contrast, **options, random_state=args.seed)
-    if adjust != "graph" and args.columns is None:
-        args.columns = list(
-            dict.fromkeys(filter(None, [args.cause, args.effect, *adjust, *(name for name, _ in where)]))
-        )
+    if args.columns is None and (adjust != "graph" or args.model):
+        asked = [args.cause, args.effect, *adjust] if adjust != "graph" else map(str, loaded(args.model).names)
+        args.columns = list(dict.fromkeys(filter(None, [*asked, *(name for name, _ in where)])))
     rows = read_input(args, declared_labels(args))
     if rows.interventions is not None:
         raise ValueError(

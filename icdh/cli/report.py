@@ -4,11 +4,13 @@ import argparse
 import shlex
 import sys
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from icdh._ground.clock import Clock
+from icdh._model.structural import StructuralModel
 from icdh.cli._edges import UNCERTAINTY, check_uncertainty, edge_lines, ensemble_of, exit_code
 from icdh.cli._files import STANDARD_INPUT, check_files, columns_of_labels, loaded, succeeds
 from icdh.cli._input import Input, read_input, target_lines, targets_file
@@ -37,10 +39,12 @@ def run(args: argparse.Namespace) -> int:
         model = loaded(args.model, args.data)
         args.columns = [str(name) for name in model.names]
         rows = read_input(args, columns_of_labels(model))
+        _, notes = _with_warnings(partial(_look_again, model, rows.complete()))
     else:
         rows = read_input(args, declared_labels(args))
         clock = Clock(getattr(args, "max_seconds", None))
-        model, notes = _learned(args, rows)
+        model, notes = _with_warnings(partial(learned, args, rows))
+        notes += target_lines(model)
         ensemble, failure = ensemble_of(args, model, rows, clock)
     rows = rows.complete()
     write = partial(
@@ -69,15 +73,26 @@ def _usual_output(args: argparse.Namespace) -> str:
     return f"{name.partition('.')[0] or 'report'}.html"
 
 
-def _learned(args: argparse.Namespace, rows: Input) -> tuple[Any, list[str]]:
-    """Return the fitted estimator and its warnings, which are also shown at once."""
+def _with_warnings(work: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Return the result of some work, and its warnings, which are also shown at once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = learned(args, rows)
+        result = work()
     for warning in caught:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    said = dict.fromkeys(str(warning.message) for warning in caught)
-    return model, [*said, *target_lines(model)]
+    return result, list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def _look_again(model: StructuralModel, rows: Input) -> None:
+    """Warn of what a fit to these rows would have warned of."""
+    from icdh._estimators.data_warnings import warn_about_dependent_rows
+    from icdh._table.experiments import Design
+
+    table = model.as_table(rows.table)
+    table.warn()
+    if rows.groups is None and not rows.sequence:
+        residuals = model.standardised_residuals(model.scaled(rows.table))
+        warn_about_dependent_rows(table, Design.of(rows.interventions, table), residuals)
 
 
 COMMAND = Command(
