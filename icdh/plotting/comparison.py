@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from icdh import graphs
+from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.graph import EdgeStyle, edge_width, plot_graph
 from icdh.plotting.layout import bounds, layered_layout
@@ -138,6 +139,6 @@ def _legend(learned, true, weights, weight):
     ]
     strongest = weights.max(initial=0.0)
     for strength in sorted({weights.min(initial=strongest), strongest} - {0.0}):
-        width, label = edge_width(strength, strongest), f"{weight} {strength:.3g}"
+        width, label = edge_width(strength, strongest), f"{weight} {short(strength)}"
         handles.append(lines.Line2D([], [], color="#666666", linewidth=width, label=label))
     return handles
