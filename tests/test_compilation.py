@@ -101,7 +101,7 @@ def test_the_command_compiles_every_kernel_once_and_says_so_once(warm):
     assert sorted(kept) == sorted(kernels())
     assert "functions compiled in" in said.stdout
     assert str(folder) in said.stdout
-    assert said.stderr == "icdh: note: compiling, once for this installation\n"
+    assert said.stderr == "icdh: note: compiling what is needed for the first time; later runs find it\n"
 
 
 def test_after_it_no_fit_compiles_anything(warm):
@@ -153,7 +153,7 @@ def test_a_watch_tells_once_and_counts_all(hearer):
         assert hearer.heard.wait(60.0)
         watch.on_end(None)
         watch.on_end(None)
-    assert hearer.messages == ["compiling, once for this installation"]
+    assert hearer.messages == ["compiling what is needed for the first time; later runs find it"]
     assert watch.compiled == 6
 
 

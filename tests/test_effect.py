@@ -257,6 +257,7 @@ def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow():
 
 
 def test_it_is_shown_and_written(answer):
+    assert str(answer) == answer.summary()
     text = answer.summary()
     assert text.startswith("dose -> answer, 500 rows, adjusted for age")
     assert "crude difference" in text

@@ -156,8 +156,10 @@ class Effect:
             lines += ["", *self._lines(comparison)]
         rows = [f"{rows:,.0f} with {shown(value)}" for value, rows in self.effective_rows.items()]
         if rows:
-            lines += ["", f"effective rows: {', '.join(rows)}, of {self.n_target:,}"]
+            lines += ["", f"effective rows: {', '.join(rows)}"]
         return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
+
+    __str__ = summary
 
     def _about(self) -> str:
         if self.adjusted is None:

@@ -15,7 +15,7 @@ from icdh._ground.clock import compiling
 logger = logging.getLogger("icdh.compilation")
 
 PATIENCE = 2.0  # seconds
-ONCE = "compiling, once for this installation"
+ONCE = "compiling what is needed for the first time; later runs find it"
 EVERY_TIME = "compiling; no folder keeps the result: set NUMBA_CACHE_DIR to one that can be written"
 
 

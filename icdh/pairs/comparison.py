@@ -11,7 +11,7 @@ shorter description has the more independent noise; no distribution is assumed. 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -84,8 +84,8 @@ class CausalDirection:
     direction: str
     score: float
     confidence: float
-    forward: DirectionFit
-    backward: DirectionFit
+    forward: DirectionFit = field(repr=False)
+    backward: DirectionFit = field(repr=False)
 
     def swapped(self) -> "CausalDirection":
         """Return the verdict with x and y exchanged."""
