@@ -254,13 +254,13 @@ def test_too_few_rounds_are_reported(chain):
 
 
 def test_an_unmet_constraint_is_reported(chain, monkeypatch):
-    honest = procedure.fit_two_phase
+    honest = procedure.fit_problem
 
     def cyclic(*args, **kwargs):
         result = honest(*args, **kwargs)
         return result._replace(best=result.best._replace(h=1e-3), converged=False)
 
-    monkeypatch.setattr(procedure, "fit_two_phase", cyclic)
+    monkeypatch.setattr(procedure, "fit_problem", cyclic)
     with pytest.warns(ConvergenceWarning, match=r"h = 1.0e-03 stayed above h_tol=1e-08"):
         two_phases().fit(chain)
 

@@ -12,12 +12,13 @@ MINIMUM = np.array([1.0, -2.0])
 class Quadratic:
     """F = (1/2) (theta - minimum)^T C (theta - minimum), of so many observations as the first damping takes it for."""
 
-    free = 2
+    free, rank = 2, 1
+    x = np.zeros((0, 1))
 
     def __init__(self, n_observations, curvature=CURVATURE):
         self.n_observations, self.curvature = n_observations, curvature
 
-    def quadratic_model(self, theta, penalty):
+    def quadratic_model(self, theta, penalty, apart=1):
         pull = self.curvature @ (theta - MINIMUM)
         return 0.5 * float((theta - MINIMUM) @ pull), pull, self.curvature
 

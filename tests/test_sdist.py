@@ -24,7 +24,7 @@ def unpacked(tmp_path_factory):
     run([sys.executable, "-W", "ignore", "-c", code], folder / "tree")
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
-        opened.extractall(folder, filter="data")
+        opened.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     return folder / archive.name.removesuffix(".tar.gz")
 
 
