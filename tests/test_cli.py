@@ -133,7 +133,7 @@ def test_a_table_without_header_gets_names(tmp_path, chain, capsys):
 
 
 def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(procedure, "fit_two_phase", _fixed_result)
+    monkeypatch.setattr(procedure, "fit_problem", _fixed_result)
     truth = tmp_path / "truth.csv"
     truth.write_text("cause,effect\nb,a\nb,c\n")
     assert fit(table, "--method", "icdh", "--edge-cost", "none", "--truth", truth) == 0
@@ -144,7 +144,7 @@ def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
     )
 
 
-def _fixed_result(Z, **arguments):
+def _fixed_result(problem, schedule, **arguments):
     """A result whose graph is a -> b -> c and a -> c."""
     from icdh.network import Weights
 
