@@ -366,7 +366,8 @@ def test_two_interrupts_of_a_long_fit_keep_the_best_graph(tmp_path):
             if b"stopping; the best graph so far follows" in line:
                 break
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=100)
+        err, out = running.stderr.read(), running.stdout.read()  # communicate() would miss lines that were read ahead
+        running.wait(timeout=100)
     assert running.returncode == 130, err
     assert b"the best graph so far is kept" in err
     assert b"Traceback" not in err
