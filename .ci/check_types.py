@@ -94,6 +94,7 @@ def errors(*command: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    pyright = [line for line in errors("pyright", *CLEAN) if not line.startswith(NOT_FOR_PYRIGHT)]
+    pyright = errors("pyright", "--pythonpath", sys.executable, *CLEAN)
+    pyright = [line for line in pyright if not line.startswith(NOT_FOR_PYRIGHT)]
     found = [*errors("mypy", "--strict", "icdh"), *pyright]
     sys.exit("\n".join(found) or 0)
