@@ -62,8 +62,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         edges between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 %
         without. With zero the evidence alone decides; with a very large number no binary column has a numeric cause,
         as in the conditional Gaussian networks of Lauritzen and Wermuth. ``knowledge`` declares outcomes.
-    max_parents : int, default 8
-        The most causes of a variable.
+    max_parents : int, default 20
+        The most causes of a variable. Eight are too few for dense graphs: of a linear one of 50 variables, some of
+        which have nine to eleven causes, 77 of 200 edges are wrong or missing then, and 8 of 200 with the default.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless the residuals of
