@@ -109,6 +109,15 @@ def symprod_simpson(n, rng):
 PYRAMID = [(0, 1), *((k, k + 2) for k in range(6))]
 
 
+def last_but_one(cause, rng, two_valued=None):
+    """Return the cause of x8 given its own: a number, or two values by a divisor, the spread of noise and a limit."""
+    noise = rng.normal(size=cause.size)
+    if two_valued is None:
+        return 1.5 * softplus(cause + 1.0) - 1.0 + 0.3 * noise
+    divisor, spread, limit = two_valued
+    return np.exp(softplus(cause + 1.0) / divisor - 1.0 + spread * noise) > limit
+
+
 def large_backdoor(n, rng, binary=False):
     """Return columns and edges of a pyramid whose two legs meet in x8."""
     noise = rng.normal(size=(7, n))
@@ -117,10 +126,7 @@ def large_backdoor(n, rng, binary=False):
     x += [rising(x[0], noise[2])]
     for k in range(3, 7):
         x.append(rising(x[k - 2], noise[k]))
-    if binary:
-        x.append(np.exp(softplus(x[5] + 1.0) / 1.5 - 1.0 + 0.15 * rng.normal(size=n)) > 0.5)
-    else:
-        x.append(1.5 * softplus(x[5] + 1.0) - 1.0 + 0.3 * rng.normal(size=n))
+    x.append(last_but_one(x[5], rng, (1.5, 0.15, 0.5) if binary else None))
     x.append(2.0 - softplus((x[7] - 1.3 * x[6]) / 3.0 + 1.0) + rng.laplace(scale=0.6, size=n))
     return x, [*PYRAMID, (6, 8), (7, 8)]
 
@@ -133,10 +139,7 @@ def weak_arrows(n, rng, binary=False):
     x += [falling(x[0], noise[2]), falling(x[1], noise[3])]
     for k in range(4, 7):
         x.append(rising(x[k - 2], noise[k]))
-    if binary:
-        x.append(np.exp(softplus(x[5] + 1.0) / 2.0 - 1.0 + 0.12 * rng.normal(size=n)) > 0.6)
-    else:
-        x.append(1.5 * softplus(x[5] + 1.0) - 1.0 + 0.3 * rng.normal(size=n))
+    x.append(last_but_one(x[5], rng, (2.0, 0.12, 0.6) if binary else None))
     mean = softplus(0.1 * np.sum(x[:6], axis=0) + 0.5 * x[6] + 0.7 * x[7] + 1.0) - 2.0
     x.append(mean + rng.laplace(scale=0.5, size=n))
     return x, [*PYRAMID, *((k, 8) for k in range(8))]

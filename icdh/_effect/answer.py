@@ -195,7 +195,7 @@ def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, grou
 
 def _dependence(fit: PairFit, label: int | None) -> Iterator[str]:
     """Yield that the interval counts rows as independent which are not."""
-    low, high = (fit.moment(at, 1) if label is None else fit.risk(at, label) for at in (0, 1))
+    low, high = fit.means(label)
     if fit.pair.groups is None and resembles_its_past(high.minus(low).influence, fit.pair.values):
         yield (
             "rows depend on those before them, so the interval is too narrow; name persons, or blocks of rows, by "

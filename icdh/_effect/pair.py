@@ -179,6 +179,11 @@ class PairFit:
         """Return the probability of a label of the effect at a value of the contrast."""
         return self.mean(at, (self.pair.observed == label) * 1.0, lambda given: given.share(label))
 
+    def means(self, label: int | None) -> tuple[Estimate, Estimate]:
+        """Return the mean of the effect, or the probability of a label, at both values of the contrast."""
+        low, high = (self.moment(at, 1) if label is None else self.risk(at, label) for at in (0, 1))
+        return low, high
+
     def below(self, at: int, limit: float) -> Estimate:
         """Return the probability that the effect is at most a limit, at a value of the contrast."""
         return self.mean(at, (self.pair.observed <= limit) * 1.0, lambda given: given.below(limit))
@@ -241,7 +246,7 @@ def comparison_of(fit: PairFit, outcome: str, label: int | None, level: float) -
     def interval(estimate: Estimate) -> Interval:
         return Interval(estimate.value, *estimate.interval(level, groups))
 
-    low, high = (fit.moment(at, 1) if label is None else fit.risk(at, label) for at in (0, 1))
+    low, high = fit.means(label)
     is_risk = label is not None or set(np.unique(pair.observed).tolist()) == {0.0, 1.0}
     difference = high.minus(low)
     return Comparison(

@@ -79,23 +79,27 @@ def warn_about_determined_columns(model: StructuralModel, values: Floats) -> Non
             )
 
 
-def warn_about_dependent_rows(table: Table, design: Design, residuals: Floats) -> None:
+def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Design, values: Floats) -> None:
     """Say if rows depend on one another: what tells it, how many rows the table is worth, and the remedy.
 
     Parameters
     ----------
+    model : StructuralModel
+        The fitted model.
     table : Table
-        The columns.
+        The columns; nothing is said where it knows which rows depend on one another.
     design : Design
         The interventions.
-    residuals : ndarray, shape (N, M)
-        Those of the fitted graph.
+    values : ndarray, shape (N, M)
+        The scaled observations.
     """
+    if table.related is not None:
+        return
     repeats = repeated_combinations(table.values)
     if repeats is not None:
         warn(_of_repeats(table, repeats), DataWarning)
         return
-    serial = serial_dependence(table.values, residuals, design.classes)
+    serial = serial_dependence(table.values, model.standardised_residuals(values), design.classes)
     if serial is not None:
         warn(_of_sequence(table, serial), DataWarning)
 

@@ -321,9 +321,8 @@ class GraphSearch:
         if not found.ended_early:
             found = reverse_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
         first, *larger = on_more_observations(self.settings, first)
-        for scores in larger[:1]:  # further observations change no graph that has to gain in proportion to them
-            if not found.ended_early:
-                found = greedy_search(scores, self.table.rules.forbidden, **options, start=found)
+        if larger and not found.ended_early:  # beyond that, a graph that gains in proportion to the rows stays
+            found = greedy_search(larger[0], self.table.rules.forbidden, **options, start=found)
         return [first, *larger][-1], found
 
     def _climber(self, scores: Any, rules: EdgeRules) -> Climber:

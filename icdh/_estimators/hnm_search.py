@@ -286,8 +286,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             )
             warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
         warn_about_determined_columns(model, values)
-        if table.related is None:
-            warn_about_dependent_rows(table, design, model.standardised_residuals(values))
+        warn_about_dependent_rows(model, table, design, values)
         return self
 
     def _check_hidden_causes(self, table: Table, design: Design) -> None:

@@ -298,7 +298,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
-        warn_about_dependent_rows(table, design, self.model_.standardised_residuals(values[: table.n_variables]))
+        warn_about_dependent_rows(self.model_, table, design, values[: table.n_variables])
         return self
 
     def rethreshold(

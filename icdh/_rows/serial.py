@@ -90,8 +90,7 @@ def serial_dependence(
     M = values.shape[1]
     if tuning.rows_a_function * len(explained) > M:
         return None
-    scores = [_left_over(_ranks(part), explained) for part in (values, residuals)]
-    of_columns, of_residuals = (autocorrelations(part) for part in scores)
+    of_columns, of_residuals = (_autocorrelations_left(part, explained) for part in (values, residuals))
     limit = tuning.deviations / np.sqrt(M)
     serial_columns, serial_residuals = (~is_sorted & (np.abs(own[:, 1]) > limit) for own in (of_columns, of_residuals))
     if not (serial_columns.any() and serial_residuals.any()):
@@ -114,12 +113,11 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
     values : ndarray, shape (N, M)
         The table, which tells whether the rows are sorted.
     """
-    M = series.size
-    explained, _ = _explained_by_position(values, np.zeros(M, dtype=np.int64), Tuning())
-    if Tuning.rows_a_function * len(explained) > M:
+    tuning, M = Tuning(), series.size
+    explained, _ = _explained_by_position(values, np.zeros(M, dtype=np.int64), tuning)
+    if tuning.rows_a_function * len(explained) > M:
         return False
-    left = _left_over(_ranks(series[np.newaxis]), explained)
-    return bool(autocorrelations(left)[0, 1] > Tuning.deviations / np.sqrt(M))
+    return bool(_autocorrelations_left(series[np.newaxis], explained)[0, 1] > tuning.deviations / np.sqrt(M))
 
 
 def autocorrelations(series: Floats) -> Floats:
@@ -206,5 +204,7 @@ def _functions_of_blocks(starts, M, rises, tuning):
     return functions
 
 
-def _left_over(values, explained):
-    return values - (values @ explained.T) @ explained
+def _autocorrelations_left(series, explained):
+    """Return the autocorrelations of the ranks of series without what the position of sorted rows explains."""
+    ranks = _ranks(series)
+    return autocorrelations(ranks - (ranks @ explained.T) @ explained)

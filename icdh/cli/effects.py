@@ -77,8 +77,11 @@ def _answer(args: argparse.Namespace) -> "Effect":
         options = {"target": args.target, "trim": args.trim, "groups": args.group_column, "where": args.where or None}
         contrast = _contrast(args, model)
         return effect(model, args.cause, args.effect, adjust, contrast=contrast, **options, random_state=args.seed)
-    if args.columns is None and (adjust != "graph" or args.model):
-        asked = [args.cause, args.effect, *adjust] if adjust != "graph" else map(str, loaded(args.model).names)
+    saved = _model(args, None) if args.model else None
+    asked = [] if saved is None else saved.names
+    if adjust != "graph":
+        asked = [args.cause, args.effect, *adjust]
+    if args.columns is None and asked:
         args.columns = list(dict.fromkeys(filter(None, [*asked, *(name for name, _ in where)])))
     rows = read_input(args, declared_labels(args))
     if rows.interventions is not None:
@@ -104,7 +107,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
         groups=rows.groups,
         trim=args.trim,
         kinds=kinds,
-        model=_model(args, rows) if adjust == "graph" or args.model else None,
+        model=_model(args, rows) if saved is None and adjust == "graph" else saved,
         random_state=args.seed,
     )
 

@@ -87,12 +87,11 @@ def _look_again(model: StructuralModel, rows: Input) -> None:
     """Warn of what a fit to these rows would have warned of."""
     from icdh._estimators.data_warnings import warn_about_dependent_rows
     from icdh._table.experiments import Design
+    from icdh._table.relations import with_relations
 
-    table = model.as_table(rows.table)
+    table = with_relations(model.as_table(rows.table), rows.groups, rows.sequence)
     table.warn()
-    if rows.groups is None and not rows.sequence:
-        residuals = model.standardised_residuals(model.scaled(rows.table))
-        warn_about_dependent_rows(table, Design.of(rows.interventions, table), residuals)
+    warn_about_dependent_rows(model, table, Design.of(rows.interventions, table), model.scaled(rows.table))
 
 
 COMMAND = Command(
