@@ -45,14 +45,14 @@ def _is_column(groups: Groups, X: Any) -> TypeGuard[Hashable]:
     return isinstance(groups, tuple) and groups in (column_labels(X) or [])
 
 
-def with_relations(table: Table, labels: list[Hashable] | None, sequence: bool) -> Table:
+def with_relations(table: Table, labels: Sequence[Hashable] | None, sequence: bool) -> Table:
     """Return a table that knows which of its rows depend on one another.
 
     Parameters
     ----------
     table : Table
         The table.
-    labels : list, optional
+    labels : sequence, optional
         The label of every row's group.
     sequence : bool
         Whether rows, of a group if there are any, are in sequence.
