@@ -1,4 +1,4 @@
-"""The site: ``python -m sphinx -W docs site``. Its tutorials are the scripts of ``icdh example``, executed."""
+"""The site: ``python -m sphinx -W docs site``. Its tutorials are the scripts in ``examples``, executed."""
 
 import inspect
 import logging
@@ -13,14 +13,13 @@ from sphinx_gallery.scrapers import figure_rst
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import icdh
-from icdh.cli.example import FOLDER, NAMES
 
 project, author, version = "icdh", "icdh contributors", icdh.__version__
 html_theme = "furo"
 html_title = f"icdh {version}"
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_gallery.gen_gallery"]
 templates_path = ["_templates"]
-exclude_patterns = ["scripts"]
+exclude_patterns = ["scripts", "examples"]
 default_role = "autolink"
 suppress_warnings = ["config.cache", "ref.python"]  # functions in settings; attributes that many classes have
 autodoc_default_options = {"members": True, "inherited-members": "tuple, Exception, BaseException, dict"}
@@ -28,14 +27,15 @@ autodoc_typehints = "none"  # numpydoc says it in words
 numpydoc_show_class_members = False
 
 logging.getLogger("icdh").setLevel(logging.WARNING)  # Sphinx prints notes
+ORDER = ("first_hour", "effect", "knowledge", "how_sure", "what_if", "as_library")
 scripts = Path(__file__).parent / "scripts"
 shutil.rmtree(scripts, ignore_errors=True)
 scripts.mkdir()
-(scripts / "GALLERY_HEADER.rst").write_text("Tutorials\n=========\n\nEach is a script: `icdh example` prints it.\n")
-for path in FOLDER.glob("*.py"):  # copies, whose first line is a heading: the gallery runs them where they stand
-    title, text = path.read_text(encoding="utf-8").split("\n", 1)
+(scripts / "GALLERY_HEADER.rst").write_text("Tutorials\n=========\n\nEach is a script in `docs/examples`.\n")
+for name in ORDER:  # copies, whose first line is a heading: the gallery runs them where they stand
+    title, text = (Path(__file__).parent / "examples" / f"{name}.py").read_text(encoding="utf-8").split("\n", 1)
     title = title.removeprefix('"""').rstrip(".")
-    (scripts / path.name).write_text(f'"""\n{title}\n{"=" * len(title)}\n{text}', encoding="utf-8")
+    (scripts / f"{name}.py").write_text(f'"""\n{title}\n{"=" * len(title)}\n{text}', encoding="utf-8")
 
 
 def save_picture(block, block_vars, gallery_conf):
@@ -49,8 +49,8 @@ def save_picture(block, block_vars, gallery_conf):
 
 
 def in_order(name):
-    """Sort scripts as ``icdh example`` lists them."""
-    return NAMES.index(Path(name).stem.replace("_", "-"))
+    """Sort scripts as one reads them."""
+    return ORDER.index(Path(name).stem)
 
 
 sphinx_gallery_conf = {

@@ -32,7 +32,6 @@ COMMANDS = (
     "simulate",
     "evaluate",
     "datasets",
-    "example",
     "warmup",
 )
 
