@@ -41,6 +41,7 @@ CLEAN = (  # a folder stands for all of its modules
     "icdh/likelihood.py",
     "icdh/metrics/",
     "icdh/pairs/picture.py",
+    "icdh/progress.py",
     "icdh/simulate/random_graphs.py",
     "icdh/simulate/sortability.py",
     "icdh/search/candidates.py",

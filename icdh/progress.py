@@ -1,97 +1,114 @@
-"""A bar that shows how far a fit or a bootstrap has come."""
+"""A line that shows how far a fit or a bootstrap has come."""
 
+import shutil
 import sys
 import threading
+import time
 from typing import Any
 
-from icdh.exceptions import MissingExtraError, import_extra
+from icdh._ground.clock import Clock
+from icdh._ground.labels import counted
 
-BEAT = 1.0  # seconds after which the bar of a fit shows what is being done
+FIRST, BEAT = 1.0, 2.0  # seconds until the first line on a terminal, and between lines
+SILENCE = 10.0  # seconds between lines elsewhere
 
 
 class Progress:
-    """A callback that moves a tqdm bar on the standard error stream, for rounds, moves and resamples alike.
+    """A callback that shows how far rounds, moves or resamples have come, on the standard error stream.
+
+    On a terminal it keeps one line up to date; elsewhere it writes a line every ten seconds.
 
     Parameters
     ----------
     what : str
-        What is counted.
+        What is counted, in the plural; empty if nothing is.
     total : int, optional
         How many there will be at the most.
     shown : bool, optional
-        Whether there is a bar; by default if the standard error stream is a terminal and tqdm (extra ``[progress]``)
-        is installed.
+        Whether anything is shown; by default on a terminal.
+    doing : str
+        What is being done.
+    between : bool
+        Whether something else shows every step, so that lines are written only where none is done for a while.
 
-    Raises
-    ------
-    MissingExtraError
-        If ``shown`` is True and tqdm is not installed.
+    Attributes
+    ----------
+    steps : int
+        How many steps were counted.
 
     Examples
     --------
     >>> import numpy as np
     >>> from icdh import HNMSearch, Progress, bootstrap
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> with Progress("resamples", total=3) as bar:
-    ...     ensemble = bootstrap(HNMSearch(noise_distribution="gaussian"), X, 3, callback=bar)
-    >>> ensemble.graphs.shape
-    (3, 3, 3)
+    >>> with Progress("resamples", total=3) as progress:
+    ...     ensemble = bootstrap(HNMSearch(noise_distribution="gaussian"), X, 3, callback=progress)
+    >>> progress.steps
+    3
     """
 
-    def __init__(self, what: str, total: int | None = None, shown: bool | None = None):
-        self._bar, self.steps = _bar(what, total, shown), 0
+    def __init__(
+        self,
+        what: str,
+        total: int | None = None,
+        shown: bool | None = None,
+        *,
+        doing: str = "at work",
+        between: bool = False,
+    ):
+        on_terminal = sys.stderr.isatty()
+        self.what, self.total, self.doing, self.steps = what, total, doing, 0
+        self.shown = on_terminal if shown is None else shown
+        self._between, self._stays, self._width = between, on_terminal and not between, 0
+        self._clock: Clock | None = None
+        self._begin = self._last = time.monotonic()
+        self._wait, self._beat = (FIRST, BEAT) if on_terminal else (SILENCE, SILENCE)
         self._over = threading.Event()
-        self._thread = None
-
-    @property
-    def shown(self) -> bool:
-        """Whether there is a bar."""
-        return self._bar is not None
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __call__(self, record: Any = None) -> None:
-        """Count one more."""
+        """Count a step."""
         self.steps += 1
-        if self.shown:
-            self._bar.set_postfix_str(_described(record), refresh=False)
-            self._bar.update()
+        if self._between:
+            self._last = time.monotonic()
 
-    def follow(self, clock: Any) -> None:
+    def follow(self, clock: Clock) -> None:
         """Show what is being done by the clock of a fit; estimators call it as ``fit`` begins."""
-        if self.shown and self._thread is None:
-            self._thread = threading.Thread(target=self._beat, args=(clock,), daemon=True)
+        self._clock = clock
+
+    def __enter__(self) -> "Progress":
+        if self.shown:
             self._thread.start()
-
-    def _beat(self, clock):
-        while not self._over.wait(BEAT):
-            self._bar.set_postfix_str(clock.describe())
-
-    def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self._over.set()
-        if self._thread is not None:
-            self._thread.join()
         if self.shown:
-            self._bar.close()
+            self._thread.join()
+        if self._width:
+            self._write("\r" + " " * self._width + "\r")
 
+    def _run(self) -> None:
+        while not self._over.wait(max(self._last + self._wait - time.monotonic(), 0.01)):
+            now = time.monotonic()
+            if now >= self._last + self._wait:
+                self._last, self._wait = now, self._beat
+                line = f"icdh: {self._line(now - self._begin)}"
+                if self._stays:
+                    line = line[: shutil.get_terminal_size().columns - 1]
+                    self._write(f"\r{line:<{self._width}}")
+                    self._width = len(line)
+                else:
+                    self._write(f"{line}\n")
 
-def _bar(what, total, shown):
-    if shown is False or (shown is None and not sys.stderr.isatty()):
-        return None
-    # Steps are slow: each is shown.
-    how = {"unit": "", "leave": False, "file": sys.stderr, "mininterval": 0.0}
-    try:
-        return import_extra("tqdm", "progress").tqdm(desc=what, total=total, **how)
-    except MissingExtraError:
-        if shown:
-            raise
-        return None
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
-
-def _described(record):
-    """Return how good the last step was: the likelihood of a round, the gain of a move."""
-    for name in ("nll", "gain"):
-        if hasattr(record, name):
-            return f"{name} {getattr(record, name):.3f}"
-    return ""
+    def _line(self, seconds: float) -> str:
+        line = f"{self.doing} for {seconds:.0f} s"
+        line += f", {counted(self.steps, self.what.removesuffix('s'))} so far" if self.what else ""
+        if self.total and self.steps:
+            line += f", at most about {seconds / self.steps * (self.total - self.steps):.0f} s left"
+        now = self._clock.describe() if self._clock else ""
+        return f"{line}; now: {now}" if now else line

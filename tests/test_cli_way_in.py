@@ -4,7 +4,6 @@ import io
 import logging
 import pickle
 import sys
-import warnings
 from copy import copy
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, graph
 from icdh._ground.clock import Clock, compiling
 from icdh.cli._edges import Directions, edge_lines, picture_of_records
 from icdh.cli._messages import as_option
-from icdh.cli._progress import busy
 from icdh.diagnostics import records
 from icdh.diagnostics.track_record import BOTH, NEITHER, TAILS, Marginals
 from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
@@ -336,23 +334,3 @@ def test_a_missing_extra_is_found_before_the_fit(table, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     monkeypatch.setattr(HNMSearch, "fit", lambda *_, **__: pytest.fail("fitted"))
     assert "pip install 'icdh[parallel]'" in error_of(capsys, "fit", table, "--bootstrap", "3", "--jobs", "2")
-
-
-def test_reading_and_pairs_are_not_silent(table, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr("icdh.cli._progress.FIRST", 0.01)
-    import threading
-
-    with busy(cli.parse(["direction", table]), "reading data.csv"):
-        threading.Event().wait(0.2)
-    assert stream.getvalue().startswith("\ricdh: reading data.csv for 0 s")
-    assert "\n" not in stream.getvalue()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert cli.main(["direction", table]) == 0
-    assert "pairs: 100%" in stream.getvalue()

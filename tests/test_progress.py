@@ -1,4 +1,4 @@
-"""Bars and lines that show progress."""
+"""Lines that show progress."""
 
 import io
 import sys
@@ -9,108 +9,105 @@ import numpy as np
 import pytest
 
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
-from icdh.cli._progress import ProgressLines
-from icdh.exceptions import MissingExtraError
-from icdh.files import write_table
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def terminal(monkeypatch):
-    """Return what stands for the standard error stream from now on; a fixture would be too early."""
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    return stream
-
+from icdh.cli import _input
+from icdh.files import read_with_labels, write_table
 
 X = np.random.default_rng(0).normal(size=(80, 3)) @ np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
 
 
-def test_a_bar_counts_on_a_terminal(monkeypatch):
-    stream = terminal(monkeypatch)
-    with Progress("things", total=3) as bar:
-        for _ in range(3):
-            bar()
-    assert "things: 100%" in stream.getvalue()
-    assert "3/3" in stream.getvalue()
+class Stream(io.StringIO):
+    """A standard error stream that says when something was written."""
+
+    def __init__(self, on_terminal):
+        super().__init__()
+        self.on_terminal, self.n_writes, self.written = on_terminal, 0, threading.Event()
+
+    def isatty(self):
+        return self.on_terminal
+
+    def write(self, text):
+        super().write(text)
+        self.n_writes += 1
+        self.written.set()
+
+    def wait_for(self, n_writes, step=lambda: None):
+        end = time.monotonic() + 60.0
+        while self.n_writes < n_writes and time.monotonic() < end:
+            step()
+            self.written.wait(0.01)
+        assert self.n_writes >= n_writes
 
 
-def test_rounds_moves_and_resamples_move_the_bar(monkeypatch):
-    stream = terminal(monkeypatch)
-    with Progress("rounds") as bar:
-        ICDH(scaling="standardize", callback=bar).fit(X)
-    assert "nll" in stream.getvalue()
-    with Progress("moves") as bar:
-        model = HNMSearch(noise_distribution="gaussian", n_restarts=1, callback=bar).fit(X)
-    assert "gain" in stream.getvalue()
-    with Progress("resamples", total=2) as bar:
-        bootstrap(model, X, 2, callback=bar)
-    assert "2/2" in stream.getvalue()
+def watched(monkeypatch, on_terminal=True):
+    """Return what stands for the standard error stream from now on; a fixture would be too early."""
+    stream = Stream(on_terminal)
+    for name in ("FIRST", "BEAT", "SILENCE"):
+        monkeypatch.setattr(f"icdh.progress.{name}", 0.01)
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
 
 
-def test_there_is_no_bar_in_a_pipe(capsys):
-    with Progress("things") as bar:
-        bar()
+def test_a_terminal_has_one_line_that_goes_at_the_end(monkeypatch):
+    """Quick steps are counted, too, as the hundreds of pairs of icdh direction."""
+    stream = watched(monkeypatch)
+    with Progress("things", 10**9, doing="counting") as progress:
+        stream.wait_for(3, progress)
+    assert stream.getvalue().startswith("\ricdh: counting for 0 s, ")
+    assert "things so far, at most about" in stream.getvalue()
+    assert "\n" not in stream.getvalue()
+    assert stream.getvalue().rpartition("\r")[2] == ""
+
+
+def test_silence_in_a_pipe_is_broken_again_and_again(monkeypatch):
+    stream = watched(monkeypatch, on_terminal=False)
+    with Progress("moves", shown=True) as progress:
+        progress()
+        stream.wait_for(2)
+    assert all(line.endswith("1 move so far") for line in stream.getvalue().splitlines())
+    with Progress("moves"):
+        time.sleep(0.05)
+    assert stream.n_writes == len(stream.getvalue().splitlines())
+
+
+@pytest.mark.parametrize("step", [lambda: None, lambda: ICDH(max_rounds=1).fit(X)])
+def test_nothing_is_said_before_the_first_seconds_are_over(step, capsys):
+    with Progress("moves", shown=True) as progress:
+        progress()
+        step()
     assert capsys.readouterr().err == ""
 
 
-def test_without_tqdm_there_is_no_bar_unless_one_was_asked_for(monkeypatch):
-    stream = terminal(monkeypatch)
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    with Progress("things") as bar:
-        bar()
-    assert stream.getvalue() == ""
-    with pytest.raises(MissingExtraError, match=r"pip install 'icdh\[progress\]'"):
-        Progress("things", shown=True)
+def test_rounds_moves_and_resamples_are_steps():
+    counts = []
+    with Progress("rounds") as progress:
+        model = ICDH(scaling="standardize", callback=progress).fit(X)
+    counts.append((progress.steps, len(model.history_)))
+    with Progress("moves") as progress:
+        model = HNMSearch(noise_distribution="gaussian", n_restarts=1, callback=progress).fit(X)
+    counts.append((progress.steps, len(model.history_)))
+    with Progress("resamples", total=2) as progress:
+        bootstrap(model, X, 2, callback=progress)
+    counts.append((progress.steps, 2))
+    assert all(steps >= least > 0 for steps, least in counts)
 
 
-def test_silence_is_broken_again_and_again(monkeypatch):
-    lines, twice = [], threading.Event()
-
-    class Stream(io.StringIO):
-        def write(self, text):
-            lines.append(text)
-            if len(lines) == 2:
-                twice.set()
-
-    monkeypatch.setattr(sys, "stderr", Stream())
-    with ProgressLines("moves", silence=0.01) as signs:
-        signs()
-        assert twice.wait(60.0)
-    assert all(line.endswith("1 move so far\n") for line in lines)
-
-
-def test_quick_steps_that_are_not_shown_are_reported(monkeypatch):
-    """As the hundreds of pairs of icdh direction: each takes a moment, all of them half a minute."""
-    stream = terminal(monkeypatch)
-    with ProgressLines("pairs", 465, silence=0.1) as lines:
-        begin = time.monotonic()
-        while not stream.getvalue() and time.monotonic() < begin + 20.0:
-            lines()
-    assert "pairs so far, at most about" in stream.getvalue()
-
-
-def test_nothing_is_said_before_the_first_seconds_are_over(capsys):
-    with ProgressLines("moves", silence=3600.0) as signs:
-        for _ in range(5):
-            signs()
-    assert capsys.readouterr().err == ""
-
-
-def test_commands_show_a_bar_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
+def test_commands_are_silent_where_they_are_told_to_be(tmp_path, monkeypatch):
     write_table(tmp_path / "data.csv", X, ["a", "b", "c"])
-    command = ["fit", str(tmp_path / "data.csv"), "--method", "search", "--noise-distribution", "gaussian"]
-    assert cli.main([*command, "--bootstrap", "2"]) == 0
-    assert capsys.readouterr().err == ""
-    assert cli.main([*command, "--verbose"]) == 0
-    assert "insert" in capsys.readouterr().err
-    stream = terminal(monkeypatch)
-    assert cli.main([*command, "--bootstrap", "2"]) == 0
-    assert "moves" in stream.getvalue()
-    assert "resamples" in stream.getvalue()
-    stream.truncate(0)
+    stream = watched(monkeypatch)
+
+    def slow(*arguments, **options):
+        stream.wait_for(stream.n_writes + 1) if not stream.hushed else time.sleep(0.05)
+        return read_with_labels(*arguments, **options)
+
+    monkeypatch.setattr(_input, "read_with_labels", slow)
+    command = ["fit", str(tmp_path / "data.csv"), "--noise-distribution", "gaussian", "--bootstrap", "2"]
+    stream.hushed = True
     assert cli.main([*command, "--quiet"]) == 0
-    assert stream.getvalue().strip("\0") == ""
+    assert stream.getvalue() == ""
+    stream.hushed = False
+    assert cli.main(command) == 0
+    assert "reading" in stream.getvalue()
+    assert "moves so far" in stream.getvalue()
+    assert "\n" not in stream.getvalue()
+    assert cli.main([*command, "--verbose"]) == 0
+    assert "insert" in stream.getvalue()

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from helpers import family_evidence, hetero_chain, problem_of
 
-from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, cli, graphs
+from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, Progress, cli, graphs
 from icdh._ground import clock as _clock
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._model.strength import strength_of_inputs
 from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
-from icdh.cli._progress import ProgressLines
 from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
 from icdh.network import NetworkConditional
@@ -312,7 +311,7 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(monkeypatch):
     with pytest.raises(OutOfTime):
         clock.check()
     assert Clock().describe() == ""
-    signs = ProgressLines("moves", 4)
+    signs = Progress("moves", 4)
     signs.follow(clock)
     signs()
     assert signs._line(7.0) == (

@@ -13,9 +13,8 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import aligned, arrows, counted, printable
 from icdh._model.overview import hidden_line
 from icdh.cli._input import Input, complete_rows
-from icdh.cli._messages import INTERRUPTED, SUCCESS, report
+from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import Either, Option, choice, flag, number, text
-from icdh.cli._progress import watched
 from icdh.diagnostics.records import SURVIVES
 from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
 from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
@@ -222,8 +221,7 @@ def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock
     dag, loss, hidden = model.adjacency_matrix_, None, None
     if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_ or model.hidden_causes_):
         with watched(args, "steps") as callback:
-            if hasattr(callback, "follow"):
-                callback.follow(clock)
+            callback.follow(clock)
             clock.stage = "reversing arrows"
             loss = getattr(ensemble, "direction_loss", None)
             loss = direction_loss(model, clock=clock) if loss is None else loss

@@ -16,9 +16,9 @@ from icdh.cli._files import check_table, source
 from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
 from icdh.cli._options import DONE_ABOUT_GAPS, option_named
-from icdh.cli._progress import busy
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
 from icdh.knowledge.formats import read_mapping
+from icdh.progress import Progress
 
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
@@ -55,7 +55,7 @@ def read(
     drop = [*(args.drop or ()), *given.values()]
     columns = columns or args.columns
     check_table(args.data, args.model)
-    with busy(args, f"reading {args.data}"):
+    with Progress("", shown=False if args.quiet else None, doing=f"reading {args.data}"):
         try:
             (values, names), labels = read_with_labels(
                 source(args.data),

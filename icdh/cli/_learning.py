@@ -15,6 +15,7 @@ from icdh._table.missing import MISSING
 from icdh.cli._files import source
 from icdh.cli._input import Input
 from icdh.cli._knowledge import knowledge_of
+from icdh.cli._messages import watched
 from icdh.cli._options import (
     COLUMNS,
     FORMAT,
@@ -30,9 +31,9 @@ from icdh.cli._options import (
     several,
     text,
 )
-from icdh.cli._progress import watched
 from icdh.files import read_graph
 from icdh.knowledge import Knowledge
+from icdh.progress import Progress
 
 METHODS = {"search": HNMSearch, "icdh": ICDH}
 DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
@@ -147,7 +148,7 @@ def estimator_of(args: argparse.Namespace, names: list[str]) -> Any:
 
 
 def learned(args: argparse.Namespace, rows: Input) -> Any:
-    """Fit the estimator that the options describe, with a progress bar or lines, and return it."""
+    """Fit the estimator that the options describe, show how far it is, and return it."""
     estimator = estimator_of(args, rows.table.names)
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
     with watched(args, what) as callback, answered(callback):
@@ -156,14 +157,8 @@ def learned(args: argparse.Namespace, rows: Input) -> Any:
 
 
 @contextmanager
-def answered(callback: Any) -> Iterator[None]:
-    """Say at once that an interrupt was heard; later ones change nothing, as the best graph is being written.
-
-    Parameters
-    ----------
-    callback : icdh.progress.Progress or icdh.cli._progress.ProgressLines, optional
-        Knows how many steps there are to keep.
-    """
+def answered(callback: Progress) -> Iterator[None]:
+    """Say at once that an interrupt was heard, if there are steps to keep; later ones change nothing."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
@@ -173,7 +168,7 @@ def answered(callback: Any) -> Iterator[None]:
         heard.append(number)
         if len(heard) > 1:
             return
-        if callback is not None and callback.steps > 0:
+        if callback.shown and callback.steps > 0:
             begin = b"\n" if sys.stderr.isatty() else b""
             os.write(2, begin + b"icdh: note: stopping; the best graph so far follows\n")  # even inside a print
         raise KeyboardInterrupt

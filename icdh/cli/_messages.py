@@ -1,5 +1,6 @@
 """What the command line says: exit codes, lines on the standard error stream, and its words for what went wrong."""
 
+import argparse
 import errno
 import os
 import shlex
@@ -14,6 +15,7 @@ from icdh._ground.interrupts import follows_interrupt
 from icdh._ground.labels import did_you_mean, printable
 from icdh.cli._options import option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
+from icdh.progress import Progress
 
 SUCCESS = 0
 DEFECT = 1
@@ -29,6 +31,11 @@ def report(kind: str, message: Any) -> None:
         print(f"icdh: {kind}: {printable(' '.join(str(message).split()))}", file=sys.stderr, flush=True)
     except OSError:
         drop(sys.stderr)
+
+
+def watched(args: argparse.Namespace, what: str, total: int | None = None) -> Progress:
+    """Return a callback that shows every step, or nothing with --quiet; with --verbose it breaks silence alone."""
+    return Progress(what, total, not args.quiet, between=args.verbose)
 
 
 def drop(stream: TextIO) -> None:

@@ -10,9 +10,8 @@ from icdh._ground.labels import aligned, counted, printable
 from icdh.cli._files import check_files, check_picture
 from icdh.cli._input import read
 from icdh.cli._knowledge import KNOWLEDGE, knowledge_of
-from icdh.cli._messages import INTERRUPTED, SUCCESS, report
+from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
-from icdh.cli._progress import watched
 from icdh.files import LabelledTable
 
 if TYPE_CHECKING:
@@ -63,8 +62,7 @@ def _compare(
     forbidden = knowledge_of(args).rules(table.names, strict=not args.columns).forbidden
     try:
         for a, b in pairs:
-            if callback is not None:
-                callback()
+            callback()
             names = table.names[a], table.names[b]
             options = {"names": names, "abstain_below": args.abstain_below, "random_state": args.seed}
             known = [way for way in ((0, 1), (1, 0)) if forbidden[(a, b)[way[0]], (a, b)[way[1]]]]
