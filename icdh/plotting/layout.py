@@ -1,12 +1,16 @@
 """Where variables and edges of a DAG are drawn: in rows, causes above their effects, edges between the boxes."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh import graphs
+from icdh._ground.arrays import Floats, Integers, Mask
+
+Edge = tuple[int, int]
+Chains = dict[Edge, list[int]]  # of every edge its points: its cause, a lane in each row that it crosses, its effect
 
 BOX = (0.9, 0.4)  # default width and height of a box
 GAP, LANE = 0.3, 0.22  # between boxes in a row; width of the lane of an edge that crosses a row
@@ -15,7 +19,7 @@ ASPECT, MOST_STRETCH = 16 / 9, 8.0  # width over height of a screen, and how far
 MARGIN = 0.2  # around the picture
 PORT = 0.2  # between the ends of edges at a box
 SWEEPS = 24  # passes over the rows that untangle edges; the order settles after a few
-STRAIGHTNESS = {0: 1.0, 1: 2.0, 2: 8.0}  # weight of a piece of an edge, by how many of its ends are bends
+STRAIGHTNESS = 1.0, 2.0, 8.0  # weight of a piece of an edge, by how many of its ends are lanes
 
 
 class Layout(NamedTuple):
@@ -32,12 +36,12 @@ class Layout(NamedTuple):
         other; pieces that cross a row are vertical.
     """
 
-    positions: np.ndarray
-    sizes: np.ndarray
-    routes: dict
+    positions: Floats
+    sizes: Floats
+    routes: dict[Edge, Floats]
 
 
-def layered_layout(A: np.ndarray, sizes: Sequence[tuple[float, float]] | None = None) -> Layout:
+def layered_layout(A: Floats, sizes: Sequence[tuple[float, float]] | None = None, widest: float = 0.0) -> Layout:
     """Return a layout in which every cause is above its effects; variables without edges stand below all others.
 
     Parameters
@@ -46,6 +50,8 @@ def layered_layout(A: np.ndarray, sizes: Sequence[tuple[float, float]] | None = 
         Weighted adjacency matrix of a DAG.
     sizes : sequence of (float, float), optional
         Width and height of the box of every variable, in inches; by default all alike.
+    widest : float
+        Columns move apart until the picture has the shape of a screen, or this width in inches.
 
     Raises
     ------
@@ -54,9 +60,9 @@ def layered_layout(A: np.ndarray, sizes: Sequence[tuple[float, float]] | None = 
 
     Notes
     -----
-    One linear programme chooses rows with the smallest total length of edges. Medians and exchanges then order each
-    row to reduce crossings. A second linear programme chooses places in the rows that keep edges straight. An edge
-    over several rows has a lane of its own in each row that it crosses, and so it avoids every box.
+    One linear programme chooses rows with the smallest total length of edges. Means of neighbours and exchanges then
+    order each row to reduce crossings. A second linear programme chooses places in the rows that keep edges straight.
+    An edge over several rows has a lane of its own in each row that it crosses, and so it avoids every box.
 
     References
     ----------
@@ -75,247 +81,173 @@ def layered_layout(A: np.ndarray, sizes: Sequence[tuple[float, float]] | None = 
     edges = graphs.check_adjacency(A) != 0
     graphs.causal_order(A)
     N = len(edges)
-    sizes = np.array([BOX] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
-    joined = np.flatnonzero(edges.any(axis=0) | edges.any(axis=1)).tolist()
-    pairs = np.argwhere(edges[np.ix_(joined, joined)]).tolist()
-    positions, routes = _of_joined(pairs, sizes[joined])
-    everywhere = np.zeros((N, 2))
-    everywhere[joined] = positions
-    alone = np.setdiff1d(np.arange(N), joined)
-    everywhere[alone] = _of_alone(sizes[alone], positions, sizes[joined])
-    return Layout(everywhere, sizes, {(joined[i], joined[j]): route for (i, j), route in routes.items()})
+    boxes = np.array([BOX] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
+    joined = edges.any(axis=0) | edges.any(axis=1)
+    row, chains = _rows_and_lanes([(i, j) for i, j in np.argwhere(edges).tolist()], joined)
+    links = [link for chain in chains.values() for link in pairwise(chain)]
+    room = np.concatenate([boxes + [GAP, 0.0], np.full((len(row) - N, 2), [LANE, 0.0])])
+    order = _untangled(row, links)
+    x = _straightened(order, room[:, 0], links, N)
+    height = np.array([max(boxes[[k for k in points if k < N], 1], default=0.0) for points in order])
+    places = np.column_stack([x, np.append(_row_places(height, row, links), 0.0)[row]])
+    if not joined.all():
+        below = places[:N, 1] - boxes[:, 1] / 2
+        places[:N][~joined] = _alone(boxes[~joined], np.ptp(x), below[joined].min(initial=ROW_GAP) - ROW_GAP)
+    stretch = np.array([_stretch(places, room, widest), 1.0])
+    places *= stretch
+    routes = _routes(chains, places, boxes, height[row] if chains else height, (boxes / 2 + [LANE / 2, 0.0]) * stretch)
+    return Layout(places[:N], boxes, routes)
 
 
-def _of_joined(pairs, sizes):
-    """Return places of variables, and the routes of their edges."""
-    if not pairs:
-        return np.zeros((0, 2)), {}
-    row = _rows(pairs, len(sizes)).tolist()
-    width = [own + GAP for own, _ in sizes]
+def _rows_and_lanes(edges: list[Edge], joined: Mask) -> tuple[Integers, Chains]:
+    """Return the row of every variable and lane, -1 without edges, and the points of every edge.
+
+    Causes are above effects, and edges as short as possible in all.
+    """
+    N = len(joined)
+    cost = np.zeros(N)
+    for i, j in edges:
+        cost[[i, j]] += -1.0, 1.0
+    row = np.where(joined, np.round(_least(cost, [(i, j, 1.0) for i, j in edges])), -1).astype(int).tolist()
     chains = {}
-    for i, j in pairs:
-        lanes = range(len(row), len(row) + row[j] - row[i] - 1)
-        chains[i, j] = [i, *lanes, j]
-        row += range(row[i] + 1, row[j])
-        width += [LANE] * len(lanes)
-    row, links = np.array(row), [link for chain in chains.values() for link in pairwise(chain)]
-    order = _untangled(_first_order(row, links), links, row)
-    x = _straightened(order, np.array(width), links, len(sizes))
-    height = np.array([max(sizes[[k for k in own if k < len(sizes)], 1], default=0.0) for own in order])
-    y = _row_places(height, row, links)
-    places = np.column_stack([x, y[row]])
-    return places[: len(sizes)], _routes(chains, places, sizes, height[row])
+    for i, j in edges:
+        crossed = range(row[i] + 1, row[j])
+        chains[i, j] = [i, *range(len(row), len(row) + len(crossed)), j]
+        row += crossed
+    return np.array(row, dtype=int), chains
 
 
-def _rows(pairs, n):
-    """Return the row of every variable: causes above effects, edges as short as possible in all."""
-    differences = np.zeros((len(pairs), n))
-    for k, (i, j) in enumerate(pairs):
-        differences[k, [i, j]] = -1.0, 1.0
-    return np.round(_least(differences.sum(axis=0), -differences, -np.ones(len(pairs)))).astype(int)
-
-
-def _least(cost, A, b):
-    """Return the x >= 0 of the least cost with A x <= b."""
+def _least(cost: Floats, differences: list[tuple[int, int, float]]) -> Floats:
+    """Return the x >= 0 of the least cost with x[b] - x[a] >= gap for every difference (a, b, gap)."""
     from scipy.optimize import linprog
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array
 
+    if not differences:
+        return np.zeros(len(cost))
+    a, b, gap = map(np.array, zip(*differences, strict=True))
+    k, one = np.arange(len(gap)), np.ones(len(gap))
+    shape = len(gap), len(cost)
+    matrix = coo_array((np.append(one, -one), (np.append(k, k), np.append(a, b))), shape=shape).tocsr()
     # The presolve of scipy 1.11 calls one such programme of a hundred infeasible.
-    return linprog(cost, A_ub=csr_array(A), b_ub=b, method="highs", options={"presolve": False}).x
+    found = linprog(cost, A_ub=matrix, b_ub=-gap, method="highs", options={"presolve": False})
+    return np.asarray(found.x)
 
 
-def _first_order(row, links):
-    """Return the points of every row, in the order in which a walk along the links meets them."""
-    neighbours = [[] for _ in row]
-    for upper, lower in links:
-        neighbours[upper].append(lower)
-        neighbours[lower].append(upper)
-    order, seen = [[] for _ in range(row.max() + 1)], set()
-    for start in np.argsort(row, kind="stable").tolist():
-        waiting = [start]
-        while waiting:
-            point = waiting.pop(0)
-            if point not in seen:
-                seen.add(point)
-                order[row[point]].append(point)
-                waiting += neighbours[point]
-    return order
-
-
-def _untangled(order, links, row):
-    """Return the order of every row for which the fewest links were seen to cross."""
-    above, below = [[] for _ in row], [[] for _ in row]
+def _untangled(row: Integers, links: list[Edge]) -> list[list[int]]:
+    """Return the points of every row, in the order for which the fewest links were seen to cross."""
+    above: list[list[int]] = [[] for _ in row]
+    below: list[list[int]] = [[] for _ in row]
     for upper, lower in links:
         below[upper].append(lower)
         above[lower].append(upper)
-    best, fewest = order, _crossings(order, below)
+    order = [np.flatnonzero(row == k).tolist() for k in range(row.max(initial=-1) + 1)]
+    at = {point: k for points in order for k, point in enumerate(points)}
+
+    def crossings(a: int, b: int) -> int:
+        """Return how many links of a cross those of b if a stands left of b."""
+        return sum(at[far] < at[near] for ends in (above, below) for near in ends[a] for far in ends[b])
+
+    best, fewest = order, np.inf
     for sweep in range(SWEEPS):
-        down = sweep % 2 == 0
-        neighbours = above if down else below
-        order = [list(own) for own in order]
-        for k in range(1, len(order)) if down else range(len(order) - 2, -1, -1):
-            order[k] = _by_medians(order[k], order[k - 1 if down else k + 1], neighbours)
-        _exchange(order, above, below)
-        count = _crossings(order, below)
+        ends, down = (below, -1) if sweep % 2 else (above, 1)
+        for points in order[::down]:
+            means = {point: np.mean([at[end] for end in ends[point]]) for point in points if ends[point]}
+            ranked = iter(sorted(means, key=means.__getitem__))
+            points[:] = [next(ranked) if point in means else point for point in points]
+            at.update(zip(points, range(len(points)), strict=True))
+        improved, ties = True, sweep % 4 >= 2  # ties exchanged once lead out of local optima
+        while improved:
+            improved = False
+            for points in order:
+                for k in range(len(points) - 1):
+                    a, b = points[k : k + 2]
+                    if crossings(b, a) < crossings(a, b) + ties:
+                        points[k : k + 2] = b, a
+                        at[a], at[b], improved = at[b], at[a], True
+            ties = False
+        count = sum(crossings(a, b) for points in order for a, b in combinations(points, 2))
         if count < fewest:
-            best, fewest = order, count
+            best, fewest = [list(points) for points in order], count
     return best
 
 
-def _by_medians(own, other, neighbours):
-    """Return the points of a row by the medians of their neighbours in another; those without any keep their place."""
-    at = {point: k for k, point in enumerate(other)}
-    medians = [np.median([at[near] for near in neighbours[point]]) if neighbours[point] else None for point in own]
-    moving = [k for k, median in enumerate(medians) if median is not None]
-    ranked = [own[k] for k in sorted(moving, key=lambda k: medians[k])]
-    found = list(own)
-    for k, point in zip(moving, ranked, strict=True):
-        found[k] = point
-    return found
-
-
-def _exchange(order, above, below):
-    """Exchange neighbours in place while that reduces crossings."""
-    at = {point: k for own in order for k, point in enumerate(own)}
-
-    def crossed(a, b):
-        return sum(
-            at[far] < at[near] for neighbours in (above, below) for near in neighbours[a] for far in neighbours[b]
-        )
-
-    improved = True
-    while improved:
-        improved = False
-        for own in order:
-            for k in range(len(own) - 1):
-                a, b = own[k], own[k + 1]
-                if crossed(b, a) < crossed(a, b):
-                    own[k], own[k + 1], at[a], at[b] = b, a, k + 1, k
-                    improved = True
-
-
-def _crossings(order, below):
-    """Return how many links between neighbouring rows cross."""
-    count = 0
-    for upper, lower in pairwise(order):
-        at = {point: k for k, point in enumerate(lower)}
-        ends = [at[far] for point in upper for far in sorted(below[point], key=at.get)]
-        count += sum(np.count_nonzero(np.array(ends[:k]) > end) for k, end in enumerate(ends))
-    return count
-
-
-def _straightened(order, width, links, n_boxes):
+def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_boxes: int) -> Floats:
     """Return the x of every point: rows in order, no overlap, links as upright as possible in all."""
-    n, rows = len(width), []
-    costs = np.concatenate([np.zeros(n), [STRAIGHTNESS[(a >= n_boxes) + (b >= n_boxes)] for a, b in links]])
-    bounds = []
-    for own in order:
-        for left, right in pairwise(own):
-            rows.append({left: 1.0, right: -1.0})
-            bounds.append(-(width[left] + width[right]) / 2)
-    for k, (a, b) in enumerate(links):
-        rows += [{a: 1.0, b: -1.0, n + k: -1.0}, {a: -1.0, b: 1.0, n + k: -1.0}]
-        bounds += [0.0, 0.0]
-    matrix = np.zeros((len(rows), n + len(links)))
-    for k, own in enumerate(rows):
-        matrix[k, list(own)] = list(own.values())
-    x = _least(costs, matrix, np.array(bounds))[:n]
-    return x - (x.min() + x.max()) / 2
+    neighbours = [pair for points in order for pair in pairwise(points)]
+    differences = [(left, right, float(width[left] + width[right]) / 2) for left, right in neighbours]
+    cost = np.zeros(len(width) + len(links))
+    for k, (a, b) in enumerate(links, len(width)):  # |x_a - x_b| is the least x_a + x_b - 2 x_k with x_k below both
+        differences += [(k, a, 0.0), (k, b, 0.0)]
+        cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * STRAIGHTNESS[(a >= n_boxes) + (b >= n_boxes)]
+    x: Floats = _least(cost, differences)[: len(width)]
+    centred: Floats = x - (x.min(initial=0.0) + x.max(initial=0.0)) / 2
+    return centred
 
 
-def _row_places(height, row, links):
+def _row_places(height: Floats, row: Integers, links: list[Edge]) -> Floats:
     """Return the y of every row, from the first one downwards, with room for the edges between two rows."""
-    y = np.zeros(len(height))
-    for k in range(1, len(height)):
-        n_links = sum(row[lower] == k for _, lower in links)
-        gap = min(ROW_GAP + ROW_GAP_PER_EDGE * n_links, MOST_ROW_GAP)
-        y[k] = y[k - 1] - (height[k - 1] + height[k]) / 2 - gap
-    return y
+    n_links = np.bincount(row[np.array(links, dtype=int).reshape(-1, 2)[:, 1]], minlength=len(height))
+    gaps = np.minimum(ROW_GAP + ROW_GAP_PER_EDGE * n_links, MOST_ROW_GAP)
+    return -np.cumsum(np.append(0.0, gaps[1:] + (height[:-1] + height[1:]) / 2))
 
 
-def _routes(chains, places, sizes, height):
-    """Return the points of every edge: from a port of its cause, upright through its lanes, to one of its effect."""
-    leave = _ports({edge: (edge[0], chain[1]) for edge, chain in chains.items()}, places, sizes)
-    reach = _ports({edge: (edge[1], chain[-2]) for edge, chain in chains.items()}, places, sizes)
+def _alone(sizes: Floats, width: float, top: float) -> Floats:
+    """Return the places of variables without edges: rows of them below all others."""
+    cell = sizes.max(axis=0) + GAP
+    a_row = int(max(width // cell[0] + 1, np.ceil(np.sqrt(len(sizes)))))
+    k = np.arange(len(sizes))
+    in_row = np.minimum(a_row, len(sizes) - k // a_row * a_row)
+    return np.column_stack([(k % a_row - (in_row - 1) / 2) * cell[0], top - (k // a_row + 0.5) * cell[1]])
+
+
+def _stretch(places: Floats, room: Floats, widest: float) -> float:
+    """Return the factor by which columns move apart, so that the picture has the shape of a screen."""
+    if not len(places):
+        return 1.0
+    width, height = (places + room / 2).max(axis=0) - (places - room / 2).min(axis=0)
+    apart = max(float(np.ptp(places[:, 0])), np.finfo(float).eps)
+    return float(np.clip(1.0 + (min(ASPECT * height, widest) - width) / apart, 1.0, MOST_STRETCH))
+
+
+def _routes(chains: Chains, places: Floats, boxes: Floats, height: Floats, around: Floats) -> dict[Edge, Floats]:
+    """Return the points of every edge: from a port of its cause, upright through its lanes, to one of its effect.
+
+    An edge is straight if it stays so far from all boxes, in x and y.
+    """
+    leave = _ports({edge: (edge[0], chain[1]) for edge, chain in chains.items()}, places, boxes)
+    reach = _ports({edge: (edge[1], chain[-2]) for edge, chain in chains.items()}, places, boxes)
     routes = {}
     for (i, j), chain in chains.items():
         lanes = [places[k] + [0.0, side * height[k] / 2] for k in chain[1:-1] for side in (1.0, -1.0)]
-        first = [leave[i, j], places[i, 1] - sizes[i, 1] / 2]
-        last = [reach[i, j], places[j, 1] + sizes[j, 1] / 2]
-        straight = np.array([first, last])
-        clear = not lanes or not _runs_over(straight, places[: len(sizes)], sizes)
-        routes[i, j] = straight if clear else np.array([first, *lanes, last])
+        first = [leave[i, j], places[i, 1] - boxes[i, 1] / 2]
+        last = [reach[i, j], places[j, 1] + boxes[j, 1] / 2]
+        points = np.linspace(first, last, 200)[4:-4, np.newaxis]
+        meets = (np.abs(points - places[: len(boxes)]) < around).all(axis=2).any()
+        routes[i, j] = np.array([first, *(lanes if meets else []), last])
     return routes
 
 
-def _ports(ends, places, sizes):
+def _ports(ends: dict[Edge, Edge], places: Floats, boxes: Floats) -> dict[Edge, float]:
     """Return the x at which every edge meets a box, in the order of where it comes from or goes to."""
-    found = {}
-    for box in {own for own, _ in ends.values()}:
-        edges = sorted(
-            (edge for edge, (own, _) in ends.items() if own == box), key=lambda edge: places[ends[edge][1], 0]
-        )
-        step = min(PORT, 0.8 * sizes[box, 0] / len(edges))
-        for k, edge in enumerate(edges):
-            found[edge] = places[box, 0] + step * (k - (len(edges) - 1) / 2)
-    return found
+    ports: dict[Edge, float] = {}
+    for box, group in groupby(
+        sorted(ends, key=lambda edge: (ends[edge][0], places[ends[edge][1], 0])), lambda edge: ends[edge][0]
+    ):
+        edges = list(group)
+        step = min(PORT, 0.8 * boxes[box, 0] / len(edges))
+        ports |= zip(edges, places[box, 0] + step * (np.arange(len(edges)) - (len(edges) - 1) / 2), strict=True)
+    return ports
 
 
-def _runs_over(line, places, sizes):
-    """Return whether a straight line comes near a box that it neither leaves nor reaches."""
-    t = np.linspace(0.02, 0.98, 200)[:, np.newaxis]
-    points = line[0] + t * (line[1] - line[0])
-    near = np.abs(points[:, np.newaxis] - places) < sizes / 2 + [LANE / 2, 0.0]
-    return bool(near.all(axis=2).any())
-
-
-def _of_alone(sizes, positions, above):
-    """Return the places of variables without edges: rows of them below all others."""
-    if not len(sizes):
-        return np.zeros((0, 2))
-    cell = sizes.max(axis=0) + GAP
-    wide = np.ptp(positions[:, 0]) + cell[0] if len(positions) else 0.0
-    a_row = int(max(wide // cell[0], np.ceil(np.sqrt(len(sizes))), 1))
-    top = (positions[:, 1] - above[:, 1] / 2).min() - ROW_GAP - cell[1] / 2 if len(positions) else 0.0
-    k = np.arange(len(sizes))
-    in_row = np.minimum(a_row, len(sizes) - k // a_row * a_row)
-    middle = (positions[:, 0].min() + positions[:, 0].max()) / 2 if len(positions) else 0.0
-    return np.column_stack([middle + (k % a_row - (in_row - 1) / 2) * cell[0], top - k // a_row * cell[1]])
-
-
-def bounds(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+def bounds(layout: Layout) -> tuple[Floats, Floats]:
     """Return the lower left and the upper right corner of the picture."""
     half = layout.sizes / 2
-    points = [layout.positions - half, layout.positions + half, *layout.routes.values(), np.zeros((1, 2))]
-    points = np.concatenate(points)
+    corners = layout.positions - half, layout.positions + half
+    points: Floats = np.concatenate([*corners, *layout.routes.values(), np.zeros((1, 2))])
     return points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
 
 
-def landscape(layout: Layout, widest: float = np.inf) -> Layout:
-    """Return a layout with its columns so far apart that it has the shape of a screen.
-
-    Parameters
-    ----------
-    layout : Layout
-        Where variables and edges are.
-    widest : float
-        The width to which columns move apart, in inches.
-    """
-    if not len(layout.positions):
-        return layout
-    low, high = bounds(layout)
-    (width, height), apart = high - low, max(float(np.ptp(layout.positions[:, 0])), np.finfo(float).eps)
-    factor = float(np.clip(1.0 + (min(ASPECT * height, widest) - width) / apart, 1.0, MOST_STRETCH))
-    positions = layout.positions * [factor, 1.0]
-    moved = positions - layout.positions
-    routes = {edge: route * [factor, 1.0] for edge, route in layout.routes.items()}
-    for (cause, effect), route in layout.routes.items():
-        routes[cause, effect][0] = route[0] + moved[cause]
-        routes[cause, effect][-1] = route[-1] + moved[effect]
-    return layout._replace(positions=positions, routes=routes)
-
-
-def bends(route: np.ndarray) -> list[list[np.ndarray]]:
+def bends(route: Floats) -> list[list[Floats]]:
     """Return the cubic curves through the points of a route, each as its two handles and its end.
 
     Pieces are upright inside a row; between rows a curve leaves and arrives upright, but for the ends at boxes.

@@ -15,7 +15,7 @@ from icdh._version import __version__
 from icdh.diagnostics.records import DECIDED
 from icdh.diagnostics.track_record import NEITHER, share_in_words
 from icdh.diagnostics.words import survival
-from icdh.plotting.layout import landscape, layered_layout
+from icdh.plotting.layout import layered_layout
 from icdh.plotting.names import box_sizes
 from icdh.report import drawing
 from icdh.search.moves import DOUBTFUL
@@ -80,7 +80,7 @@ def _strongest_first(model):
 
 
 def _graph(model, names):
-    layout = landscape(layered_layout(model.adjacency, box_sizes(names)), PAGE)
+    layout = layered_layout(model.adjacency, box_sizes(names), PAGE)
     strength = np.abs(model.adjacency) / (np.abs(model.adjacency).max(initial=0.0) or 1.0)
     widths = {edge: f"{WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * strength[edge]:.2f}" for edge in layout.routes}
     found = drawing.graph(layout, widths, names)
