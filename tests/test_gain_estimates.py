@@ -1,6 +1,7 @@
 """Gain estimates of candidates, and searches that score only moves with a positive estimate."""
 
 import itertools
+from copy import copy
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from icdh._node_model.evidence import fit_node, odds_without_parents
 from icdh._node_model.families import OPTIMISM
 from icdh._node_model.gain_estimates import gain_estimates
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.ordinal import OrdinalObjective, thresholds
+from icdh._node_model.ordinal import OrdinalResponse
 from icdh.search.climb import Climber, FamilyScores
 from icdh.search.escapes import greedy_search
 
@@ -157,37 +158,41 @@ def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels
     n = 40
     x, theta = rng.normal(size=(1, n)), 0.5 * rng.normal(size=6)
     levels = np.arange(n) % n_levels
-    system = OrdinalObjective(x, levels, thresholds(levels), 1)
+    response = OrdinalResponse(levels.astype(float))
     weight, total = np.zeros((2, n)), np.zeros((2, n))
     for level in range(n_levels):  # the mean and the variance over what the level may be
-        system.levels = np.full(n, level)
-        _, scores = system.standardised_scores(theta)
-        log_p = np.array([-one_row(x, level, thresholds(levels), theta, r) for r in range(n)])
+        _, scores = with_levels(response, np.full(n, level)).standardised_scores(x, theta, 1)
+        log_p = np.array([-one_row(x, level, response, theta, r) for r in range(n)])
         weight += np.exp(log_p) * scores
         total += np.exp(log_p) * scores**2
     np.testing.assert_allclose(weight, 0.0, atol=1e-8)
     np.testing.assert_allclose(total, np.array([[1.0], [float(n_levels > 2)]]) * np.ones((2, n)), rtol=1e-8)
     b2 = 2  # the intercept of the mean: what log P does with it is the score times its deviation
-    system.levels = levels
-    _, scores = system.standardised_scores(theta)
+    _, scores = response.standardised_scores(x, theta, 1)
+    system = response.objective(x, 1)
     none = np.zeros(theta.size)
     assert -approx_fprime(theta, lambda t: system.quadratic_model(t, none)[0], 1e-7)[b2] == pytest.approx(
         -system.quadratic_model(theta, none)[1][b2], rel=1e-4
     )
-    assert np.sign(scores[0]).tolist() == np.sign(derivative_by_mean(x, levels, thresholds(levels), theta)).tolist()
+    assert np.sign(scores[0]).tolist() == np.sign(derivative_by_mean(x, levels, response, theta)).tolist()
 
 
-def one_row(x, level, cuts, theta, row):
-    return OrdinalObjective(x[:, row : row + 1], np.array([level]), cuts, 1).quadratic_model(
-        theta, np.zeros(theta.size)
-    )[0]
+def with_levels(response, levels):
+    other = copy(response)
+    other.codes = levels
+    return other
 
 
-def derivative_by_mean(x, levels, cuts, theta):
+def one_row(x, level, response, theta, row):
+    of_row = with_levels(response, np.array([level]))
+    return of_row.objective(x[:, row : row + 1], 1).quadratic_model(theta, np.zeros(theta.size))[0]
+
+
+def derivative_by_mean(x, levels, response, theta):
     step = np.zeros(theta.size)
     step[2] = 1e-6
     return [
-        one_row(x, level, cuts, theta - step, r) - one_row(x, level, cuts, theta + step, r)
+        one_row(x, level, response, theta - step, r) - one_row(x, level, response, theta + step, r)
         for r, level in enumerate(levels)
     ]
 

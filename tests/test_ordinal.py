@@ -11,14 +11,8 @@ import icdh
 from icdh import HNMSearch
 from icdh._node_model._outputs_kernels import ordinal_terms
 from icdh._node_model.evidence import fit_node
-from icdh._node_model.network import n_weights
-from icdh._node_model.ordinal import (
-    LOG_VARIANCE_LIMIT,
-    LOGISTIC_DEVIATION,
-    OrdinalObjective,
-    OrdinalResponse,
-    thresholds,
-)
+from icdh._node_model.network import hidden_units_of, linear_outputs, n_weights
+from icdh._node_model.ordinal import OrdinalResponse
 
 UNITS = 3
 
@@ -27,25 +21,25 @@ def problem(levels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(levels), rng.integers(0, levels, size=n - levels))
-    system = OrdinalObjective(x, y, thresholds(y), UNITS)
+    response = OrdinalResponse(y.astype(float))
     theta = 0.7 * rng.normal(size=n_weights(p, UNITS))
-    theta[system.free :] = 0.0
-    return system, theta, rng.uniform(0.1, 2.0, size=theta.size)
+    theta[response.objective(x, UNITS).free :] = 0.0
+    return x, response, theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
 @pytest.mark.parametrize("levels", [2, 3, 6])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(levels):
-    system, theta, penalty = problem(levels)
-    value, gradient, fisher = system.quadratic_model(theta, penalty)
-    x, free = system.x.T, system.free
-    assert value == pytest.approx(naive.levels_objective(x, system.levels, theta, penalty, UNITS, system.cuts))
+    x, response, theta, penalty = problem(levels)
+    value, gradient, fisher = response.objective(x, UNITS).quadratic_model(theta, penalty)
+    x, free = x.T, len(gradient)
 
     def objective(t):
-        return naive.levels_objective(x, system.levels, t, penalty, UNITS, system.cuts)
+        return naive.levels_objective(x, response.codes, t, penalty, UNITS, response.thresholds)
 
+    assert value == pytest.approx(objective(theta))
     exact = naive.complex_step_gradient(objective, theta)
     np.testing.assert_allclose(gradient, exact[:free], rtol=1e-9, atol=1e-9)
-    exact = naive.levels_fisher(x, theta, penalty, UNITS, system.cuts)
+    exact = naive.levels_fisher(x, theta, penalty, UNITS, response.thresholds)
     np.testing.assert_allclose(fisher, exact[:free, :free], rtol=1e-8, atol=1e-9)
 
 
@@ -56,8 +50,7 @@ def log_probabilities(mu, u, cuts):
     for k in levels:
         for r in range(n):
             own, of_own = np.empty((2, 1)), np.empty((2, 2, 1))
-            arguments = mu[r : r + 1], u[r : r + 1], np.array([k]), cuts, LOGISTIC_DEVIATION, LOG_VARIANCE_LIMIT
-            log_p[k, r] = -ordinal_terms(*arguments, own, of_own)
+            log_p[k, r] = -ordinal_terms(mu[r : r + 1], u[r : r + 1], np.array([k]), cuts, own, of_own)
             pulls[k, :, r], roots[:, :, r] = own[:, 0], of_own[:, :, 0]
     return log_p, pulls, roots
 
@@ -88,8 +81,7 @@ def test_binary_effects_are_logistic_regressions():
     chance = expit(3.0 * np.tanh(1.5 * x[0]))
     target = OrdinalResponse((rng.random(2000) < chance).astype(float))
     fit = fit_node(x, target)
-    system = OrdinalObjective(x, target.levels, target.thresholds, 5)
-    _, mean, u = system.outputs(fit.theta)
+    mean, u = linear_outputs(fit.theta, hidden_units_of(fit.theta, x, 5))
     log_p, *_ = log_probabilities(mean, u, target.thresholds)
     assert np.abs(np.exp(log_p[1]) - chance).max() < 0.1
     np.testing.assert_array_equal(u, 0.0)
@@ -127,20 +119,21 @@ def test_levels_that_a_cause_determines_stay_finite():
 @pytest.mark.parametrize("far", [0.7, 60.0])
 def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
     """Of the variable as it is, whatever sign it was learned with."""
-    system, theta, _ = problem(4)
-    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[system.levels])
+    x, response, theta, _ = problem(4)
+    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[response.codes])
     theta *= far
     fitted = target.conditional(np.arange(2), np.ones(2, int), theta, UNITS, sign)
-    learned, *_ = log_probabilities(*system.outputs(theta)[1:], target.thresholds)
+    learned, *_ = log_probabilities(*linear_outputs(theta, hidden_units_of(theta, x, UNITS)), target.thresholds)
     if sign < 0:
         mirrored = theta.copy()
-        mirrored[system.b2 : system.b3] *= -1.0
+        b2, b3 = response.intercepts(2, UNITS)
+        mirrored[b2:b3] *= -1.0
         fitted = target.conditional(np.arange(2), np.ones(2, int), mirrored, UNITS, sign)
     assert_array_equal(fitted.levels, np.sort(sign * target.values))
-    found = fitted.log_probabilities(system.x)
+    found = fitted.log_probabilities(x)
     assert_allclose(found[:: int(sign)], learned, rtol=1e-9, atol=1e-9)
     p = np.exp(found)
-    mean, scale = fitted.mean_and_scale(system.x)
+    mean, scale = fitted.mean_and_scale(x)
     assert_allclose(mean, (fitted.levels[:, np.newaxis] * p).sum(axis=0))
     squares = (np.square(fitted.levels)[:, np.newaxis] * p).sum(axis=0)
     assert_allclose(np.square(scale) + np.square(mean), squares, rtol=1e-6)

@@ -9,9 +9,10 @@ import math
 import numpy as np
 
 from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, exp, kernel
+from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 
 LEAST_GAP = 1e-300  # between thresholds
-LEAST_SHARE = 1e-300  # a sum of probabilities that is divided by
+LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
 SMALL_GAP = 0.01  # below which a series is more exact than one minus an exponential
 
 
@@ -99,68 +100,25 @@ def _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, roo
 
 
 @kernel(fastmath=CONTRACT)
-def add_ordinal_fisher(x, hidden, theta, intercepts, weights, roots, fisher):
-    """Add the Fisher matrix by theta of an ordinal response, on and above its diagonal.
+def add_fisher(x, hidden, theta, intercepts, weights, unit, roots, fisher):
+    """Add the Fisher matrix by theta, on and above its diagonal.
 
     Parameters
     ----------
-    x, hidden, theta, intercepts, weights
+    x, hidden, theta, intercepts, weights, unit
         As of `backpropagate`.
-    roots : ndarray, shape (2, 2, n)
-        Roots of the Fisher matrix by the outputs, from `ordinal_terms`.
+    roots : ndarray, shape (k, outputs, n)
+        The Fisher matrix by the outputs is the sum over k of roots[k] roots[k]^T.
     fisher : ndarray, shape (size, size)
         Is added to; its size is that of theta, made a multiple of four.
     """
     jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((intercepts.size, ROWS))
     for first in range(0, x.shape[1], ROWS):
         rows = min(ROWS, x.shape[1] - first)
-        for k in range(intercepts.size):
+        for k in range(roots.shape[0]):
             for o in range(intercepts.size):
                 for r in range(rows):
                     root[o, r] = roots[k, o, first + r]
-            _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, 1.0, root, jacobian)
-            add_gram(jacobian, rows, fisher)
-
-
-@kernel(fastmath=CONTRACT)
-def add_categorical_fisher(x, hidden, theta, intercepts, weights, unit, p, totals, fisher):
-    """Add the Fisher matrix by theta of a categorical response, on and above its diagonal.
-
-    The matrix by the outputs is diag(p) - p p^T. With b_k = p_0 + ... + p_k it is the sum over k >= 1 of u u^T,
-
-        u = (p_k b_(k-1) / b_k)^(1/2) (e_k - sum over o < k of p_o e_o / b_(k-1)).
-
-    Parameters
-    ----------
-    x, hidden, theta, intercepts, weights, unit
-        As of `backpropagate`.
-    p : ndarray, shape (K, n)
-        The probabilities of the categories.
-    totals : ndarray, shape (n,)
-        How many observations each column is.
-    fisher : ndarray, shape (size, size)
-        Is added to; its size is that of theta, made a multiple of four.
-    """
-    n_categories = p.shape[0]
-    jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((n_categories, ROWS))
-    before, ratio = np.empty(ROWS), np.empty(ROWS)
-    for first in range(0, x.shape[1], ROWS):
-        rows = min(ROWS, x.shape[1] - first)
-        for r in range(rows):
-            before[r] = p[0, first + r]
-        for k in range(1, n_categories):
-            for r in range(rows):
-                own = p[k, first + r]
-                root[k, r] = math.sqrt(totals[first + r] * own * before[r] / max(before[r] + own, LEAST_SHARE))
-                ratio[r] = root[k, r] / max(before[r], LEAST_SHARE)
-                before[r] += own
-            for o in range(n_categories):
-                if o < k:
-                    for r in range(rows):
-                        root[o, r] = -p[o, first + r] * ratio[r]
-                elif o > k:
-                    for r in range(rows):
-                        root[o, r] = 0.0
             _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, root, jacobian)
             add_gram(jacobian, rows, fisher)
 
@@ -236,7 +194,7 @@ def _add_squares(below, beyond, between, by_mean, by_scale, sums):
 
 
 @kernel(fastmath=CONTRACT)
-def ordinal_terms(mu, u, levels, cuts, unit, limit, pull, roots):
+def ordinal_terms(mu, u, levels, cuts, pull, roots):
     """Return the sum of -log P of the model of `icdh._node_model.ordinal`, and fill its derivatives by (mu, u).
 
     Parameters
@@ -247,10 +205,6 @@ def ordinal_terms(mu, u, levels, cuts, unit, limit, pull, roots):
         The observed levels.
     cuts : ndarray, shape (K - 1,)
         The thresholds.
-    unit : float
-        The standard deviation of the standard logistic distribution.
-    limit : float
-        The largest |u| that counts.
     pull : ndarray, shape (2, n)
         Is filled with the derivatives.
     roots : ndarray, shape (2, 2, n)
@@ -264,7 +218,7 @@ def ordinal_terms(mu, u, levels, cuts, unit, limit, pull, roots):
         slope, low, below, high, beyond, between = block[0], block[1], block[2], block[3], block[4], block[5]
         by_gap, by_mean, by_scale, sums = block[6], block[7], block[8], block[9:]
         for r in range(rows):
-            slope[r] = unit * exp(-0.5 * min(max(u[first + r], -limit), limit))
+            slope[r] = LOGISTIC_DEVIATION * exp(-0.5 * min(max(u[first + r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
             low[r] = below[r] = sums[0, r] = sums[1, r] = sums[2, r] = 0.0
         for k in range(last + 1):
             for r in range(rows):

@@ -18,22 +18,26 @@ cheap among many observations as among few.
 """
 
 import math
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from icdh._node_model._outputs_kernels import add_categorical_fisher, backpropagate
-from icdh._node_model.network import GivenParents, hidden_units_of
-from icdh._node_model.scoring import FittedByScoring, empty_fisher, every, with_penalty
+from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._node_model.network import GivenParents, hidden_units_of, indicators
+from icdh._node_model.scoring import FittedByScoring, Objective, Terms
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
+LEAST_SHARE = 1e-300  # a sum of probabilities that is divided by
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
 
 
-def log_shares(codes: np.ndarray, n_categories: int) -> np.ndarray:
+def log_shares(codes: Integers, n_categories: int) -> Floats:
     """Return the logarithms of the shares of the categories 0 ... K - 1, shape (K,)."""
     counts = np.bincount(codes, minlength=n_categories) + HALF_A_COUNT
-    return np.log(counts / counts.sum())
+    logs: Floats = np.log(counts / counts.sum())
+    return logs
 
 
 def n_categorical_weights(n_inputs: int, hidden_units: int, n_categories: int) -> int:
@@ -41,20 +45,19 @@ def n_categorical_weights(n_inputs: int, hidden_units: int, n_categories: int) -
     return hidden_units * (n_inputs + 1 + n_categories) + n_categories - 1
 
 
-def categorical_layers(n_inputs: int, hidden_units: int, n_categories: int) -> tuple[slice, slice]:
-    """Return the slices of theta that share a prior precision: first layer, weights of the categories."""
-    first = (n_inputs + 1) * hidden_units
-    return slice(0, first), slice(first + n_categories - 1, n_categorical_weights(n_inputs, hidden_units, n_categories))
-
-
-def log_probabilities(hidden: np.ndarray, theta: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def log_probabilities(hidden: Floats, theta: Floats, shares: Floats) -> Floats:
     """Return log P of every category, shape (K, n), given the hidden units, shape (m, n)."""
     n_categories, m = shares.size, len(hidden)
-    weights = theta[theta.size - n_categories * m :]
-    c = theta[theta.size - n_categories * m - n_categories + 1 : theta.size - n_categories * m]
+    c, weights = np.split(theta[-(n_categories * (m + 1) - 1) :], [n_categories - 1])
     eta = (shares + np.append(0.0, c))[:, np.newaxis] + GUMBEL_DEVIATION * (weights.reshape(n_categories, m) @ hidden)
-    eta -= eta.max(axis=0)
-    return eta - np.log(np.exp(eta).sum(axis=0))
+    return log_softmax(eta)
+
+
+def log_softmax(eta: Floats) -> Floats:
+    """Return the logarithms of the probabilities proportional to exp(eta), shape (K, n)."""
+    below = eta - eta.max(axis=0)
+    logs: Floats = below - np.log(np.exp(below).sum(axis=0))
+    return logs
 
 
 class CategoricalResponse(FittedByScoring):
@@ -68,18 +71,14 @@ class CategoricalResponse(FittedByScoring):
         K.
     """
 
-    def __init__(self, codes: np.ndarray, n_categories: int):
+    def __init__(self, codes: Integers, n_categories: int):
         self.codes, self.shares = codes, log_shares(codes, n_categories)
+        self.is_binary, self.rank = n_categories == 2, n_categories - 1
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether there are two categories."""
-        return self.shares.size == 2
-
-    def take(self, rows: np.ndarray) -> "CategoricalResponse":
+    def take(self, rows: Mask | Integers) -> "CategoricalResponse":
         """Return the response at some observations."""
-        part = object.__new__(type(self))
-        part.codes, part.shares = self.codes[rows], self.shares
+        part = copy(self)
+        part.codes = self.codes[rows]
         return part
 
     def n_weights(self, n_inputs: int, hidden_units: int) -> int:
@@ -88,28 +87,47 @@ class CategoricalResponse(FittedByScoring):
 
     def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
         """Return the indices of the weights that a model without parents has."""
-        first, others = self.layers(n_inputs, hidden_units)
-        return list(range(first.stop, others.start))
+        first = (n_inputs + 1) * hidden_units
+        return list(range(first, first + self.rank))
 
-    def layers(self, n_inputs: int, hidden_units: int) -> tuple[slice, slice]:
-        """Return the slices of theta that share a prior precision."""
-        return categorical_layers(n_inputs, hidden_units, self.shares.size)
+    def layers(self, n_inputs: int, hidden_units: int) -> list[slice]:
+        """Return the slices of theta that share a prior precision: first layer, weights of the categories."""
+        first = (n_inputs + 1) * hidden_units
+        return [slice(0, first), slice(first + self.rank, self.n_weights(n_inputs, hidden_units))]
+
+    def layout(self, n_inputs: int, hidden_units: int) -> tuple[Integers, Integers, float]:
+        """Return intercepts, weights and unit; the intercept of the first category is zero."""
+        weights = self.layers(n_inputs, hidden_units)[1].start + hidden_units * np.arange(self.shares.size)
+        return np.append(-1, self.intercepts(n_inputs, hidden_units)), weights, GUMBEL_DEVIATION
 
     def conditional(
-        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
+        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
     ) -> "CategoricalConditional":
-        """Return the fitted node model; parameters as of `icdh._node_model.network.GivenParents`, ``sign`` is one."""
+        """Return the fitted node model; parameters as of `Response.conditional`, ``sign`` is one."""
         return CategoricalConditional(inputs, widths, theta, hidden_units, self.shares)
 
     def __len__(self) -> int:
         return self.codes.size
 
-    def objective(self, x: np.ndarray, hidden_units: int) -> "CategoricalObjective":
-        """Return F of the categories given these parents, of shape (p, n)."""
-        return CategoricalObjective(*counted(x, self.codes, self.shares.size), self.shares, hidden_units)
+    def objective(self, x: Floats, hidden_units: int) -> Objective:
+        """Return F of the categories given these parents, of shape (p, n), equal ones together."""
+        x, counts = counted(x, self.codes, self.shares.size)
+        return Objective(self, x, hidden_units, partial(self.terms, counts=counts))
+
+    def terms(self, theta: Floats, hidden: Floats, counts: Floats | None = None) -> Terms:
+        """Return the terms of the likelihood, given how often each category is in every column, shape (K, q)."""
+        counts = indicators(self.codes, self.shares.size) if counts is None else counts
+        log_p, totals = log_probabilities(hidden, theta, self.shares), counts.sum(axis=0)
+        p = np.exp(log_p)
+
+        def roots(columns: slice, apart: int) -> Floats:
+            share = len(self) / totals[::apart].sum()
+            return roots_of_fisher(p[:, columns], share * totals[columns])
+
+        return Terms(-float(np.vdot(counts, log_p)), totals * p - counts, roots)
 
 
-def counted(x: np.ndarray, codes: np.ndarray, n_categories: int) -> tuple[np.ndarray, np.ndarray]:
+def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floats]:
     """Return the q different columns of x, shape (p, q), and how often each category is there, shape (K, q)."""
     if len(x) == 0:
         return x[:, :1], np.bincount(codes, minlength=n_categories)[:, np.newaxis].astype(np.float64)
@@ -122,45 +140,19 @@ def counted(x: np.ndarray, codes: np.ndarray, n_categories: int) -> tuple[np.nda
     return arranged[:, new], counts.reshape(n_categories, q).astype(np.float64)
 
 
-class CategoricalObjective:
-    """F, its gradient and its Fisher matrix for one categorical variable given its parents.
+def roots_of_fisher(p: Floats, totals: Floats) -> Floats:
+    """Return roots of the Fisher matrices totals (diag(p) - p p^T) by eta, shape (K - 1, K, n).
 
-    Parameters
-    ----------
-    x : ndarray, shape (p, q)
-        The parents, one a row.
-    counts : ndarray, shape (K, q)
-        How many observations of each category have these values of the parents.
-    shares : ndarray, shape (K,)
-        The logarithms of the categories' shares.
-    hidden_units : int
-        m.
+    With b_k = p_0 + ... + p_k the matrix diag(p) - p p^T is the sum over k >= 1 of u u^T,
+
+        u = (p_k b_(k-1) / b_k)^(1/2) (e_k - sum over o < k of p_o e_o / b_(k-1)).
     """
-
-    def __init__(self, x: np.ndarray, counts: np.ndarray, shares: np.ndarray, hidden_units: int):
-        self.x, self.counts, self.shares, self.units = np.ascontiguousarray(x), counts, shares, hidden_units
-        self.totals = counts.sum(axis=0)
-        self.n_observations = int(self.totals.sum())
-        self.free, self.rank = n_categorical_weights(len(x), hidden_units, shares.size), shares.size - 1
-        first, others = categorical_layers(len(x), hidden_units, shares.size)
-        order = np.arange(shares.size)
-        intercepts = np.append(-1, first.stop + order[:-1])  # that of the first category is zero
-        self.layout = intercepts, others.start + hidden_units * order, GUMBEL_DEVIATION
-
-    def quadratic_model(
-        self, theta: np.ndarray, penalty: np.ndarray, apart: int = 1
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
-        hidden = hidden_units_of(theta, self.x, self.units)
-        log_p = log_probabilities(hidden, theta, self.shares)
-        value = float(0.5 * penalty @ theta**2 - np.vdot(self.counts, log_p))
-        p = np.exp(log_p)
-        gradient, fisher = penalty * theta, empty_fisher(self.free)
-        some_x, some_hidden, some_p, totals = every(apart, self.x, hidden, p, self.totals)
-        totals = totals * (self.n_observations / totals.sum())
-        add_categorical_fisher(some_x, some_hidden, theta, *self.layout, some_p, totals, fisher)
-        backpropagate(self.x, hidden, theta, *self.layout, self.totals * p - self.counts, gradient)
-        return value, gradient, with_penalty(fisher, penalty)
+    before, k = np.cumsum(p, axis=0)[:-1], np.arange(1, len(p))
+    sizes = np.sqrt(totals * p[1:] * before / np.maximum(before + p[1:], LEAST_SHARE))
+    ratios = sizes / np.maximum(before, LEAST_SHARE)
+    roots: Floats = np.where(np.less.outer(np.arange(len(p)), k).T[:, :, np.newaxis], -p * ratios[:, np.newaxis], 0.0)
+    roots[k - 1, k] = sizes
+    return roots
 
 
 @dataclass(frozen=True)
@@ -175,14 +167,14 @@ class CategoricalConditional(GivenParents):
         The logarithms of the categories' shares.
     """
 
-    log_shares: np.ndarray
+    log_shares: Floats
 
-    def log_probabilities(self, values: np.ndarray) -> np.ndarray:
+    def log_probabilities(self, values: Floats) -> Floats:
         """Return the logarithms of the probabilities, shape (K, M), given all variables, shape (N, M)."""
         hidden = hidden_units_of(self.theta, self.network_inputs(values), self.hidden_units)
         return log_probabilities(hidden, self.theta, self.log_shares)
 
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the most probable category, and the probability of all others, each of shape (M,)."""
         p = np.exp(self.log_probabilities(values))
         best = p.argmax(axis=0)

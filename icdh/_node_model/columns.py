@@ -59,7 +59,7 @@ class Columns(NamedTuple):
     @property
     def from_number_to_binary(self) -> np.ndarray:
         """Which edges lead from a number to a binary column, of two values or categories; bool, shape (N, N)."""
-        binary = np.array([not isinstance(own, GaussianResponse) and own.is_binary for own in self.responses])
+        binary = np.array([own.is_binary for own in self.responses])
         categorical = np.array([isinstance(own, CategoricalResponse) for own in self.responses])
         return np.outer(~(binary | categorical), binary)
 

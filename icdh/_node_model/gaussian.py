@@ -11,16 +11,18 @@ nor its fineness makes a variable look determined.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._descent_kernels import node_fit
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.network import MeanAndVariance, forward, intercepts, n_weights
+from icdh._node_model.network import NodeConditional, forward
+from icdh._node_model.responses import Minimiser, Response
 
 
-class GaussianResponse(MeanAndVariance):
+class GaussianResponse(Response):
     """A continuous variable, or one recorded on a grid.
 
     Parameters
@@ -32,53 +34,59 @@ class GaussianResponse(MeanAndVariance):
         Values drawn from the cells.
     """
 
-    def __init__(self, centre: np.ndarray, spread: np.ndarray, samples: Sequence[np.ndarray]):
+    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats]):
         self.centre, self.spread, self.samples = centre, spread, tuple(samples)
 
     @classmethod
-    def exact(cls, values: np.ndarray) -> "GaussianResponse":
+    def exact(cls, values: Floats) -> "GaussianResponse":
         """Return the response of exact values."""
         return cls(values, np.zeros(values.shape), [values])
 
     @classmethod
-    def over_cells(cls, low: np.ndarray, high: np.ndarray, samples: Sequence[np.ndarray]) -> "GaussianResponse":
+    def over_cells(cls, low: Floats, high: Floats, samples: Sequence[Floats]) -> "GaussianResponse":
         """Return the response of values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
         return cls((low + high) / 2, np.square(high - low) / 12, samples)
 
-    def take(self, rows: np.ndarray) -> "GaussianResponse":
+    def __len__(self) -> int:
+        return self.centre.size
+
+    def take(self, rows: Mask | Integers) -> "GaussianResponse":
         """Return the response at some observations."""
         return GaussianResponse(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
 
     @property
-    def has_density(self) -> np.ndarray:
+    def has_density(self) -> Mask:
         """Where the value has a density: everywhere; bool, shape (n,)."""
         return np.ones(self.centre.size, dtype=bool)
 
-    def with_density(self, x: np.ndarray) -> tuple[np.ndarray, "GaussianResponse"]:
+    def with_density(self, x: Floats) -> tuple[Floats, "GaussianResponse"]:
         """Return the parents and the response where the value has a density."""
         return x, self
 
-    def minimiser(self, x: np.ndarray, hidden_units: int) -> Callable[..., tuple[float, float, int, bool]]:
+    def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
         return lambda theta, penalty, *options: node_fit(
             x, self.centre, self.spread, theta, penalty, hidden_units, *options
         )
 
-    def standardised_scores(self, x: np.ndarray, theta: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return hidden units (m, n) and the derivatives of the log-likelihood by mean and log-variance (2, n).
-
-        Each derivative is divided by its standard deviation under the model.
-        """
+    def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
+        """Return hidden units and standardised derivatives by mean and log-variance, as of `Response`."""
         hidden, mean, variance = forward(theta, x, hidden_units)
         residual = self.centre - mean
         squares = (np.square(residual) + self.spread) / variance
         return hidden, np.stack([residual / np.sqrt(variance), math.sqrt(0.5) * (squares - 1.0)])
 
-    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
+    def conditional(
+        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
+    ) -> NodeConditional:
+        """Return the fitted node model; parameters as of `Response.conditional`. The weights know the ``sign``."""
+        return NodeConditional(inputs, widths, theta, hidden_units)
+
+    def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form: H = diag(n / v, n / 2)."""
         n = self.centre.size
-        theta = np.zeros(n_weights(0, hidden_units))
-        b2, b3 = intercepts(0, hidden_units)
+        theta = np.zeros(self.n_weights(0, hidden_units))
+        b2, b3 = self.intercepts(0, hidden_units)
         theta[b2] = self.centre.mean()
         squares = np.square(self.centre - theta[b2]) + self.spread
         variance = max(squares.mean(), 2.0 * VARIANCE_FLOOR)

@@ -16,11 +16,11 @@ where the penalty of the weights of each layer, {w1, b1}, {w2} and {w3}, is the 
 the intercepts b2 and b3 have a flat prior. The score of a fit is in `icdh._node_model.evidence`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._kernels import fill_hidden, node_forward
 
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
@@ -37,35 +37,7 @@ def intercepts(n_parents: int, hidden_units: int) -> tuple[int, int]:
     return b2, b2 + hidden_units + 1
 
 
-def layers(n_parents: int, hidden_units: int) -> tuple[slice, slice, slice]:
-    """Return the slices of theta that share a prior precision: first layer, mean weights, scale weights."""
-    b2, b3 = intercepts(n_parents, hidden_units)
-    return slice(0, b2), slice(b2 + 1, b3), slice(b3 + 1, n_weights(n_parents, hidden_units))
-
-
-class MeanAndVariance:
-    """The weights of a response that has a mean and a variance."""
-
-    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
-        """Return the size of theta."""
-        return n_weights(n_inputs, hidden_units)
-
-    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
-        """Return the indices of the weights that a model without parents has."""
-        return list(intercepts(n_inputs, hidden_units))
-
-    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
-        """Return the slices of theta that share a prior precision."""
-        return layers(n_inputs, hidden_units)
-
-    def conditional(
-        self, inputs: np.ndarray, widths: np.ndarray, theta: np.ndarray, hidden_units: int, sign: float = 1.0
-    ) -> "NodeConditional":
-        """Return the fitted node model; parameters as of `GivenParents`. The weights know the ``sign`` of values."""
-        return NodeConditional(inputs, widths, theta, hidden_units)
-
-
-def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int | None = None) -> np.ndarray:
+def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int | None = None) -> Floats:
     """Return weights with a random first layer and constant outputs (mean 0, variance 1), shape (size,)."""
     theta = np.zeros(n_weights(n_parents, hidden_units) if size is None else size)
     first_layer = (n_parents + 1) * hidden_units
@@ -73,7 +45,7 @@ def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int |
     return theta
 
 
-def with_twice_the_units(theta: np.ndarray, n_parents: int, hidden_units: int, random_state: int) -> np.ndarray:
+def with_twice_the_units(theta: Floats, n_parents: int, hidden_units: int, random_state: int) -> Floats:
     """Return weights of twice the units that compute nearly what theta computes.
 
     Every unit becomes two with half its output weights. Their input weights are its own plus and minus a random step,
@@ -87,13 +59,13 @@ def with_twice_the_units(theta: np.ndarray, n_parents: int, hidden_units: int, r
     return np.concatenate([np.hstack([first + step, first - step]).ravel(), halves.ravel()])
 
 
-def node_outputs(theta: np.ndarray, x: np.ndarray, hidden_units: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def node_outputs(theta: Floats, x: Floats, hidden_units: int = 5) -> tuple[Floats, Floats]:
     """Return the node's mean and standard deviation, both (n,), at the parents' values x (p, n), one parent a row."""
     _, mean, variance = forward(theta, x, hidden_units)
     return mean, np.sqrt(variance)
 
 
-def forward(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def forward(theta: Floats, x: Floats, hidden_units: int) -> tuple[Floats, Floats, Floats]:
     """Return hidden units (m, n), mean (n,) and variance (n,) at the parents' values x (p, n)."""
     n = x.shape[1]
     hidden, mean, variance = np.empty((hidden_units, n)), np.empty(n), np.empty(n)
@@ -101,19 +73,26 @@ def forward(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> tuple[np.nda
     return hidden, mean, variance
 
 
-def hidden_units_of(theta: np.ndarray, x: np.ndarray, hidden_units: int) -> np.ndarray:
+def linear_outputs(theta: Floats, hidden: Floats) -> tuple[Floats, Floats]:
+    """Return mean and log-variance, each of shape (n,), given the hidden units, shape (m, n)."""
+    of_mean, of_scale = theta[-2 * (len(hidden) + 1) :].reshape(2, -1)
+    return of_mean[0] + of_mean[1:] @ hidden, of_scale[0] + of_scale[1:] @ hidden
+
+
+def hidden_units_of(theta: Floats, x: Floats, hidden_units: int) -> Floats:
     """Return the hidden units, shape (m, n), at the parents' values x (p, n), one parent a row."""
     hidden = np.empty((hidden_units, x.shape[1]))
     fill_hidden(np.ascontiguousarray(x), theta, hidden_units, hidden)
     return hidden
 
 
-def indicators(codes: np.ndarray, n_categories: int) -> np.ndarray:
+def indicators(codes: Floats | Integers, n_categories: int) -> Floats:
     """Return the network inputs of a parent of categories 0 ... K - 1, zeros and ones, shape (K, n)."""
-    return (codes == np.arange(n_categories)[:, np.newaxis]).astype(np.float64)
+    members: Floats = (codes == np.arange(n_categories)[:, np.newaxis]).astype(np.float64)
+    return members
 
 
-def in_original_signs(theta: np.ndarray, hidden_units: int, signs: np.ndarray, sign: float) -> np.ndarray:
+def in_original_signs(theta: Floats, hidden_units: int, signs: Floats, sign: float) -> Floats:
     """Return the weights of the model of ``sign * y`` given ``signs * x``, when theta's are of y given x."""
     flipped = theta.copy()
     inputs = len(signs) * hidden_units
@@ -139,12 +118,12 @@ class GivenParents:
         m.
     """
 
-    inputs: np.ndarray
-    widths: np.ndarray
-    theta: np.ndarray
+    inputs: Integers
+    widths: Integers
+    theta: Floats
     hidden_units: int
 
-    def network_inputs(self, values: np.ndarray) -> np.ndarray:
+    def network_inputs(self, values: Floats) -> Floats:
         """Return the network's inputs, one a number or category, given all variables, one a row, shape (N, M)."""
         if (self.widths == 1).all():
             return values[self.inputs]
@@ -164,6 +143,6 @@ class GivenParents:
 class NodeConditional(GivenParents):
     """A fitted node model of a number: its distribution given the parents; theta has shape (m (inputs + 3) + 2,)."""
 
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
         return node_outputs(self.theta, self.network_inputs(values), self.hidden_units)

@@ -1,21 +1,26 @@
 """Damped Fisher scoring in NumPy: the solver of responses whose likelihood gives F, gradient and Fisher matrix."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
-from icdh._ground.jit import padded
-from icdh._node_model._outputs_kernels import mirror_with_penalty
+from icdh._ground.jit import ROWS, padded
+from icdh._node_model._outputs_kernels import add_fisher, backpropagate, mirror_with_penalty
+from icdh._node_model.network import hidden_units_of
+from icdh._node_model.responses import Minimiser, Response
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
+BLOCK = 4 * ROWS  # observations whose roots of Fisher matrices are in memory at once
 
 
-class Objective(Protocol):
-    """F of one variable given its parents.
+class Quadratic(Protocol):
+    """F and its quadratic model.
 
     Attributes
     ----------
@@ -31,23 +36,16 @@ class Objective(Protocol):
 
     n_observations: int
     free: int
-    x: np.ndarray
+    x: Floats
     rank: int
 
-    def quadratic_model(
-        self, theta: np.ndarray, penalty: np.ndarray, apart: int = 1
-    ) -> tuple[float, np.ndarray, np.ndarray]:
+    def quadratic_model(self, theta: Floats, penalty: Floats, apart: int = 1) -> tuple[float, Floats, Floats]:
         """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
+        ...
 
 
 def minimise(
-    objective: Objective,
-    theta: np.ndarray,
-    penalty: np.ndarray,
-    max_steps: int,
-    tol: float,
-    patience: int,
-    factor: np.ndarray,
+    objective: Quadratic, theta: Floats, penalty: Floats, max_steps: int, tol: float, patience: int, factor: Floats
 ) -> tuple[float, float, int, bool]:
     """Minimise F over theta, in place; result and ``factor`` as of `icdh._node_model._descent_kernels.node_fit`."""
     # Gaussian responses have a compiled loop: this one takes 1.4 (5000 rows) to 5.4 times (200 rows) its CPU.
@@ -79,34 +77,110 @@ def minimise(
     return value, log_determinant, steps, small >= patience
 
 
-def every(apart: int, *arrays: np.ndarray) -> list[np.ndarray]:
-    """Return every ``apart``-th observation, the last dimension, of some arrays."""
-    return [np.ascontiguousarray(values[..., ::apart]) for values in arrays]
+class Terms(NamedTuple):
+    """The likelihood at given outputs.
+
+    Attributes
+    ----------
+    value : float
+        The sum of -log P.
+    pull : ndarray, shape (o, q)
+        Its derivatives by the outputs, for every column of x.
+    roots : callable
+        Returns, for some columns of x and every how many these are, roots of the Fisher matrix by the outputs, shape
+        (k, o, columns): the matrix is the sum over k of roots[k] roots[k]^T.
+    """
+
+    value: float
+    pull: Floats
+    roots: Callable[[slice, int], Floats]
 
 
-def empty_fisher(free: int) -> np.ndarray:
-    """Return zeros that a kernel may add the Fisher matrix of so many weights to."""
-    return np.zeros((padded(free), padded(free)))
+def evenly(roots: Floats) -> Callable[[slice, int], Floats]:
+    """Return what gives roots (k, o, q) of some columns, each of which counts for as many."""
+
+    def of_columns(columns: slice, apart: int) -> Floats:
+        share = math.sqrt(roots.shape[-1] / len(range(0, roots.shape[-1], apart)))
+        return np.ascontiguousarray(share * roots[..., columns])
+
+    return of_columns
 
 
-def with_penalty(fisher: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """Return the whole of a matrix that is known on and above its diagonal, with the penalties, (free,), added."""
-    whole = np.empty((penalty.size, penalty.size))
-    mirror_with_penalty(fisher, penalty, whole)
-    return whole
+class Objective:
+    """F of a response given its parents.
+
+    Parameters
+    ----------
+    response : FittedByScoring
+        The response.
+    x : ndarray, shape (p, q)
+        The parents, one a row.
+    hidden_units : int
+        m.
+    terms : callable
+        Returns the `Terms` of the likelihood, given theta and the hidden units.
+    """
+
+    def __init__(
+        self, response: "FittedByScoring", x: Floats, hidden_units: int, terms: Callable[[Floats, Floats], Terms]
+    ):
+        self.x, self.units, self.terms = np.ascontiguousarray(x), hidden_units, terms
+        self.layout, self.n_observations = response.layout(len(x), hidden_units), len(response)
+        self.free, self.rank = response.layers(len(x), hidden_units)[-1].stop, response.rank
+
+    def quadratic_model(self, theta: Floats, penalty: Floats, apart: int = 1) -> tuple[float, Floats, Floats]:
+        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
+        hidden = hidden_units_of(theta, self.x, self.units)
+        value, pull, roots = self.terms(theta, hidden)
+        gradient, fisher = penalty * theta, np.zeros((padded(self.free), padded(self.free)))
+        backpropagate(self.x, hidden, theta, *self.layout, pull[: self.layout[0].size], gradient)
+        for first in range(0, self.x.shape[1], BLOCK * apart):
+            columns = slice(first, first + BLOCK * apart, apart)
+            inputs, units = (np.ascontiguousarray(part[:, columns]) for part in (self.x, hidden))
+            add_fisher(inputs, units, theta, *self.layout, roots(columns, apart), fisher)
+        whole = np.empty((self.free, self.free))
+        mirror_with_penalty(fisher, penalty[: self.free], whole)
+        return value + 0.5 * float(penalty @ theta**2), gradient[: self.free], whole
 
 
-class FittedByScoring:
-    """A response whose ``objective`` gives F, gradient and Fisher matrix; all its weights are fitted at once."""
+class FittedByScoring(Response):
+    """A response whose likelihood has `Terms`; all its weights are fitted at once.
 
-    def minimiser(self, x: np.ndarray, hidden_units: int) -> Callable[..., tuple[float, float, int, bool]]:
+    Attributes
+    ----------
+    rank : int
+        That of what an observation adds to the Fisher matrix.
+    """
+
+    rank: int
+
+    @abstractmethod
+    def terms(self, theta: Floats, hidden: Floats) -> Terms:
+        """Return the terms of the likelihood."""
+
+    def layout(self, n_inputs: int, hidden_units: int) -> tuple[Integers, Integers, float]:
+        """Return what `icdh._node_model._outputs_kernels` calls intercepts, weights and unit."""
+        intercepts = np.array(self.intercepts(n_inputs, hidden_units))[: self.rank]
+        return intercepts, intercepts + 1, 1.0
+
+    def objective(self, x: Floats, hidden_units: int) -> Objective:
+        """Return F given these parents, of shape (p, n)."""
+        return Objective(self, x, hidden_units, self.terms)
+
+    def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F; its argument ``freeze`` is ignored."""
         objective = self.objective(x, hidden_units)
         return lambda theta, penalty, freeze, *options: minimise(objective, theta, penalty, *options)
 
-    def without_parents(self, hidden_units: int) -> tuple[np.ndarray, float, float]:
+    def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the model without parents, which gives the observed shares."""
-        no_parents = np.empty((0, len(self)))
         zeros = np.zeros(self.n_weights(0, 0))
-        objective, _, fisher = self.objective(no_parents, 0).quadratic_model(zeros, zeros)
-        return np.zeros(self.n_weights(0, hidden_units)), objective, float(np.linalg.slogdet(fisher)[1])
+        value, _, fisher = self.objective(np.empty((0, len(self))), 0).quadratic_model(zeros, zeros)
+        return np.zeros(self.n_weights(0, hidden_units)), value, float(np.linalg.slogdet(fisher)[1])
+
+    def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
+        """Return hidden units and standardised derivatives, as of `Response`."""
+        hidden = hidden_units_of(theta, x, hidden_units)
+        _, pull, roots = self.terms(theta, hidden)
+        squares = np.square(roots(slice(None), 1)).sum(axis=0)
+        return hidden, -pull / np.sqrt(np.maximum(squares, 1e-300))
