@@ -47,7 +47,8 @@ ROOMS = {
         "restarts",
     ),
     "_ground": (
-        "aligned arrays atomic clock damping entropy interrupts labels shell threads",
+        "arrays",
+        "aligned atomic clock damping entropy interrupts labels shell threads",
         "checks compilation density parallel regression",
         "jit parameters",
     ),

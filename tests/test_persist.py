@@ -136,18 +136,18 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c | {"version": 2}, "version 2 of the format, not 1; use a newer icdh"),
+        (lambda c: c | {"version": 1}, "version 1 of the format, not 2; use another icdh"),
         (lambda c: c | {"format": "other"}, "not that of a model"),
         (lambda c: c | {"names": ["x0"]}, "shape"),
         (lambda c: c | {"names": ["x0", "x0"]}, "names do not name variables"),
-        (lambda c: c | {"named": 1}, "named is not true or false"),
-        (lambda c: c | {"noise": []}, "there are not 2 noise"),
-        (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters are not text"),
-        (lambda c: c | {"scale": c["offset"]}, "a scale is not positive"),
-        (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "is of no known kind"),
-        (lambda c: c | {"offset": c["offset"] | {"shape": [10**15]}}, r"offset has shape"),
+        (lambda c: c | {"named": 1}, "named is no bool"),
+        (lambda c: c | {"noise": c["noise"][:1]}, "there are not 2 noise"),
+        (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
+        (lambda c: c | {"scaling": {**c["scaling"], "scale": c["scaling"]["offset"]}}, "a scale is not positive"),
+        (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
+        (lambda c: c | {"centre": c["centre"] | {"shape": [10**15]}}, r"centre has shape"),
         (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
-        (lambda c: {key: value for key, value in c.items() if key != "frame"}, "the file is damaged"),
+        (lambda c: {key: value for key, value in c.items() if key != "centre"}, "the file is damaged"),
     ],
 )
 def test_contradictions_are_named(small, tmp_path, change, message):
@@ -165,8 +165,8 @@ def test_weights_of_another_shape_never_reach_compiled_code(small, tmp_path):
         icdh.load(rewritten(tmp_path / "m.icdh", small[1], shrink))
 
     def far(content):
-        content["conditionals"][1]["inputs"] = content["conditionals"][0]["inputs"]
         for name in ("inputs", "widths"):
+            content["conditionals"][1][name] = content["conditionals"][0][name]
             content["conditionals"][0][name] = {"array": f"arrays/{name}", "dtype": "<i8", "shape": [1]}
         return content
 

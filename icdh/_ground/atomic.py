@@ -5,20 +5,24 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
+from typing import TypeAlias
 
+fcntl: ModuleType | None
 try:
     import fcntl
 except ImportError:  # absent on Windows, where leftovers stay
     fcntl = None
 
+Pathname: TypeAlias = str | os.PathLike[str]
 _TEMPORARY = re.compile(r"\.icdh-[0-9a-f]{8}\.tmp(\..*)?")
 LONGEST_SUFFIX = 16  # of temporary names: folders limit the length of names
 
 
 @contextmanager
-def replace_on_success(path: str | os.PathLike) -> Iterator[Path]:
+def replace_on_success(path: Pathname) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its place if the body succeeds and vanishes if it fails.
 
     Parameters
@@ -62,7 +66,7 @@ def replace_on_success(path: str | os.PathLike) -> Iterator[Path]:
             os.replace(temporary, target)
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
+def write_text(path: Pathname, text: str) -> None:
     """Write a text as a file, whole or not at all.
 
     Parameters
@@ -86,7 +90,7 @@ def write_text(path: str | os.PathLike, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
-def check_writable(path: str | os.PathLike) -> None:
+def check_writable(path: Pathname) -> None:
     """Raise OSError if a file cannot be written at ``path``, before any work is spent on its content.
 
     Parameters
@@ -118,7 +122,7 @@ def check_writable(path: str | os.PathLike) -> None:
 
 
 @contextmanager
-def _named(path):
+def _named(path: Pathname) -> Iterator[None]:
     """Make every OSError say which file it is about."""
     try:
         yield
@@ -126,50 +130,44 @@ def _named(path):
         raise type(error)(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _target(path):
+def _target(path: Pathname) -> Path:
     """Return the file that a write reaches, through symbolic links."""
     return Path(os.path.realpath(path) if os.path.islink(path) else path)
 
 
-def _status(target):
+def _status(target: Path) -> os.stat_result | None:
     try:
         return os.stat(target)
     except FileNotFoundError:
         return None
 
 
-def _is_special(target):
+def _is_special(target: Path) -> bool:
     status = _status(target)
     return status is not None and not stat.S_ISREG(status.st_mode)
 
 
 @contextmanager
-def _temporary_beside(target, suffix=""):
+def _temporary_beside(target: Path, suffix: str = "") -> Iterator[Path]:
     """Yield a new file in the folder of the target, locked as long as the body runs, and gone afterwards."""
-    temporary, descriptor = _create_beside(target, suffix)
-    try:
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-        if descriptor is not None:
-            os.close(descriptor)
+    with ExitStack() as lock:
+        while True:
+            temporary = target.with_name(f".icdh-{secrets.token_hex(4)}.tmp{suffix[:LONGEST_SUFFIX]}")
+            descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+            if fcntl is None:
+                os.close(descriptor)
+                break
+            lock.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.fstat(descriptor).st_nlink:  # no other process removed it as abandoned before it was locked
+                break
+        try:
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
-def _create_beside(target, suffix):
-    """Return the path of a new file, and the descriptor that holds its lock."""
-    while True:
-        temporary = target.with_name(f".icdh-{secrets.token_hex(4)}.tmp{suffix[:LONGEST_SUFFIX]}")
-        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        if fcntl is None:
-            os.close(descriptor)
-            return temporary, None
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if os.fstat(descriptor).st_nlink:  # no other process removed it as abandoned before it was locked
-            return temporary, descriptor
-        os.close(descriptor)
-
-
-def _remove_abandoned(folder):
+def _remove_abandoned(folder: Path) -> None:
     if fcntl is None:
         return
     with os.scandir(folder) as entries:

@@ -7,6 +7,7 @@ Numba compiles a kernel where it is first called and keeps it for later processe
 import logging
 import threading
 import time
+from typing import Any
 
 from numba.core import event
 
@@ -33,7 +34,7 @@ class CompilationWatch(event.Listener):
         self._running = 0
         self._lock = threading.RLock()
 
-    def on_start(self, event):
+    def on_start(self, event: Any) -> None:
         """Begin to wait, unless this is called for by another kernel that is being compiled."""
         with self._lock:
             self._running += 1
@@ -45,7 +46,7 @@ class CompilationWatch(event.Listener):
                 if not self._told and logger.isEnabledFor(logging.INFO):
                     self._timer.start()
 
-    def on_end(self, event):
+    def on_end(self, event: Any) -> None:
         """Stop waiting when the outermost kernel is done."""
         with self._lock:
             self.compiled += 1
@@ -55,7 +56,7 @@ class CompilationWatch(event.Listener):
                 compiling.end()
                 self.patience -= time.monotonic() - self._begin
 
-    def _tell(self):
+    def _tell(self) -> None:
         with self._lock:
             told, self._told = self._told, True
         if not told:
@@ -63,4 +64,4 @@ class CompilationWatch(event.Listener):
 
 
 watch = CompilationWatch()
-event.register("numba:compile", watch)
+event.register("numba:compile", watch)  # type: ignore[no-untyped-call]

@@ -6,10 +6,12 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import digamma
 
+from icdh._ground.arrays import Floats, Integers
+
 GAUSSIAN_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
 
 
-def entropy(sample: np.ndarray, window: int | None = None) -> float:
+def entropy(sample: Floats, window: int | None = None) -> float:
     """Return the differential entropy of a sample, in nats, from the spacings of its order statistics.
 
     The estimate is the mean over i of log((x_(i+k_i) - x_(i-k_i)) / (2 k_i)), minus its bias for a constant density.
@@ -44,7 +46,7 @@ def entropy(sample: np.ndarray, window: int | None = None) -> float:
 
 
 @lru_cache(maxsize=64)
-def _windows(n, window):
+def _windows(n: int, window: int) -> tuple[Integers, Integers, float]:
     """Return the ends of the windows about all order statistics, and the bias of the mean logarithm of a spacing."""
     position = np.arange(n)
     reach = np.clip(np.minimum(position, n - 1 - position), (window + 1) // 2, window)
@@ -52,7 +54,7 @@ def _windows(n, window):
     return first, last, float(digamma(last - first).mean() - digamma(n + 1))
 
 
-def vasicek_entropy(sample: np.ndarray, window: int) -> float:
+def vasicek_entropy(sample: Floats, window: int) -> float:
     """Return the differential entropy of a sample, in nats, from spacings that shrink at both ends.
 
     The estimate is the mean over i of log(n (x_(i+w) - x_(i-w)) / (2 w)), indices clipped to 1 ... n, minus its bias
@@ -86,13 +88,13 @@ def vasicek_entropy(sample: np.ndarray, window: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def _uniform_bias(n, window):
+def _uniform_bias(n: int, window: int) -> float:
     """Return the exact bias of Vasicek's estimate on uniform samples."""
     ends = digamma(np.arange(window) + window).sum() * 2 / n
-    return math.log(n / (2 * window)) + (1 - 2 * window / n) * digamma(2 * window) + ends - digamma(n + 1)
+    return float(math.log(n / (2 * window)) + (1 - 2 * window / n) * digamma(2 * window) + ends - digamma(n + 1))
 
 
-def negentropy(sample: np.ndarray, window: int | None = None) -> float:
+def negentropy(sample: Floats, window: int | None = None) -> float:
     """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
 
     The mean of the estimate over Gaussian samples of this size is subtracted, so that it is 0 for them.
@@ -128,18 +130,18 @@ def default_window(n: int) -> int:
     return max(1, round(math.sqrt(n) / 3))
 
 
-def resolution(sample: np.ndarray) -> float:
+def resolution(sample: Floats) -> float:
     """Return the spacing of floating-point numbers at the largest absolute value of a sample."""
     return float(np.spacing(np.abs(sample).max()))
 
 
-def _excess(sample, window):
+def _excess(sample: Floats, window: int) -> float:
     deviation = max(float(sample.std()), resolution(sample))
     return GAUSSIAN_ENTROPY + math.log(deviation) - entropy(sample, window)
 
 
 @lru_cache(maxsize=64)
-def _gaussian_moments(n, window):
+def _gaussian_moments(n: int, window: int) -> tuple[float, float]:
     """Return mean and standard deviation of the uncorrected estimate over Gaussian samples, drawn with a fixed seed."""
     rng = np.random.default_rng(0)
     draws = max(20, min(200, 200_000 // n))
@@ -147,7 +149,7 @@ def _gaussian_moments(n, window):
     return float(np.mean(excess)), float(np.std(excess))
 
 
-def cells(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def cells(sample: Floats) -> tuple[Floats, Floats]:
     """Return the lower and the upper end of the interval that each value represents.
 
     Parameters
@@ -171,7 +173,7 @@ def cells(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low[index], high[index]
 
 
-def places(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def places(sample: Floats, rng: np.random.Generator) -> Floats:
     """Return a position in (0, 1) for each value: equal values get evenly spaced positions in random order.
 
     Parameters
@@ -188,7 +190,7 @@ def places(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return place
 
 
-def spread_ties(ordered: np.ndarray) -> np.ndarray:
+def spread_ties(ordered: Floats) -> Floats:
     """Return an ordered sample with every run of equal values spread over the interval that is nearest to it.
 
     Parameters
@@ -206,10 +208,11 @@ def spread_ties(ordered: np.ndarray) -> np.ndarray:
     low, high = cells(ordered)
     _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
     place = (np.arange(ordered.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
-    return low + place * (high - low)
+    spread: Floats = low + place * (high - low)
+    return spread
 
 
-def without_ties(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def without_ties(sample: Floats, rng: np.random.Generator) -> Floats:
     """Return a sample with tied values drawn anew, each uniformly from the interval that is nearest to it.
 
     Estimates from spacings assume the irregular spacings of an untied sample. Evenly spaced values would make the
@@ -228,4 +231,5 @@ def without_ties(sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         The sample in its order; untied values, and a constant sample, do not change.
     """
     low, high = cells(sample)
-    return low + rng.random(sample.size) * (high - low)
+    drawn: Floats = low + rng.random(sample.size) * (high - low)
+    return drawn

@@ -2,11 +2,35 @@
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 POSIX = hasattr(signal, "pthread_sigmask")
+
+
+@contextmanager
+def unheard(note: Callable[[int], None] = lambda number: None) -> Iterator[bool]:
+    """Have interrupts do nothing until the end of the block: one was heard, and what it asked for is under way.
+
+    Parameters
+    ----------
+    note : callable
+        What is called with the number of the signal instead.
+
+    Yields
+    ------
+    bool
+        Whether interrupts reach this thread: only the main one, and only if something hears them.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    reaches = threading.current_thread() is threading.main_thread() and callable(before)
+    if reaches:
+        signal.signal(signal.SIGINT, lambda number, frame: note(number))
+    try:
+        yield reaches
+    finally:
+        if reaches:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -16,39 +40,18 @@ def postponed() -> Iterator[None]:
     Where half of something is started nothing can close it: the error of the attempt would take the interrupt's place.
     Ctrl-C on a terminal is for all processes at once, and those that are just loading would show where they were.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield  # interrupts reach the main thread alone
-        return
-    waiting = []
-
-    def wait(number: int, frame: Any) -> None:
-        waiting.append(number)
-
-    signal.signal(signal.SIGINT, wait)  # the system may deliver it to any thread
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if POSIX else ()
+    waiting: list[int] = []
     try:
-        yield
+        with unheard(waiting.append) as reaches:  # the system may deliver it to any thread
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT] if reaches else []) if POSIX else ()
+            try:
+                yield
+            finally:
+                if POSIX:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     finally:
-        if POSIX:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        signal.signal(signal.SIGINT, before)
         if waiting:
             signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def unheard() -> Iterator[None]:
-    """Have interrupts do nothing until the end of the block: one was heard, and what it asked for is under way."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def follows_interrupt(error: BaseException, before: BaseException | None = None) -> bool:

@@ -15,10 +15,12 @@ in another file than a kernel's own; ``tests/conftest.py`` keys it by the conten
 import logging
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from icdh._ground.arrays import Floats
 from icdh._ground.compilation import EVERY_TIME, watch
 
 logger = logging.getLogger("icdh")
@@ -35,11 +37,11 @@ LN2_LOW = 1.90821492927058770002e-10
 ROUNDING = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 
 
-def kernel(**options) -> Callable:
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return the decorator of a kernel: lazily compiled, free of the GIL, cached where there is a place."""
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
-    def compile_lazily(function):
+    def compile_lazily(function: Callable[..., Any]) -> Any:
         try:
             return njit(cache=True, **options)(function)
         except RuntimeError as error:  # neither the package's nor the user's cache folder can be written
@@ -51,7 +53,7 @@ def kernel(**options) -> Callable:
 
 
 @kernel(fastmath=CONTRACT, inline="always")
-def exp(x):
+def exp(x: float) -> float:
     """Exponential of x in [-708, 708], clipped outside: branch free, so that loops over it vectorise."""
     x = min(max(x, -LARGEST_EXPONENT), LARGEST_EXPONENT)
     shifted = x * LOG2_E + ROUNDING
@@ -70,13 +72,13 @@ def exp(x):
 
 
 @kernel()
-def padded(size):
+def padded(size: int) -> int:
     """Return the next multiple of four: as many rows `add_gram` and `add_product` take."""
     return (size + 3) // 4 * 4
 
 
 @kernel()
-def empty_block(size):
+def empty_block(size: int) -> Floats:
     """Return memory for ``size`` rows of a block, and zeros up to the next multiple of four rows.
 
     Products with that padding are never read. But what an earlier object left there is often subnormal if taken for
@@ -91,7 +93,7 @@ def empty_block(size):
 
 
 @kernel(fastmath=REASSOCIATE, inline="always")
-def _add_tile(a, i, b, j, rows, product):
+def _add_tile(a: Floats, i: int, b: Floats, j: int, rows: int, product: Floats) -> None:
     """Add two by four entries of a @ b.T, of the first ``rows`` columns, to ``product``: they share their loads."""
     a0, a1 = a[i, :rows], a[i + 1, :rows]
     b0, b1, b2, b3 = b[j, :rows], b[j + 1, :rows], b[j + 2, :rows], b[j + 3, :rows]
@@ -116,7 +118,7 @@ def _add_tile(a, i, b, j, rows, product):
 
 
 @kernel(fastmath=REASSOCIATE)
-def add_gram(a, rows, gram):
+def add_gram(a: Floats, rows: int, gram: Floats) -> None:
     """Add a @ a.T, of the first ``rows`` columns of ``a``, to ``gram``, on and above the diagonal and some below.
 
     The number of rows of ``a`` is a multiple of four.
@@ -127,7 +129,7 @@ def add_gram(a, rows, gram):
 
 
 @kernel(fastmath=REASSOCIATE)
-def add_product(a, b, rows, product):
+def add_product(a: Floats, b: Floats, rows: int, product: Floats) -> None:
     """Add a @ b.T, of the first ``rows`` columns of both, whose numbers of rows are multiples of four."""
     for j in range(0, b.shape[0], 4):
         for i in range(0, a.shape[0], 2):
@@ -135,7 +137,7 @@ def add_product(a, b, rows, product):
 
 
 @kernel(fastmath=CONTRACT)
-def cholesky_in_place(a, size):
+def cholesky_in_place(a: Floats, size: int) -> float:
     """Overwrite the upper triangle of a leading block of a with R, block = R^T R; return log det of the block.
 
     NaN, with half-written factors, unless the block is positive definite: callers must look.
@@ -164,7 +166,7 @@ def cholesky_in_place(a, size):
 
 
 @kernel(fastmath=REASSOCIATE)
-def cholesky_solve(factor, b):
+def cholesky_solve(factor: Floats, b: Floats) -> None:
     """Overwrite b with the solution of R^T R b = b."""
     size = b.shape[0]
     for k in range(size):

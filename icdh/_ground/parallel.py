@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import resource_tracker
 from typing import Any
@@ -17,7 +17,7 @@ from icdh.exceptions import WorkerLostError, import_extra, option
 PARENT_WATCHED_EVERY = 0.5  # seconds
 
 
-def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) -> Iterator:
+def in_parallel(function: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int) -> Iterator[Any]:
     """Yield the result of every task, in the order of the tasks, each as soon as it and all before it are done.
 
     One job runs in this process and needs nothing. More run in processes of joblib (extra ``[parallel]``), which end
@@ -45,9 +45,9 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
         yield from map(function, tasks)
         return
     joblib = import_extra("joblib", "parallel")
-    calls: Iterable = (joblib.delayed(function)(task) for task in tasks)
+    calls = (joblib.delayed(function)(task) for task in tasks)
     watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
-    handled, results = sys.exc_info()[1], (nothing for nothing in ())
+    handled, results = sys.exc_info()[1], None
     try:
         if os.name == "posix":
             for tracker in (resource_tracker, joblib.externals.loky.backend.resource_tracker):
@@ -69,10 +69,10 @@ def in_parallel(function: Callable[[Any], Any], tasks: Sequence, n_jobs: int) ->
         # An interrupt may find the workers half started: what closing them then raises must not take its place.
         with warnings.catch_warnings(), suppress(Exception):
             warnings.simplefilter("ignore", UserWarning)  # warns that tasks are left undone, which is intended here
-            results.close()
+            results.close()  # type: ignore[union-attr]
 
 
-def _end_with(parent):
+def _end_with(parent: int) -> None:
     """Have this process of joblib end soon after its parent; workers of a cluster have other parents and stay."""
     if os.getppid() == parent:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
@@ -80,7 +80,7 @@ def _end_with(parent):
         os._exit(1)
 
 
-def _watch(parent):
+def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_WATCHED_EVERY)
     os._exit(1)

@@ -8,10 +8,10 @@ import ctypes
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,8 @@ logger = logging.getLogger("icdh")
 
 Result = TypeVar("Result")
 
+Control = Callable[..., int]  # reads, or sets, the number of threads
+
 PREFIXES = ("scipy_openblas_", "openblas_")
 SUFFIXES = ("64_", "")
 LISTEN = 0.5  # seconds: on Windows a wait without an end hears of no interrupt
@@ -28,17 +30,17 @@ LOADED_ONLY = getattr(os, "RTLD_NOLOAD", ctypes.DEFAULT_MODE)  # Windows has no 
 
 _lock = threading.Lock()
 _depth = 0
-_restore = []
+_restore: list[tuple[Control, int]] = []
 
 
 @cache
-def _bundled_openblas():
+def _bundled_openblas() -> list[tuple[Control, Control]]:
     """Return (get, set) pairs of functions for the OpenBLAS libraries that the wheels of NumPy and SciPy bring."""
     import scipy.linalg  # only SciPy knows what its library needs, so SciPy loads it
 
-    controls = []
+    controls: list[tuple[Control, Control]] = []
     for package in (np, scipy):
-        root = Path(package.__file__).parent
+        root = Path(str(package.__file__)).parent
         for folder in (root.parent / f"{root.name}.libs", root / ".dylibs"):
             for path in sorted(folder.glob("*openblas*")):
                 controls.extend(_thread_controls(path))
@@ -47,7 +49,7 @@ def _bundled_openblas():
     return controls
 
 
-def _thread_controls(path):
+def _thread_controls(path: Path) -> Iterator[tuple[Control, Control]]:
     try:
         library = ctypes.CDLL(str(path), mode=LOADED_ONLY)
     except OSError as error:  # a fit on two threads is slow; a fit that does not start is worse
@@ -63,7 +65,7 @@ def _thread_controls(path):
 
 
 @contextmanager
-def single_blas_thread():
+def single_blas_thread() -> Iterator[None]:
     """Run the body on one BLAS thread; the number of threads is restored when the last such body ends."""
     global _depth
     with _lock:
@@ -133,19 +135,10 @@ def map_on_threads(
             results[k] = function(*tasks[k])
             part_done()
 
-    work_here = partial(_listening, work) if listens else work
-    n_helpers = min(n_threads, len(tasks)) - 1
-    if n_helpers < 1:
-        try:
-            work_here()
-        finally:
-            for _ in order:
-                pass
-        return list(results.values())
-    helpers = ThreadPoolExecutor(n_helpers)
+    helpers = ThreadPoolExecutor(max(n_threads, 1))  # begins a thread for each of those asked for
     try:
-        helping = [helpers.submit(work) for _ in range(n_helpers)]
-        work_here()
+        helping = [helpers.submit(work) for _ in range(min(n_threads, len(tasks)) - 1)]
+        _listening(work) if listens else work()
         for helper in helping:
             helper.result()
     finally:

@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
-from icdh._table.categories import Categories, holds_text
+from icdh._table.categories import Categories
 
 NO = frozenset({"0", "absent", "control", "f", "false", "n", "no", "none", "off", "placebo", "untreated"})
 
@@ -81,7 +81,7 @@ def contrasts_of(values: Floats, categories: Categories | None = None, said: Any
 def _said(said: Any, categories: Categories | None) -> Contrast:
     if np.ndim(said) != 1 or len(said) != 2:
         raise ValueError(f"contrast must be a pair: what the cause is set from, and to; got {said!r}")
-    if categories is not None and (holds_text(said) or not categories.ordered):
+    if categories is not None and categories.reads(said):
         low, high = categories.encoded(list(said), "contrast")
         pair = Contrast(float(low), float(high), *said)
     else:

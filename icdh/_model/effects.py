@@ -8,13 +8,12 @@ import numpy as np
 
 from icdh import graphs
 from icdh._ground.arrays import Floats
-from icdh._ground.checks import as_float, check_number, random_generator
+from icdh._ground.checks import check_number, random_generator
 from icdh._ground.labels import variable_index
 from icdh._ground.shell import shell
 from icdh._model.conditionals import is_of_labels
 from icdh._model.contrasts import contrasts_of, outcomes_of
 from icdh._model.intervene import Rows, drawn, under
-from icdh._table.categories import holds_text
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -141,10 +140,11 @@ def average_effect(
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if is_of_labels(model.conditionals[target]):
         raise ValueError(f"effect is {effect!r}, which has labels and no mean; count those of sample(do=...)")
-    shown, points = _points(model, source, values)
+    points = np.atleast_1d(model.as_numbers(source, values, "values"))
+    known = model.categories.get(source)
+    shown = points if known is None or not known.reads(values) else np.atleast_1d(np.asarray(values, dtype=object))
     if points.ndim != 1 or not points.size or not np.isfinite(points).all():
         raise ValueError(f"values must be one finite number or several, shape (K,); got {values!r}")
-    model.check_possible(source, points, "values")
     for other in models:
         if other.names != model.names or other.categories != model.categories:
             raise ValueError("models must hold fits of the same variables, in the same order, as this model")
@@ -156,16 +156,6 @@ def average_effect(
     means = [_curve(other, source, target, points, n_samples, seed)[0] for other in models]
     lower, upper = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return answer._replace(lower=lower, upper=upper)
-
-
-def _points(model: "StructuralModel", source: int, values: Any) -> tuple[Any, Floats]:
-    """Return what the cause is set to, as the user says it and as numbers, each of shape (K,)."""
-    known = model.categories.get(source)
-    if known is None or (known.ordered and not holds_text(values)):
-        points = np.atleast_1d(as_float(np.asarray(values), "values"))
-        return points, points
-    labels = np.atleast_1d(np.asarray(values, dtype=object))
-    return labels, known.encoded(list(labels.ravel()), "values")
 
 
 def _curve(

@@ -18,7 +18,7 @@ import numpy as np
 from icdh._ground.arrays import Floats
 from icdh._model.conditionals import has_probabilities, is_of_labels, response, standardised
 from icdh._model.hidden import parts
-from icdh._table.actions import Action, actions_of, carry_out
+from icdh._table.actions import Action, AsNumbers, actions_of, carry_out
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -84,7 +84,9 @@ def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
     return Rows(values, scaled, noise, hidden)
 
 
-def under(model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | None) -> Floats:
+def under(
+    model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | None, as_numbers: AsNumbers | None = None
+) -> Floats:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
     Values that the intervention does not reach keep their bits. It must not reach labels and levels of unknown noise.
@@ -107,7 +109,7 @@ def under(model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | Non
 
         return act
 
-    actions = actions_of(do, model.names, values.shape[1])
+    actions = actions_of(do, model.names, values.shape[1], as_numbers)
     carry_out(model.adjacency, {node: on_scaled(node, action) for node, action in actions.items()}, scaled, respond)
     return values
 

@@ -1,10 +1,10 @@
 """Fitted models as files: one zip archive of JSON and arrays, read back to the last bit.
 
-``model.json`` holds everything but the arrays, which are entries of their own, little-endian and in C order, and
-appear in the JSON as ``{"array": entry, "dtype": "<f8" or "<i8", "shape": [...]}``. Entries are stored, not compressed,
-so that no file can ask for more memory than its own size. Reading executes nothing that the file holds: kinds of
-distributions are looked up in a fixed list, and their parts are checked against one another before any compiled code
-sees them.
+``model.json`` holds the fields of the `StructuralModel` and of its parts by name. Arrays are entries of their own,
+little-endian and in C order, and appear in the JSON as ``{"array": entry, "dtype": "<f8" or "<i8", "shape": [...]}``.
+Entries are stored, not compressed, so that no file can ask for more memory than its own size. Reading executes nothing
+that the file holds: it follows the types of the fields, kinds of distributions are looked up in a fixed list, and the
+parts are checked against one another before any compiled code sees them.
 """
 
 import datetime
@@ -13,8 +13,10 @@ import numbers
 import os
 import zipfile
 from collections.abc import Hashable, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,11 @@ from numpy.typing import NDArray
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.atomic import replace_on_success
-from icdh._model.conditionals import Constant, Empirical, Gaussian, Uniform
+from icdh._model.conditionals import Conditional, Constant, Empirical, Gaussian, Noise, Uniform
 from icdh._model.hidden import HiddenCause
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
-from icdh._table.table import KINDS, Scaling
+from icdh._table.table import KINDS
 from icdh._table.transforms import TRANSFORMS
 from icdh._version import __version__
 from icdh.network import NetworkConditional
@@ -34,47 +36,37 @@ from icdh.network import NetworkConditional
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
 
-FORMAT, VERSION = "icdh model", 1
+FORMAT, VERSION = "icdh model", 2
 CONTENT = "model.json"
 FLOATS, INTEGERS = "<f8", "<i8"
-MOST_VARIABLES = 100_000
 DATES = {"datetime": datetime.datetime, "date": datetime.date}  # subclass first: a datetime is a date, too
-# The arrays of a model. In a shape, letters are sizes: N that of the table, others any, but the same within a part.
-ARRAYS = {"offset": "N", "scale": "N", "adjacency": "NN", "centre": "N"}
-OPTIONAL_ARRAYS = {"edge_probability": "NN", "observed_range": "2N", "settled": "NN"}
+# In a shape, letters are sizes: N that of the table, others any, but the same within a part.
+SHAPES_OF_INTEGERS = {"inputs": "p", "widths": "p"}
+SHAPES = {
+    **dict.fromkeys(("offset", "scale", "centre"), "N"),
+    **dict.fromkeys(("adjacency", "edge_probability", "direction_loss", "hidden_loss", "settled"), "NN"),
+    **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
+    **{"cuts": "c", "residuals": "M", "loadings": "c"},
+}
+ABOUT = {"estimator": str, "n_observations": int, "parameters": dict[str, str], "versions": dict[str, str]}
 
 
-class Kind(NamedTuple):
-    """How files hold one kind of distribution: its class, and the type and shape of every field of it."""
-
-    part: type
-    fields: dict[str, tuple[str, str] | type]
-
-
-Fields: TypeAlias = dict[str, "tuple[str, str] | type"]
-
-
-def _kinds() -> dict[str, Kind]:
-    """Return all kinds; they are looked up when needed because the node model loads compiled code."""
+def _kinds() -> dict[Any, dict[str, type]]:
+    """Return the kinds of distributions; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model.categorical import CategoricalConditional
     from icdh._node_model.hidden import ConfoundedConditional
     from icdh._node_model.network import NodeConditional
     from icdh._node_model.ordinal import OrdinalConditional
 
-    inputs: Fields = {"inputs": (INTEGERS, "p")}
-    given_parents: Fields = inputs | {"widths": (INTEGERS, "p"), "theta": (FLOATS, "t"), "hidden_units": int}
-    two_layers: Fields = {"hidden": (FLOATS, "rm"), "w2": (FLOATS, "m"), "w3": (FLOATS, "m"), "floor": float}
-    return {
-        "constant": Kind(Constant, inputs),
-        "network": Kind(NetworkConditional, inputs | two_layers | {"intercept": float}),
-        "node": Kind(NodeConditional, given_parents),
-        "confounded": Kind(ConfoundedConditional, given_parents | {"loading": float}),
-        "labels": Kind(CategoricalConditional, given_parents | {"log_shares": (FLOATS, "K")}),
-        "levels": Kind(OrdinalConditional, given_parents | {"levels": (FLOATS, "K"), "cuts": (FLOATS, "c")}),
-        "gaussian": Kind(Gaussian, {}),
-        "empirical": Kind(Empirical, {"residuals": (FLOATS, "M")}),
-        "uniform": Kind(Uniform, {}),
+    of_variables = {
+        "constant": Constant,
+        "network": NetworkConditional,
+        "node": NodeConditional,
+        "confounded": ConfoundedConditional,
+        "labels": CategoricalConditional,
+        "levels": OrdinalConditional,
     }
+    return {Conditional: of_variables, Noise: {"gaussian": Gaussian, "empirical": Empirical, "uniform": Uniform}}
 
 
 def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
@@ -95,79 +87,32 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
         If the file cannot be written; an older one then stays as it was.
     """
     entries: dict[str, bytes] = {}
+    kinds = {part: name for of_protocol in _kinds().values() for name, part in of_protocol.items()}
 
     def encoded(value: Any) -> Any:
-        if not isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray):
+            dtype, entry = INTEGERS if value.dtype.kind in "biu" else FLOATS, f"arrays/{len(entries)}"
+            entries[entry] = np.ascontiguousarray(value, dtype=dtype).tobytes()
+            return {"array": entry, "dtype": dtype, "shape": list(value.shape)}
+        if is_dataclass(value) or isinstance(value, (Categories, HiddenCause)):
+            kind = {"kind": kinds[type(value)]} if type(value) in kinds else {}
+            fields = {name: getattr(value, name) for name in get_type_hints(type(value))}
+            of_names = {name: list(map(_encoded_name, fields.pop(name))) for name in {"names", "children"} & {*fields}}
+            return {**kind, **of_names, **{name: encoded(field) for name, field in fields.items()}}
+        if isinstance(value, dict):
+            return {str(key): encoded(part) for key, part in value.items()}
+        if isinstance(value, (list, tuple)):
+            return list(map(encoded, value))
+        if isinstance(value, (str, int, float, np.generic, type(None))):
             return value.item() if isinstance(value, np.generic) else value
-        dtype = INTEGERS if value.dtype.kind in "biu" else FLOATS
-        entry = f"arrays/{len(entries)}"
-        entries[entry] = np.ascontiguousarray(value, dtype=dtype).tobytes()
-        return {"array": entry, "dtype": dtype, "shape": list(value.shape)}
+        raise TypeError(f"files know nothing of {type(value).__name__}; they hold {', '.join(kinds.values())}")
 
-    def encoded_part(part: Any) -> dict[str, Any]:
-        name = next((name for name, kind in kinds.items() if type(part) is kind.part), None)
-        if name is None:
-            raise TypeError(f"files know nothing of {type(part).__name__}; they hold {', '.join(kinds)}")
-        return {"kind": name} | {field: encoded(getattr(part, field)) for field in kinds[name].fields}
-
-    kinds = _kinds()
-    plain = {name: getattr(model, name) for name in ("named", "frame", "about", "kinds", "column_transform")}
-    scaling = {"offset": model.scaling.offset, "scale": model.scaling.scale}
-    arrays = {name: scaling.get(name, getattr(model, name, None)) for name in ARRAYS | OPTIONAL_ARRAYS}
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "written_by": __version__,
-        "names": [_encoded_name(name) for name in model.names],
-        **{name: encoded(value) for name, value in (plain | arrays).items()},
-        "direction_loss": _encoded_losses(model.direction_loss),
-        "hidden_loss": _encoded_losses(model.hidden_loss),
-        "conditionals": [encoded_part(part) for part in model.conditionals],
-        "noise": [encoded_part(part) for part in model.noise],
-        "categories": [{"variable": n, **known._asdict()} for n, known in model.categories.items()],
-        "levels": [{"variable": n, "values": encoded(levels)} for n, levels in model.levels.items()],
-    }
-    if model.hidden_causes:
-        content["hidden_causes"] = [_encoded_cause(model, cause) for cause in model.hidden_causes]
+    content = {"format": FORMAT, "version": VERSION, "written_by": __version__, **encoded(model)}
     text = json.dumps(content, indent=1, allow_nan=False)
     with replace_on_success(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name, data in {CONTENT: text.encode("ascii"), **entries}.items():
             # A fixed date: the same model gives the same file.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
-
-
-def _encoded_cause(model: "StructuralModel", cause: HiddenCause) -> dict[str, Any]:
-    return {
-        "children": [model.names.index(child) for child in cause.children],
-        "loadings": [float(loading) for loading in cause.loadings],
-        "strength": float(cause.strength),
-    }
-
-
-def _hidden_causes(listed: Any, names: Sequence[Hashable], conditionals: Sequence[Any]) -> tuple[HiddenCause, ...]:
-    """Return the hidden causes, whose children are what has a loading, each once."""
-    _demand(isinstance(listed, list), "hidden causes are no list")
-    children = [child for cause in listed for child in cause["children"]]
-    confounded = [n for n, part in enumerate(conditionals) if hasattr(part, "loading")]
-    _demand(
-        all(type(n) is int for n in children) and sorted(children) == confounded, "hidden causes lack their children"
-    )
-    causes = []
-    for cause in listed:
-        loadings = np.array(cause["loadings"], dtype=np.float64)
-        whole = loadings.shape == (len(cause["children"]),) and np.isfinite([*loadings, cause["strength"]]).all()
-        _demand(whole and loadings.size, "loadings are not those of children")
-        causes.append(HiddenCause(tuple(names[n] for n in cause["children"]), loadings, float(cause["strength"])))
-    return tuple(causes)
-
-
-def _encoded_losses(loss: Floats | None) -> list[list[Any]] | None:
-    """Return the losses of edges as cause, effect and nats, None for infinity; None if there are none."""
-    if loss is None:
-        return None
-    return [
-        [i, j, float(loss[i, j]) if loss[i, j] < np.inf else None] for i, j in np.argwhere(~np.isnan(loss)).tolist()
-    ]
 
 
 def _encoded_name(name: Hashable) -> Any:
@@ -217,30 +162,27 @@ def _name(code: Any) -> Any:
     return code
 
 
-def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_model(path: str | os.PathLike[str], kind: type["StructuralModel"]) -> "StructuralModel":
     """Read what `write_model` wrote.
 
     Parameters
     ----------
     path : str or Path
         The file.
-
-    Returns
-    -------
-    dict
-        The fields of the `StructuralModel`.
+    kind : type
+        The class of models.
 
     Raises
     ------
     ValueError
-        If the file is damaged, of a later version, or no model at all.
+        If the file is damaged, of another version, or no model at all.
     OSError
         If it cannot be read.
     """
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                return _model(_Content(archive, Path(path).stat().st_size))
+                return _Content(archive, Path(path).stat().st_size).model(kind)
         # Whatever a damaged file leads zipfile or json to raise says the same to the user.
         except Exception as error:
             known = isinstance(error, _Damage)
@@ -261,7 +203,7 @@ class _Content:
     """The entries of an archive, and the parts that its JSON describes."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int):
-        self.archive = archive
+        self.archive, self.kinds = archive, _kinds()
         entries = archive.infolist()
         _demand(len({entry.filename for entry in entries}) == len(entries), "an entry occurs twice")
         _demand(all(e.compress_type == zipfile.ZIP_STORED for e in entries), "its entries are compressed")
@@ -269,70 +211,121 @@ class _Content:
         self.json = json.loads(archive.read(CONTENT))
         _demand(isinstance(self.json, dict) and self.json.get("format") == FORMAT, f"{CONTENT} is not that of a model")
         version = self.json.get("version")
-        _demand(version == VERSION, f"it has version {version!r} of the format, not {VERSION}; use a newer icdh")
+        _demand(version == VERSION, f"it has version {version!r} of the format, not {VERSION}; use another icdh")
 
-    def array(self, code: Any, dtype: str, shape: str, sizes: dict[str, int], name: str) -> NDArray[Any]:
-        """Return an array after checking that it is what is wanted; new letters of the shape get their sizes."""
+    def model(self, kind: type["StructuralModel"]) -> "StructuralModel":
+        """Return the model."""
+        names = self.value(self.json["names"], list[Any], "names", 0)
+        model: StructuralModel = self.value(self.json, kind, "model", len(names))
+        _check_model(model)
+        return model
+
+    def value(self, code: Any, kind: Any, name: str, n_variables: int, sizes: dict[str, int] | None = None) -> Any:
+        """Return a value of a type, as an annotation gives it; ``sizes`` are those of its part's shapes so far."""
+        origin, inner = get_origin(kind), get_args(kind)
+        if kind is Any:
+            return _name(code)
+        if name == "about":
+            _demand(isinstance(code, dict) and code.keys() <= ABOUT.keys(), "it does not say how the model was made")
+            return {key: self.value(text, ABOUT[key], key, n_variables) for key, text in code.items()}
+        if origin in (Union, UnionType):
+            chosen = next((one for one in inner if type(code) is one), inner[0])
+            return None if chosen is type(None) else self.value(code, chosen, name, n_variables, sizes)
+        if np.ndarray in (kind, origin):
+            return self.array(code, name, {"N": n_variables, "2": 2} if sizes is None else sizes)
+        if origin in (list, tuple, Sequence):
+            _demand(isinstance(code, list), f"{name} are no list")
+            return (tuple if origin is tuple else list)(self.value(part, inner[0], name, n_variables) for part in code)
+        if origin is dict:
+            _demand(isinstance(code, dict), f"{name} are no mapping")
+            return {inner[0](key): self.value(part, inner[1], name, n_variables) for key, part in code.items()}
+        if kind in self.kinds:
+            _demand(isinstance(code, dict) and code.get("kind") in self.kinds[kind], f"{name} are of no known kind")
+            kind = self.kinds[kind][code["kind"]]
+        if hasattr(kind, "__annotations__"):
+            _demand(isinstance(code, dict), f"{name} is no part of a model")
+            sizes = {"N": n_variables, "2": 2}
+            fields = {field: own for field, own in get_type_hints(kind).items() if field in code}
+            return kind(
+                **{field: self.value(code[field], own, field, n_variables, sizes) for field, own in fields.items()}
+            )
+        _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")
+        return code
+
+    def array(self, code: Any, name: str, sizes: dict[str, int]) -> NDArray[Any]:
+        """Return an array after checking that it is what is wanted; new letters of its shape get their sizes."""
+        dtype, shape = (INTEGERS, SHAPES_OF_INTEGERS[name]) if name in SHAPES_OF_INTEGERS else (FLOATS, SHAPES[name])
         _demand(isinstance(code, dict) and code.get("dtype") == dtype, f"{name} is not an array of type {dtype}")
         given = code.get("shape")
         _demand(
             isinstance(given, list) and len(given) == len(shape) and all(type(n) is int and n >= 0 for n in given),
             f"{name} has shape {given}, not that of an array of {len(shape)} axes",
         )
+        n_bytes = 8
         for letter, size in zip(shape, given, strict=True):
             wanted = sizes.setdefault(letter, size)
             _demand(size == wanted, f"{name} has shape {given}, where {wanted} is wanted")
-        info, n_bytes = self.archive.getinfo(code["array"]), 8
-        for size in given:
             n_bytes *= size
+        info = self.archive.getinfo(code["array"])
         _demand(info.file_size == n_bytes, f"{name} has {info.file_size} bytes, not {n_bytes}")
         values = np.frombuffer(self.archive.read(info), dtype=dtype).reshape(given)
         values = values.astype(np.int64 if dtype == INTEGERS else np.float64)  # of this machine, and writable
-        _demand(np.isfinite(values).all(), f"{name} holds NaN or infinity")
+        _demand(name.endswith("_loss") or np.isfinite(values).all(), f"{name} holds NaN or infinity")
         return values
 
-    def part(self, code: Any, kinds: dict[str, Kind], n_variables: int) -> Any:
-        """Return a distribution."""
-        _demand(isinstance(code, dict) and code.get("kind") in kinds, "a distribution is of no known kind")
-        kind, sizes, values = kinds[code["kind"]], {"N": n_variables}, {}
-        _demand(kind.fields.keys() <= code.keys(), "a distribution lacks a part, as of an older icdh; fit it again")
-        for name, wanted in kind.fields.items():
-            if isinstance(wanted, tuple):
-                values[name] = self.array(code[name], *wanted, sizes, name)
-            else:
-                _demand(type(code[name]) is wanted and np.isfinite(code[name]), f"{name} is no {wanted.__name__}")
-                values[name] = code[name]
-        part = kind.part(**values)
-        _check_part(part, n_variables)
-        return part
 
-    def of_variables(self, name: str, n_variables: int) -> dict[int, dict[str, Any]]:
-        """Return what the JSON lists of some variables."""
-        listed = self.json.get(name, [])
-        _demand(isinstance(listed, list) and all(isinstance(code, dict) for code in listed), f"{name} are no list")
-        numbers_of = [code.pop("variable", None) for code in listed]
-        known = all(type(n) is int and 0 <= n < n_variables for n in numbers_of)
-        _demand(known, f"{name} are not those of variables")
-        return dict(zip(numbers_of, listed, strict=True))
+def _check_model(model: "StructuralModel") -> None:
+    """Demand that the parts of a model go together: what compiled code reads must be there."""
+    N, absent = len(model.names), model.adjacency == 0.0
+    _demand(0 < N == len(set(model.names)), "names do not name variables")
+    for what in ("conditionals", "noise"):
+        _demand(len(getattr(model, what)) == N, f"there are not {N} {what}")
+    _demand((model.scaling.scale > 0.0).all(), "a scale is not positive")
+    graphs.causal_order(model.adjacency)
+    shares = np.zeros(0) if model.edge_probability is None else model.edge_probability
+    _demand(((shares >= 0.0) & (shares <= 1.0)).all(), "edge_probability does not hold probabilities")
+    for loss in (model.direction_loss, model.hidden_loss):
+        _demand(loss is None or np.isnan(loss[absent]).all(), "losses are not those of edges")
+    of_columns = model.kinds is None or (len(model.kinds) == N and {*model.kinds} <= {*KINDS})
+    _demand(of_columns, "kinds are not those of columns")
+    _demand(model.column_transform in TRANSFORMS, "no such transform of columns is known")
+    _demand(model.frame in ("", *LIBRARIES), "frame is no library of tables")
+    _demand(all(0 <= n < N for n in (*model.categories, *model.levels)), "labels are not those of variables")
+    for known in model.categories.values():
+        n_different = len({*known.labels, *known.unseen})
+        _demand(0 < len(known.labels) <= MOST_LABELS, "labels are too few or too many")
+        _demand(n_different == len(known.labels + known.unseen), "labels repeat")
+    for levels in model.levels.values():
+        _check_ascending(levels)
+    n_labels = {n: len(known.labels) for n, known in model.categories.items() if not known.ordered}
+    for n, part in enumerate(model.conditionals):
+        _check_part(part, model, n, n_labels)
+    _demand(all(part.residuals.size for part in model.noise if isinstance(part, Empirical)), "residuals are missing")
+    children = [child for cause in model.hidden_causes for child in cause.children]
+    confounded = {name for name, part in zip(model.names, model.conditionals, strict=True) if hasattr(part, "loading")}
+    _demand({*children} == confounded and len(children) == len(confounded), "hidden causes lack their children")
+    sizes = [(len(cause.children), cause.loadings.size) for cause in model.hidden_causes]
+    _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 
 
-def _check_part(part: Any, n_variables: int) -> None:
-    """Demand that the fields of a distribution go together: what compiled code reads must be there."""
-    inputs = getattr(part, "inputs", np.zeros(0, dtype=np.int64))
-    known = ((inputs >= 0) & (inputs < n_variables)).all() and np.unique(inputs).size == inputs.size
-    _demand(known, "inputs are not variables")
-    if hasattr(part, "widths"):
-        _check_weights(part)
-    if isinstance(part, NetworkConditional):
-        _demand(len(part.hidden) - inputs.size in (0, 1), "hidden weights do not go with their inputs")
-        _demand(part.floor > 0.0, "a scale is not positive")
+def _check_part(part: Any, model: "StructuralModel", n: int, n_labels: dict[int, int]) -> None:
+    """Demand that the fields of the distribution of variable ``n`` go together, and with the labels of variables."""
+    known = ((part.inputs >= 0) & (part.inputs < len(model.names))).all() and np.unique(part.inputs).size
+    _demand(known == part.inputs.size, "inputs are not variables")
     if isinstance(part, Constant):
-        _demand(inputs.size == 0, "a constant has inputs")
-    if isinstance(part, Empirical):
-        _demand(part.residuals.size > 0, "residuals are missing")
+        _demand(part.inputs.size == 0, "a constant has inputs")
+    if isinstance(part, NetworkConditional):
+        _demand(len(part.hidden) - part.inputs.size in (0, 1), "hidden weights do not go with their inputs")
+        _demand(part.floor > 0.0, "a scale is not positive")
+    shares = getattr(part, "log_shares", np.zeros(n_labels.get(n, 0)))
+    _demand(shares.size == n_labels.get(n, 0), "labels do not go with their probabilities")
+    if hasattr(part, "widths"):
+        _demand(part.widths.tolist() == [n_labels.get(int(k), 1) for k in part.inputs], "inputs lack their labels")
+        _check_weights(part)
     if hasattr(part, "levels"):
         _check_ascending(part.levels)
         _demand(part.cuts.size == part.levels.size - 1 and (np.diff(part.cuts) >= 0.0).all(), "cuts do not ascend")
+        _demand(model.levels[n].size == part.levels.size, "levels do not go with their probabilities")
 
 
 def _check_weights(part: Any) -> None:
@@ -340,119 +333,12 @@ def _check_weights(part: Any) -> None:
     from icdh._node_model.network import n_weights
 
     _demand(part.hidden_units > 0, "there are no hidden units")
-    _demand(((part.widths > 0) & (part.widths <= MOST_LABELS)).all(), "inputs are not as wide as they can be")
-    width, n_labels = int(part.widths.sum()), getattr(part, "log_shares", np.zeros(0)).size
-    needed = n_weights(width, part.hidden_units)
+    width, needed = int(part.widths.sum()), n_weights(int(part.widths.sum()), part.hidden_units)
     if hasattr(part, "log_shares"):
-        _demand(1 < n_labels <= MOST_LABELS, "labels are too few or too many")
-        needed = n_categorical_weights(width, part.hidden_units, n_labels)
+        _demand(part.log_shares.size > 1, "labels are too few")
+        needed = n_categorical_weights(width, part.hidden_units, part.log_shares.size)
     _demand(part.theta.size == needed, f"theta has shape [{part.theta.size}], not [{needed}]")
 
 
 def _check_ascending(levels: Floats) -> None:
     _demand(1 < levels.size <= MOST_LABELS and (np.diff(levels) > 0.0).all(), "levels do not ascend")
-
-
-def _model(content: _Content) -> dict[str, Any]:
-    found = content.json
-    _demand(isinstance(found["names"], list), "names are no list")
-    names = list(map(_name, found["names"]))
-    N, kinds = len(names), _kinds()
-    _demand(0 < N <= MOST_VARIABLES and len(set(names)) == N, "names do not name variables")
-    given = [name for name in OPTIONAL_ARRAYS if found.get(name) is not None]
-    shapes, sizes = ARRAYS | OPTIONAL_ARRAYS, {"N": N, "2": 2}
-    arrays = {name: content.array(found[name], FLOATS, shapes[name], sizes, name) for name in (*ARRAYS, *given)}
-    scaling = Scaling(arrays.pop("offset"), arrays.pop("scale"))
-    _demand((scaling.scale > 0.0).all(), "a scale is not positive")
-    graphs.causal_order(arrays["adjacency"])
-    shares = arrays.get("edge_probability", np.zeros(0))
-    _demand(((shares >= 0.0) & (shares <= 1.0)).all(), "edge_probability does not hold probabilities")
-    parts = {name: found[name] for name in ("conditionals", "noise")}
-    for name, codes in parts.items():
-        _demand(isinstance(codes, list) and len(codes) == N, f"there are not {N} {name}")
-    of_noise = {name: kinds.pop(name) for name in ("gaussian", "empirical", "uniform")}
-    conditionals = [content.part(code, kinds, N) for code in parts["conditionals"]]
-    categories = {n: _categories(code) for n, code in content.of_variables("categories", N).items()}
-    _check_labels(conditionals, categories)
-    levels = {
-        n: content.array(code["values"], FLOATS, "K", {}, "levels")
-        for n, code in content.of_variables("levels", N).items()
-    }
-    for values in levels.values():
-        _check_ascending(values)
-    agree = all(levels[n].size == part.levels.size for n, part in enumerate(conditionals) if hasattr(part, "levels"))
-    _demand(agree, "levels do not go with their probabilities")
-    return {
-        "names": names,
-        "named": _flag(found["named"], "named"),
-        "scaling": scaling,
-        **arrays,
-        "direction_loss": _losses(found.get("direction_loss"), arrays["adjacency"]),
-        "hidden_loss": _losses(found.get("hidden_loss"), arrays["adjacency"]),
-        "conditionals": conditionals,
-        "noise": [content.part(code, of_noise, N) for code in parts["noise"]],
-        "categories": categories,
-        "levels": levels,
-        "hidden_causes": _hidden_causes(found.get("hidden_causes", []), names, conditionals),
-        **_described(found, N),
-    }
-
-
-def _losses(listed: Any, adjacency: Floats) -> Floats | None:
-    if listed is None:
-        return None
-    _demand(isinstance(listed, list), "losses of edges are no list")
-    loss = np.full(adjacency.shape, np.nan)
-    for i, j, nats in listed:
-        known = type(i) is type(j) is int and min(i, j) >= 0 and max(i, j) < len(loss) and adjacency[i, j]
-        _demand(known, "losses are not those of edges")
-        _demand(nats is None or (type(nats) is float and np.isfinite(nats)), "a loss is no number")
-        loss[i, j] = np.inf if nats is None else nats
-    return loss
-
-
-def _described(found: dict[str, Any], n_variables: int) -> dict[str, Any]:
-    """Return how the model was made."""
-    kinds, transform, frame, about = found.get("kinds"), found.get("column_transform"), found["frame"], found["about"]
-    of_columns = isinstance(kinds, list) and len(kinds) == n_variables and all(kind in KINDS for kind in kinds)
-    _demand(kinds is None or of_columns, "kinds are not those of columns")
-    _demand(transform in TRANSFORMS, "no such transform of columns is known")
-    _demand(frame in ("", *LIBRARIES), "frame is no library of tables")
-    types = {"estimator": str, "n_observations": int, "parameters": dict, "versions": dict}
-    told = isinstance(about, dict) and all(type(value) is types.get(key) for key, value in about.items())
-    _demand(told, "it does not say how the model was made")
-    for key in ("parameters", "versions"):
-        _demand(all(isinstance(text, str) for text in about.get(key, {}).values()), f"{key} are not text")
-    return {"kinds": kinds, "column_transform": transform, "frame": frame, "about": about}
-
-
-def _categories(code: dict[str, Any]) -> Categories:
-    known = {"unseen": [], **code}  # of which older files say nothing
-    _demand(known.keys() == set(Categories._fields), "categories do not say what their labels are")
-    labels, unseen = known["labels"], known["unseen"]
-    _demand(
-        isinstance(labels, list)
-        and 0 < len(labels) <= MOST_LABELS
-        and isinstance(unseen, list)
-        and all(type(label) in (str, float, int) for label in labels + unseen)
-        and len(set(labels + unseen)) == len(labels + unseen),
-        "labels are neither text nor numbers, or repeat",
-    )
-    flags = {key: _flag(code[key], key) for key in ("ordered", "declared")}
-    return Categories(tuple(labels), **flags, unseen=tuple(unseen))
-
-
-def _check_labels(conditionals: Sequence[Any], categories: dict[int, Categories]) -> None:
-    """Demand that codes stay within the labels that they stand for."""
-    sizes = {n: len(known.labels) for n, known in categories.items() if not known.ordered}
-    for n, part in enumerate(conditionals):
-        shares = getattr(part, "log_shares", np.zeros(sizes.get(n, 0)))
-        _demand(shares.size == sizes.get(n, 0), "labels do not go with their probabilities")
-        if hasattr(part, "widths"):
-            widths = [sizes.get(int(k), 1) for k in part.inputs]
-            _demand(part.widths.tolist() == widths, "inputs do not go with their labels")
-
-
-def _flag(value: Any, name: str) -> bool:
-    _demand(isinstance(value, bool), f"{name} is not true or false")
-    return bool(value)

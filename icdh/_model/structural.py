@@ -37,7 +37,7 @@ from icdh._model.conditionals import (
     standardised,
 )
 from icdh._model.hidden import HiddenCause
-from icdh._table.categories import Categories, holds_text
+from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh.exceptions import DataWarning, option, warn
@@ -504,72 +504,47 @@ class StructuralModel:
         same with and without it.
         """
         check_number("n_samples", n_samples, low=1, integer=True)
-        do = self.with_codes(do)
         rows = intervene.drawn(self, n_samples, random_generator(random_state))
-        return self._given_back(intervene.under(self, rows, do))
+        return self._given_back(intervene.under(self, rows, do, self.as_numbers))
 
-    def with_codes(self, do: Mapping[Hashable, Any] | None) -> Mapping[Hashable, Any] | None:
-        """Return an intervention ``do`` with the numbers that stand for labels in place of these, as far as possible.
+    def as_numbers(self, node: int, action: Any, said: str) -> Any:
+        """Return what an intervention sets a variable to as numbers or codes of labels; of a function, one that does.
+
+        Parameters
+        ----------
+        node : int
+            The variable.
+        action : float, str, array_like or callable
+            As in `sample`.
+        said : str
+            What messages call it.
 
         Raises
         ------
         ValueError, TypeError
-            If a categorical variable is set to an unknown label, or changed by a function; if one of few values is set
-            to another value.
+            If these are no numbers, or an unknown label, or if labels are changed by a function; if one of few values
+            is set to another value.
 
         Warns
         -----
         DataWarning
             If a number is far from all that the model was learned from.
         """
-        if not isinstance(do, Mapping):
-            return do
-        return {key: self._coded_action(key, action) for key, action in do.items()}
-
-    def _coded_action(self, key: Hashable, action: Any) -> Any:
-        node = variable_index(key, self.names, "do")
         known = self.categories.get(node)
-        if known is None or (known.ordered and not holds_text(action)):
-            return self._possible(node, action, f"do[{key!r}]")
+        if known is not None and known.reads(action):
+            if callable(action):
+                raise TypeError(f"{said} changes labels by a function; set the variable to {known.labels[0]!r}, ...")
+            codes = known.encoded(list(np.atleast_1d(np.asarray(action, dtype=object)).ravel()), said)
+            return codes if np.ndim(action) else codes[0]
         if callable(action):
-            raise TypeError(f"do[{key!r}] changes labels by a function; set the variable to {known.labels[0]!r}, ...")
-        codes = known.encoded(list(np.atleast_1d(np.asarray(action, dtype=object))), f"do[{key!r}]")
-        return codes if np.ndim(action) else float(codes[0])
-
-    def _possible(self, node: int, action: Any, said: str) -> Any:
-        """Return an action on a variable of numbers, checked now or, if it is a function, when it is carried out."""
-        if callable(action):
-            return lambda natural: self._possible(node, action(natural), f"the result of {said}")
-        try:
-            values = np.asarray(action, dtype=np.float64)
-        except (TypeError, ValueError):
-            return action  # what follows explains that these are no numbers
+            return lambda natural: self.as_numbers(node, action(natural), f"the result of {said}")
+        values = as_float(np.asarray(action), said)
         if values.size and np.isfinite(values).all():
-            self.check_possible(node, values, said)
-        return action
+            self._check_possible(node, values, said)
+        return values
 
-    def check_possible(self, node: int, values: Floats, said: str) -> None:
-        """Raise ValueError if a variable of few values is set to another; warn if a number is far from all observed.
-
-        Parameters
-        ----------
-        node : int
-            The variable.
-        values : ndarray
-            What an intervention sets it to, in its units.
-        said : str
-            What messages call these values.
-
-        Raises
-        ------
-        ValueError
-            If the variable takes few values, and these are not among them.
-
-        Warns
-        -----
-        DataWarning
-            If a number is beyond the observed range by more than its width.
-        """
+    def _check_possible(self, node: int, values: Floats, said: str) -> None:
+        """Raise ValueError if a variable of few values is set to another; warn if a number is far from all observed."""
         levels, column = self.levels.get(node), repr(self.names[node])
         if levels is not None:
             strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
@@ -627,7 +602,7 @@ class StructuralModel:
         for key, values in do.items() if isinstance(do, Mapping) else ():
             check_same_rows(X, values, f"do[{key!r}]")
         rows = intervene.abducted(self, table.values, self._scaled(table))
-        return self._given_back(intervene.under(self, rows, self.with_codes(do)), X)
+        return self._given_back(intervene.under(self, rows, do, self.as_numbers), X)
 
     hidden_values = hidden_common.hidden_values
     bidirected_edges = hidden_common.bidirected_edges
@@ -795,4 +770,4 @@ def load(path: str | Path) -> StructuralModel:
     """
     from icdh._model.persist import read_model
 
-    return StructuralModel(**read_model(path))
+    return read_model(path, StructuralModel)

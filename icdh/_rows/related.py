@@ -64,7 +64,8 @@ class RelatedRows:
 
     def every(self, step: int) -> Mask:
         """Return the first row of each group and those whose place in it is a multiple of ``step``."""
-        return (_places(self.groups) if self.places is None else self.places) % step == 0
+        kept: Mask = (_places(self.groups) if self.places is None else self.places) % step == 0
+        return kept
 
     def drawn(self, draws: Integers) -> "RelatedRows":
         """Return the relations of rows of which every draw of a unit, numbered by ``draws``, is a group of its own."""
@@ -77,14 +78,8 @@ class RelatedRows:
         return bool(self._sizes.max() == 1)
 
     @cached_property
-    def _sizes(self):
+    def _sizes(self) -> Integers:
         return np.bincount(self.groups)
-
-    @cached_property
-    def _axis(self):
-        """The position of every row on an axis where sequences of groups are so far apart that no lag joins two."""
-        n_lags = int(self.places.max()) + 1
-        return self.groups * (2 * n_lags) + self.places, n_lags
 
     @cached_property
     def pairs(self) -> Floats:
@@ -92,7 +87,7 @@ class RelatedRows:
         n = self.groups.size
         if self.places is None:
             return np.array([float(np.square(self._sizes).sum() - n) / n])
-        return 2.0 * self._lagged_sums(np.ones((1, n)))[0, 1:].round() / n
+        return 2.0 * self._lagged_sums(np.ones((1, n)), self.places)[0, 1:].round() / n
 
     def correlations(self, series: Floats) -> Floats:
         """Return the mean correlation of pairs of rows of every kind, shape (K,), given one or more series, (s, M).
@@ -102,10 +97,10 @@ class RelatedRows:
         centred = series - series.mean(axis=1, keepdims=True)
         squares = float(np.square(centred).sum())
         if self.places is None:
-            sums = np.array([np.bincount(self.groups, own) for own in centred])
+            sums = np.array([np.bincount(self.groups, row) for row in centred])
             products = np.array([float(np.square(sums).sum()) - squares])
         else:
-            products = 2.0 * self._lagged_sums(centred).sum(axis=0)[1:]
+            products = 2.0 * self._lagged_sums(centred, self.places).sum(axis=0)[1:]
         counted = (self.pairs > 0.0) & (squares > 0.0)
         return np.where(counted, products / np.where(counted, self.pairs * squares, 1.0), 0.0)
 
@@ -113,21 +108,22 @@ class RelatedRows:
         """Return the design effects of all pairs of variables, at least one, given their `correlations`, (s, K)."""
         return np.maximum(1.0 + (first * self.pairs) @ second.T, 1.0)
 
-    def _lagged_sums(self, series):
+    def _lagged_sums(self, series: Floats, places: Integers) -> Floats:
         """Return the sums of products of rows at lags 0 ... K in the same sequence, shape (s, K + 1)."""
-        axis, n_lags = self._axis
+        n_lags = int(places.max()) + 1
+        axis = self.groups * (2 * n_lags) + places  # sequences of groups are so far apart that no lag joins two
         placed = np.zeros((len(series), int(axis.max()) + 1))
         placed[:, axis] = series
         return lagged_sums(placed, placed.shape[1] + n_lags)[:, :n_lags]
 
 
-def _numbered(labels):
+def _numbered(labels: Iterable[Hashable]) -> Integers:
     """Return a number for every label, from zero in the order of their first rows."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
-def _places(groups):
+def _places(groups: Integers) -> Integers:
     """Return the place of every row among those of its group."""
     order = np.argsort(groups, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(groups))[:-1])

@@ -6,11 +6,12 @@ neighbours do not. So every pair of columns is compared with its own neighbours,
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats, Integers, Mask
 
 FEWEST_COLUMNS = 3  # of which two tell a row
 
@@ -52,6 +53,9 @@ class Tuning:
     determined: float = 0.1
 
 
+TUNING = Tuning()
+
+
 class Repeats(NamedTuple):
     """Columns whose values repeat together.
 
@@ -79,23 +83,20 @@ class _Pairs(NamedTuple):
     n_values: int
 
 
-def repeated_combinations(values: Floats, tuning: Tuning | None = None) -> Repeats | None:
+def repeated_combinations(values: Floats) -> Repeats | None:
     """Return the largest set of continuous columns whose values repeat together; None if there is none.
 
     Parameters
     ----------
     values : ndarray, shape (N, M)
         The table, one variable a row.
-    tuning : Tuning, optional
-        Limits.
     """
-    tuning = tuning or Tuning()
-    ties = np.array([_tie_probability(own) for own in values])
-    tied = np.flatnonzero((ties > 0.0) & (ties <= tuning.most_ties))
+    ties = np.array(list(map(_tie_probability, values)))
+    tied = np.flatnonzero((ties > 0.0) & (ties <= TUNING.most_ties))
     if tied.size < 2:
         return None
     compared = _Columns(values[tied], values[tied].argsort(axis=1).argsort(axis=1), ties[tied])
-    together = tied if _rows_repeat(compared, tuning) else tied[_linked_columns(compared, tuning)]
+    together = tied if _rows_repeat(compared) else tied[_linked_columns(compared)]
     if together.size < 2:
         return None
     n_distinct = _n_distinct(values[together])
@@ -110,64 +111,64 @@ class _Columns(NamedTuple):
     ties: Floats
 
 
-def _linked_columns(columns, tuning):
+def _linked_columns(columns: _Columns) -> Integers:
     """Return the largest set of columns in which rows of equal values in one agree in another."""
     linked = np.zeros((len(columns.values), len(columns.values)), dtype=bool)
-    for k, own in enumerate(columns.values):
-        pairs = _pairs(own, tuning)
+    for k, values in enumerate(columns.values):
+        pairs = _pairs(values)
         if pairs is not None:
-            linked[k] = _agreeing(columns, pairs, tuning, columns.values.shape[1])
+            linked[k] = _agreeing(columns, pairs, columns.values.shape[1])
     return _largest_component(linked & linked.T)  # what is computed from others tells them, but not they it
 
 
-def _rows_repeat(columns, tuning):
+def _rows_repeat(columns: _Columns) -> bool:
     """Return whether rows that agree in all columns but any one agree in that one, too.
 
     Coarse columns have many ties. Those of all but one column together are few.
     """
-    kept = _independent(columns, tuning)
+    kept = _independent(columns)
     if len(kept.values) < FEWEST_COLUMNS:
         return False
-    return all(_others_tell(kept, k, tuning) for k in range(len(kept.values)))
+    return all(_others_tell(kept, k) for k in range(len(kept.values)))
 
 
-def _others_tell(columns, k, tuning):
+def _others_tell(columns: _Columns, k: int) -> bool:
     """Return whether rows that agree in all columns but one agree in that one, too."""
     others = np.delete(columns.values, k, axis=0)
     _, rows = np.unique(others[0], return_inverse=True)
-    stride = max(others.shape[1] // tuning.most_sorted, 1)  # of long tables, all rows of some values of one column
+    stride = max(others.shape[1] // TUNING.most_sorted, 1)  # of long tables, all rows of some values of one column
     part = np.flatnonzero(rows.ravel() % stride == 0)
     _, codes = np.unique(others[:, part], axis=1, return_inverse=True)
-    pairs = _pairs(codes.ravel(), tuning)
+    pairs = _pairs(codes.ravel())
     if pairs is None:
         return False
     of_part = _Columns(columns.values[:, part], columns.ranks[:, part], columns.ties)
-    return bool(_agreeing(of_part, pairs, tuning, columns.values.shape[1])[k])
+    return bool(_agreeing(of_part, pairs, columns.values.shape[1])[k])
 
 
-def _independent(columns, tuning):
+def _independent(columns: _Columns) -> _Columns:
     """Return the columns without those that are sums of others before them."""
     centred = columns.values - columns.values.mean(axis=1, keepdims=True)
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)
-    left = np.abs(np.diag(np.linalg.qr(centred.T, mode="r")))
-    return _Columns(*(part[left > tuning.determined] for part in columns))
+    kept = np.abs(np.diag(np.linalg.qr(centred.T, mode="r"))) > TUNING.determined
+    return _Columns(columns.values[kept], columns.ranks[kept], columns.ties[kept])
 
 
-def _tie_probability(values):
+def _tie_probability(values: Floats) -> float:
     """Return the probability that two different rows share a value."""
     counts = np.unique(values, return_counts=True)[1].astype(float)
     return float(counts @ (counts - 1.0)) / (values.size * (values.size - 1.0))
 
 
-def _pairs(values, tuning):
+def _pairs(values: NDArray[Any]) -> _Pairs | None:
     """Return rows that share a value, each with another such row and a row of the next value; None if they are few."""
     order = np.argsort(values, kind="stable")
     _, starts, sizes = np.unique(values[order], return_index=True, return_counts=True)
-    usable = (sizes > 1) & (sizes <= max(tuning.most_common * values.size, 2))
-    if sizes[usable].sum() < tuning.fewest_shared * values.size or sizes.size < 2:
+    usable = (sizes > 1) & (sizes <= max(TUNING.most_common * values.size, 2))
+    if sizes[usable].sum() < TUNING.fewest_shared * values.size or sizes.size < 2:
         return None
     kept = np.flatnonzero(np.repeat(usable, sizes))
-    kept = kept[:: -(-kept.size // tuning.most_rows)]
+    kept = kept[:: -(-kept.size // TUNING.most_rows)]
     group = np.repeat(np.arange(sizes.size), sizes)[kept]
     within = kept - starts[group]
     beside = np.where(group + 1 < sizes.size, group + 1, group - 1)
@@ -176,20 +177,21 @@ def _pairs(values, tuning):
     return _Pairs(order[kept], order[equal], order[neighbours], np.unique(group).size)
 
 
-def _agreeing(columns, pairs, tuning, n_rows):
+def _agreeing(columns: _Columns, pairs: _Pairs, n_rows: int) -> Mask:
     """Return in which columns the rows of equal values agree far more often than neighbours do, shape (k,)."""
     values, ranks, ties = columns
     equal = (values[:, pairs.rows] == values[:, pairs.equal]).mean(axis=1)
     beside = (values[:, pairs.rows] == values[:, pairs.neighbours]).mean(axis=1)
     step = np.abs(ranks[:, pairs.rows] - ranks[:, pairs.neighbours]).mean(axis=1) / n_rows
-    apart = step >= tuning.least_step + 2.0 * ties
+    apart = step >= TUNING.least_step + 2.0 * ties
     share = 0.5 * (equal + beside)
     deviation = np.sqrt(np.maximum(2.0 * share * (1.0 - share), 1e-12) / pairs.n_values)
     excess = equal - beside
-    return apart & (excess >= tuning.excess) & (excess >= tuning.deviations * deviation)
+    agreeing: Mask = apart & (excess >= TUNING.excess) & (excess >= TUNING.deviations * deviation)
+    return agreeing
 
 
-def _largest_component(linked):
+def _largest_component(linked: Mask) -> Integers:
     """Return the nodes of the largest connected part of a graph."""
     reached = linked | np.eye(len(linked), dtype=bool)
     while True:
@@ -199,5 +201,5 @@ def _largest_component(linked):
         reached = further
 
 
-def _n_distinct(values):
-    return np.unique(values, axis=1).shape[1]
+def _n_distinct(values: Floats) -> int:
+    return int(np.unique(values, axis=1).shape[1])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats, Integers, Mask
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class Tuning:
     most_rows: int = 100_000
 
 
+TUNING = Tuning()
+
+
 class Sequence(NamedTuple):
     """Columns that depend on their own past.
 
@@ -70,9 +73,7 @@ class Sequence(NamedTuple):
     effect: float
 
 
-def serial_dependence(
-    values: Floats, residuals: Floats, classes: Integers, tuning: Tuning | None = None
-) -> Sequence | None:
+def serial_dependence(values: Floats, residuals: Floats, classes: Integers) -> Sequence | None:
     """Return the columns of rows in sequence; None if at most one of them depends on its past.
 
     Parameters
@@ -81,25 +82,22 @@ def serial_dependence(
         The table, one variable a row, and the residuals of a graph that was fitted to it.
     classes : ndarray of int, shape (M,)
         The condition of every row, whose effects are taken out, too.
-    tuning : Tuning, optional
-        Limits.
     """
-    tuning = tuning or Tuning()
-    values, residuals, classes = (part[..., : tuning.most_rows] for part in (values, residuals, classes))
-    explained, is_sorted = _explained_by_position(values, classes, tuning)
+    values, residuals = values[:, : TUNING.most_rows], residuals[:, : TUNING.most_rows]
+    explained, is_sorted = _explained_by_position(values, classes[: TUNING.most_rows])
     M = values.shape[1]
-    if tuning.rows_a_function * len(explained) > M:
+    if TUNING.rows_a_function * len(explained) > M:
         return None
     of_columns, of_residuals = (_autocorrelations_left(part, explained) for part in (values, residuals))
-    limit = tuning.deviations / np.sqrt(M)
+    limit = TUNING.deviations / np.sqrt(M)
     serial_columns, serial_residuals = (~is_sorted & (np.abs(own[:, 1]) > limit) for own in (of_columns, of_residuals))
     if not (serial_columns.any() and serial_residuals.any()):
         return None
     effects = bartlett(of_residuals, of_columns) * np.outer(serial_residuals, serial_columns)
     np.fill_diagonal(effects, 0.0)
-    if effects.max() < tuning.least_effect:
+    if effects.max() < TUNING.least_effect:
         return None
-    concerned = (effects >= tuning.least_effect).any(axis=0) | (effects >= tuning.least_effect).any(axis=1)
+    concerned = (effects >= TUNING.least_effect).any(axis=0) | (effects >= TUNING.least_effect).any(axis=1)
     return Sequence(np.flatnonzero(concerned).tolist(), float(effects.max()))
 
 
@@ -113,11 +111,11 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
     values : ndarray, shape (N, M)
         The table, which tells whether the rows are sorted.
     """
-    tuning, M = Tuning(), series.size
-    explained, _ = _explained_by_position(values, np.zeros(M, dtype=np.int64), tuning)
-    if tuning.rows_a_function * len(explained) > M:
+    M = series.size
+    explained, _ = _explained_by_position(values, np.zeros(M, dtype=np.int64))
+    if TUNING.rows_a_function * len(explained) > M:
         return False
-    return bool(_autocorrelations_left(series[np.newaxis], explained)[0, 1] > tuning.deviations / np.sqrt(M))
+    return bool(_autocorrelations_left(series[np.newaxis], explained)[0, 1] > TUNING.deviations / np.sqrt(M))
 
 
 def autocorrelations(series: Floats) -> Floats:
@@ -127,7 +125,8 @@ def autocorrelations(series: Floats) -> Floats:
     """
     M = series.shape[1]
     sums = lagged_sums(series, 2 * M)[:, :M]
-    return sums / np.where(sums[:, :1] > 0.0, sums[:, :1], np.inf)
+    sums /= np.where(sums[:, :1] > 0.0, sums[:, :1], np.inf)
+    return sums
 
 
 def lagged_sums(series: Floats, least: int) -> Floats:
@@ -136,26 +135,28 @@ def lagged_sums(series: Floats, least: int) -> Floats:
     Sums wrap around: they are right up to lag ``least`` - M for series of length M.
     """
     size = 1 << (least - 1).bit_length()
-    return np.fft.irfft(np.square(np.abs(np.fft.rfft(series, size, axis=1))), size, axis=1)
+    sums: Floats = np.fft.irfft(np.square(np.abs(np.fft.rfft(series, size, axis=1))), size, axis=1)
+    return sums
 
 
 def bartlett(first: Floats, second: Floats) -> Floats:
     """Return the design effects of all pairs of series, given the autocorrelations of both, (N, M) and (K, M)."""
     M = first.shape[1]
-    lags = np.arange(1, M)
-    return 1.0 + 2.0 * (first[:, 1:] * (M / (M - lags))) @ second[:, 1:].T
+    effects: Floats = 1.0 + 2.0 * (first[:, 1:] * (M / (M - np.arange(1, M)))) @ second[:, 1:].T
+    return effects
 
 
-def _ranks(values):
+def _ranks(values: Floats) -> Floats:
     """Return ranks with ties at their mean, of mean zero, shape (N, M): tails that are heavy have no weight."""
-    ranks = np.empty(values.shape)
+    ranks: Floats = np.empty(values.shape)
     for own, ranked in zip(values, ranks, strict=True):
         _, index, counts = np.unique(own, return_inverse=True, return_counts=True)
         ranked[:] = (np.cumsum(counts) - 0.5 * counts)[index.ravel()]
-    return ranks - ranks.mean(axis=1, keepdims=True)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    return ranks
 
 
-def _explained_by_position(columns, classes, tuning):
+def _explained_by_position(columns: Floats, classes: Integers) -> tuple[Floats, Mask]:
     """Return functions of classes, and of the position of sorted rows, and by which columns the rows are sorted.
 
     Functions are orthonormal, shape (k, M).
@@ -163,14 +164,14 @@ def _explained_by_position(columns, classes, tuning):
     M = columns.shape[1]
     is_sorted, functions = np.zeros(len(columns), dtype=bool), [classes == own for own in np.unique(classes)]
     for k, own in enumerate(columns):
-        starts = _block_starts(own, tuning)
+        starts = _block_starts(own)
         if starts is not None:
             is_sorted[k] = True
-            functions += _functions_of_blocks(starts, M, np.unique(own).size > len(starts), tuning)
+            functions += _functions_of_blocks(starts, M, np.unique(own).size > len(starts))
     return np.linalg.qr(np.array(functions, dtype=float).T)[0].T, is_sorted
 
 
-def _block_starts(values, tuning):
+def _block_starts(values: Floats) -> Integers | None:
     """Return where the few blocks of equal, rising or falling values begin; None if the values are not sorted.
 
     Rows may also be sorted by whether a column has its most frequent value: all zeros last.
@@ -179,24 +180,24 @@ def _block_starts(values, tuning):
     if not steps.any():
         return None
     changes = np.flatnonzero(steps) + 1
-    if changes.size < tuning.most_blocks and changes.size + 1 == np.unique(values).size:
+    if changes.size < TUNING.most_blocks and changes.size + 1 == np.unique(values).size:
         return np.append(0, changes)
     for direction in (1.0, -1.0):
         breaks = np.flatnonzero(steps == -direction) + 1
-        if breaks.size < min(tuning.most_blocks, 0.1 * changes.size):
+        if breaks.size < min(TUNING.most_blocks, 0.1 * changes.size):
             return np.append(0, breaks)
     numbers, counts = np.unique(values, return_counts=True)
-    if numbers.size > 2 and counts.max() > tuning.point_mass * values.size:
-        return _block_starts((values == numbers[counts.argmax()]).astype(float), tuning)
+    if numbers.size > 2 and counts.max() > TUNING.point_mass * values.size:
+        return _block_starts((values == numbers[counts.argmax()]).astype(float))
     return None
 
 
-def _functions_of_blocks(starts, M, rises, tuning):
+def _functions_of_blocks(starts: Integers, M: int, rises: bool) -> list[Floats]:
     """Return for every block its indicator and, if its values rise or fall, waves of the position in it."""
     functions = []
     for start, end in zip(starts, np.append(starts[1:], M), strict=True):
         position = (np.arange(end - start) + 0.5) / (end - start)
-        n_waves = min(max(tuning.waves // len(starts), 2), end - start) if rises else 0
+        n_waves = min(max(TUNING.waves // len(starts), 2), end - start) if rises else 0
         for k in range(n_waves + 1):
             wave = np.zeros(M)
             wave[start:end] = np.cos(np.pi * k * position)
@@ -204,7 +205,7 @@ def _functions_of_blocks(starts, M, rises, tuning):
     return functions
 
 
-def _autocorrelations_left(series, explained):
+def _autocorrelations_left(series: Floats, explained: Floats) -> Floats:
     """Return the autocorrelations of the ranks of series without what the position of sorted rows explains."""
     ranks = _ranks(series)
     return autocorrelations(ranks - (ranks @ explained.T) @ explained)

@@ -21,6 +21,7 @@ from icdh.exceptions import option
 from icdh.graphs import causal_order
 
 Action = Callable[[Floats], Floats]
+AsNumbers = Callable[[int, Any, str], Any]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ class Shift:
         return natural + self.by
 
 
-def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_rows: int) -> dict[int, Action]:
+def actions_of(
+    do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_rows: int, as_numbers: AsNumbers | None = None
+) -> dict[int, Action]:
     """Return, for every intervened variable, the function from its natural values to its values under ``do``.
 
     Parameters
@@ -62,6 +65,8 @@ def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_r
         The N names, of any type.
     n_rows : int
         M.
+    as_numbers : callable, optional
+        Returns what ``do`` sets a variable to as numbers, given the variable, that, and what messages call it.
 
     Raises
     ------
@@ -77,7 +82,8 @@ def actions_of(do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_r
         node = variable_index(key, names, "do")
         if node in actions:
             raise ValueError(f"{option('do')} names the variable {names[node]!r} twice; keep one of the two")
-        actions[node] = _action(option("do", of=key), value, n_rows)
+        said = option("do", of=key)
+        actions[node] = _action(said, as_numbers(node, value, said) if as_numbers else value, n_rows)
     return actions
 
 

@@ -115,15 +115,15 @@ class Categories(NamedTuple):
         """Return the label nearest to each number."""
         return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
 
+    def reads(self, cells: Any) -> bool:
+        """Return whether cells, such as what an intervention sets the column to, are its labels and not its ranks."""
+        is_text = np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
+        return is_text or not self.ordered
+
     @property
     def of_text(self) -> bool:
         """Whether any label is text."""
         return any(isinstance(label, str) for label in self.labels)
-
-
-def holds_text(cells: Any) -> bool:
-    """Return whether an intervention sets a variable to text, or to one text a row."""
-    return np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
 
 
 def _is_missing(cell: Any) -> bool:

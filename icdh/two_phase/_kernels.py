@@ -17,12 +17,13 @@ import math
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
 from icdh._network_kernels import activate, add_products
 
 
 @kernel(fastmath=CONTRACT)
-def _weigh(values, root, start, rows, weighed):
+def _weigh(values: Floats, root: Floats, start: int, rows: int, weighed: Floats) -> None:
     """Set the rows of ``weighed`` to ``root`` times those of ``values``, one block."""
     weight = root[start : start + rows]
     for h in range(values.shape[0]):
@@ -32,7 +33,7 @@ def _weigh(values, root, start, rows, weighed):
 
 
 @kernel(fastmath=REASSOCIATE)
-def _standardise(x, s, w2, root, start, rows, residual):
+def _standardise(x: Floats, s: Floats, w2: Floats, root: Floats, start: int, rows: int, residual: Floats) -> float:
     """Set one block of the residuals times ``root``; return half the sum of their squares."""
     error, weight, value = residual[start : start + rows], root[start : start + rows], x[start : start + rows]
     for m in range(rows):
@@ -49,7 +50,7 @@ def _standardise(x, s, w2, root, start, rows, residual):
 
 
 @kernel(fastmath=CONTRACT)
-def _pull(s, w2, root, residual, start, rows, pull):
+def _pull(s: Floats, w2: Floats, root: Floats, residual: Floats, start: int, rows: int, pull: Floats) -> None:
     """Set ``pull`` (m1, ROWS) to the derivative of half the squared residuals of a block by the pre-activations."""
     weight, error = root[start : start + rows], residual[start : start + rows]
     for h in range(pull.shape[0]):
@@ -59,7 +60,18 @@ def _pull(s, w2, root, residual, start, rows, pull):
 
 
 @kernel()
-def projected_least_squares(features, child, inputs, root, w, ridge, w2, dw, s, residual):
+def projected_least_squares(
+    features: Floats,
+    child: int,
+    inputs: Integers,
+    root: Floats,
+    w: Floats,
+    ridge: float,
+    w2: Floats,
+    dw: Floats,
+    s: Floats,
+    residual: Floats,
+) -> float:
     """Minimise over W2 half the squared standardised residuals of a child plus ridge, given W1; return both.
 
     Sets ``w2`` (outputs,), ``dw``, the derivative of the minimum by the weights ``w`` of its ``inputs``: that at fixed
@@ -96,7 +108,9 @@ def projected_least_squares(features, child, inputs, root, w, ridge, w2, dw, s, 
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_jacobian(features, causes, units, s, w2, start, rows, jacobian):
+def _fill_jacobian(
+    features: Floats, causes: Integers, units: Integers, s: Floats, w2: Floats, start: int, rows: int, jacobian: Floats
+) -> None:
     """Set the rows after the weighed ``s`` to the weighed derivatives of the mean by the weight of each cause, unit."""
     for k in range(units.size):
         x, sh = features[causes[k], start : start + rows], s[units[k], start : start + rows]
@@ -106,7 +120,19 @@ def _fill_jacobian(features, causes, units, s, w2, start, rows, jacobian):
 
 
 @kernel(fastmath=REASSOCIATE)
-def _bend(features, causes, units, s, w2, root, residual, start, rows, bend, by_output):
+def _bend(
+    features: Floats,
+    causes: Integers,
+    units: Integers,
+    s: Floats,
+    w2: Floats,
+    root: Floats,
+    residual: Floats,
+    start: int,
+    rows: int,
+    bend: Floats,
+    by_output: Floats,
+) -> None:
     """Set ``bend`` (weights, ROWS) to the derivative of half the squared residuals by a pre-activation and a weight.
 
     Adds what is left out of it where the derivative is by the entry of w2 and a weight to ``by_output``.
@@ -123,7 +149,18 @@ def _bend(features, causes, units, s, w2, root, residual, start, rows, bend, by_
 
 
 @kernel()
-def mean_hessian(features, inputs, at, units, root, w2, s, residual, hessian, diagonal):
+def mean_hessian(
+    features: Floats,
+    inputs: Integers,
+    at: Integers,
+    units: Integers,
+    root: Floats,
+    w2: Floats,
+    s: Floats,
+    residual: Floats,
+    hessian: Floats,
+    diagonal: Floats,
+) -> None:
     """Set the second derivatives of half the squared residuals of a node, and the diagonal of Gauss-Newton's.
 
     They are by w2, then by the weight of each input ``inputs[at[k]]`` and unit ``units[k]``. ``s`` and ``residual``
@@ -154,7 +191,9 @@ def mean_hessian(features, inputs, at, units, root, w2, s, residual, hessian, di
 
 
 @kernel(fastmath=REASSOCIATE)
-def _scale_block(s, residual, theta, start, rows, jacobian, root):
+def _scale_block(
+    s: Floats, residual: Floats, theta: Floats, start: int, rows: int, jacobian: Floats, root: Floats
+) -> float:
     """Set one block of sqrt(2) / sigma dsigma/dtheta, and a further row (1 - r^2 / sigma^2) / sqrt(2); return its loss.
 
     So the products of the rows of ``jacobian`` are Fisher's information and, with the last one, the gradient.
@@ -188,12 +227,12 @@ def _scale_block(s, residual, theta, start, rows, jacobian, root):
 
 
 @kernel()
-def scale_system(s, residual, theta, gradient, fisher):
+def scale_system(s: Floats, residual: Floats, theta: Floats, gradient: Floats, fisher: Floats) -> float:
     """Return L at theta (m1 + 1,); set its gradient, and Fisher's information (m1 + 1, m1 + 1)."""
     observations, size = residual.size, theta.size
     jacobian, root = np.zeros((padded(size + 1), ROWS)), np.empty(ROWS)
     gram = np.zeros((jacobian.shape[0], jacobian.shape[0]))
-    loss = 0.0
+    loss: float = 0.0
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
         loss += _scale_block(s, residual, theta, start, rows, jacobian, root)
