@@ -172,7 +172,7 @@ class PairFit:
 
     def moment(self, at: int, order: int) -> Estimate:
         """Return the mean of the effect, or of its square, at a value of the contrast."""
-        observed = self.pair.observed if order == 1 else self.pair.observed * self.pair.observed
+        observed: Floats = np.power(self.pair.observed, order)
         return self.mean(at, observed, lambda given: given.moment(order))
 
     def risk(self, at: int, label: int) -> Estimate:
@@ -186,7 +186,7 @@ class PairFit:
 
     def below(self, at: int, limit: float) -> Estimate:
         """Return the probability that the effect is at most a limit, at a value of the contrast."""
-        return self.mean(at, (self.pair.observed <= limit) * 1.0, lambda given: given.below(limit))
+        return self.mean(at, (self.pair.observed <= limit).astype(np.float64), lambda given: given.below(limit))
 
     def quantile(self, at: int, q: float) -> Estimate:
         """Return a quantile of a numeric effect at a value of the contrast.

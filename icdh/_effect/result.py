@@ -142,11 +142,8 @@ class Effect:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as text and numbers, for JSON; None in place of NaN."""
-        record = asdict(self) | {"effective_rows": {str(key): rows for key, rows in self.effective_rows.items()}}
-        for part, comparison in zip(record["comparisons"], self.comparisons, strict=True):
-            part["quantiles"] = {str(q): list(moved) for q, moved in comparison.quantiles.items()}
         first = {"difference": self.difference, "lower": self.lower, "upper": self.upper}
-        plain: dict[str, Any] = _plain(record | first)
+        plain: dict[str, Any] = _plain(asdict(self) | first)
         return plain
 
     def summary(self) -> str:
@@ -207,7 +204,7 @@ def _like(value: float, interval: Interval) -> str:
 
 def _plain(record: Any) -> Any:
     if isinstance(record, Mapping):
-        return {key: _plain(value) for key, value in record.items()}
+        return {str(key): _plain(value) for key, value in record.items()}
     if isinstance(record, (list, tuple)):
         return [_plain(value) for value in record]
     if isinstance(record, float) and math.isnan(record):

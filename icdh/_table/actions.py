@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.checks import as_float, check_number
 from icdh._ground.labels import variable_index
 from icdh.exceptions import option
@@ -104,7 +104,7 @@ def _checked_values(label: str, value: Any, n_rows: int) -> Floats:
 
 
 def carry_out(
-    adjacency: Floats,
+    adjacency: Floats | Integers,
     actions: Mapping[int, Action],
     values: Floats,
     respond: Callable[[int, Floats], Floats],

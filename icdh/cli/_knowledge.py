@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
 from icdh.cli._options import repeated, text
 from icdh.knowledge import Knowledge
@@ -22,7 +23,7 @@ def knowledge_of(args: argparse.Namespace) -> Knowledge:
     return Knowledge.read(args.knowledge) | given if args.knowledge else given
 
 
-def question_about_roots(adjacency: np.ndarray, names: Sequence[Any]) -> str | None:
+def question_about_roots(adjacency: Floats, names: Sequence[Any]) -> str | None:
     """Return the question whether anything causes variables that are given by nature; None if no arrow says so."""
     given = [
         n for n, name in enumerate(names) if str(name).casefold().replace("_", " ") in GIVEN and adjacency[:, n].any()

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Integers
 from icdh._table.experiments import Interventions
 from icdh.exceptions import import_extra
 from icdh.files import LabelledTable
@@ -37,7 +39,7 @@ CONSENSUS_EDGES = (
 OBSERVATIONAL_CELLS = 853
 # What each condition acts on, of the variables measured: an inhibitor or activator of that molecule. ICAM-2 stimulates
 # the whole pathway, and LY294002 inhibits PI3K, which was not measured.
-TARGETS = {
+TARGETS: dict[Hashable, tuple[str, ...] | None] = {
     "cd3cd28": (),
     "cd3cd28+icam2": None,
     "cd3cd28+aktinhib": ("Akt",),
@@ -70,9 +72,9 @@ class Dataset:
     """
 
     data: Any
-    feature_names: list
-    edges: tuple
-    adjacency: np.ndarray
+    feature_names: list[str]
+    edges: tuple[tuple[str, str], ...]
+    adjacency: Integers
     interventions: Interventions | None = None
 
     @property
@@ -135,7 +137,7 @@ def load_sachs(
     with gzip.open(Path(__file__).parent / "data" / "sachs.csv.gz", "rt", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file if experiments else islice(file, 1 + OBSERVATIONAL_CELLS))
     names = header[:-1]
-    data = np.array([row[:-1] for row in rows], dtype=float)
+    data: Any = np.array([row[:-1] for row in rows], dtype=float)
     adjacency = np.zeros((len(names), len(names)), dtype=int)
     for cause, effect in CONSENSUS_EDGES:
         adjacency[names.index(cause), names.index(effect)] = 1

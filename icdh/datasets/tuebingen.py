@@ -1,11 +1,13 @@
 """Cause-effect pairs from Tübingen (Mooij et al. 2016): real pairs of variables whose causal direction is known."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import check_choice
 from icdh.exceptions import import_extra
 from icdh.files import read_table
@@ -13,7 +15,7 @@ from icdh.files import read_table
 ARCHIVE = "https://webdav.tuebingen.mpg.de/cause-effect/pairs.zip"
 DATA_HOME_VARIABLE = "ICDH_DATA_HOME"
 MULTIVARIATE = (52, 53, 54, 55, 71, 105)
-LEFT_OUT = {
+LEFT_OUT: dict[str, tuple[int, ...]] = {
     "all": (),
     "loci-99": (47, 70, 107, *MULTIVARIATE),
     "cdt-99": (106, 107, 108, *MULTIVARIATE),
@@ -37,18 +39,18 @@ class CauseEffectPair:
     """
 
     id: int
-    first: np.ndarray
-    second: np.ndarray
+    first: Floats
+    second: Floats
     first_causes_second: bool
     weight: float
 
     @property
-    def cause(self) -> np.ndarray:
+    def cause(self) -> Floats:
         """The variable that is the cause."""
         return self.first if self.first_causes_second else self.second
 
     @property
-    def effect(self) -> np.ndarray:
+    def effect(self) -> Floats:
         """The variable that is the effect."""
         return self.second if self.first_causes_second else self.first
 
@@ -116,7 +118,7 @@ def fetch_tuebingen(
     return pairs
 
 
-def _read_pair(folder, number, columns, weight, swapped):
+def _read_pair(folder: Path, number: int, columns: Sequence[int], weight: float, swapped: bool) -> CauseEffectPair:
     path = folder / f"pair{number:04d}.txt"
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}; unpack the whole archive {ARCHIVE} into that folder")
@@ -129,13 +131,13 @@ def _read_pair(folder, number, columns, weight, swapped):
     return CauseEffectPair(number, first, second, cause_is_first, weight)
 
 
-def _folder(data_home, download, checksum):
+def _folder(data_home: str | Path | None, download: bool, checksum: str | None) -> Path:
     """Return the folder that holds the pairs, after a download if need be."""
-    home = data_home or os.environ.get(DATA_HOME_VARIABLE) or import_extra("pooch", "datasets").os_cache("icdh")
-    folder = _find(Path(home))
+    home = Path(data_home or os.environ.get(DATA_HOME_VARIABLE) or import_extra("pooch", "datasets").os_cache("icdh"))
+    folder = _find(home)
     if folder is None and download:
         _download(home, checksum)
-        folder = _find(Path(home))
+        folder = _find(home)
     if folder is None:
         raise FileNotFoundError(
             f"there are no files pair0001.txt ... in {home}; unpack {ARCHIVE} there, name another folder by data_home "
@@ -144,12 +146,12 @@ def _folder(data_home, download, checksum):
     return folder
 
 
-def _find(home):
+def _find(home: Path) -> Path | None:
     patterns = ("pair[0-9]*.txt", "tuebingen/pair[0-9]*.txt", "tuebingen/*/pair[0-9]*.txt")
     return next((file.parent for pattern in patterns for file in home.glob(pattern)), None)
 
 
-def _download(home, checksum):
+def _download(home: Path, checksum: str | None) -> None:
     pooch = import_extra("pooch", "datasets")
     try:
         pooch.retrieve(ARCHIVE, checksum, "pairs.zip", home, pooch.Unzip(extract_dir="tuebingen"))

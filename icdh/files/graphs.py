@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._ground.arrays import Floats
@@ -213,7 +214,7 @@ def _reordered(path: str, A: Floats, known: list[str] | None, names: Sequence[st
     return A[np.ix_(order, order)], names
 
 
-def write_graph(path: str | os.PathLike[str], A: Floats, names: Sequence[str]) -> None:
+def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]) -> None:
     """Write a graph in the format that the extension names.
 
     Parameters
@@ -222,7 +223,7 @@ def write_graph(path: str | os.PathLike[str], A: Floats, names: Sequence[str]) -
         ``.csv`` adjacency matrix with names in the first row and column; ``.tsv`` edge list
         ``cause, effect, weight``, strongest first, which omits variables without edges; ``.json`` names and edges;
         ``.dot`` or ``.gv`` Graphviz; ``.graphml``.
-    A : ndarray, shape (N, N)
+    A : array_like, shape (N, N)
         Weighted adjacency matrix: ``A[i, j]`` is the weight of i -> j.
     names : sequence of str
         N labels. In ``.csv`` and ``.tsv`` one that a spreadsheet would take for a formula (it begins with =, +, - or @)
@@ -238,6 +239,7 @@ def write_graph(path: str | os.PathLike[str], A: Floats, names: Sequence[str]) -
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import ArrayLike
     >>> from icdh.files import read_graph, write_graph
     >>> write_graph("graph.csv", np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"])
     >>> read_graph("graph.csv")[1]
@@ -254,6 +256,7 @@ def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, list[str]], 
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import ArrayLike
     >>> from icdh.files import graph_writer
     >>> print(graph_writer("graph.tsv")(np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"]).splitlines()[1].split())
     ['a', 'b', '0.5']

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import check_choice, check_number
 from icdh.exceptions import import_extra
 from icdh.graphs import check_graph, is_dag
@@ -161,7 +161,7 @@ def shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int:
     return sum(edge_differences(estimate, truth, undirected=undirected))
 
 
-def shd_curve(estimate: Any, truth: Any, thresholds: ArrayLike, *, undirected: str = "strict") -> np.ndarray:
+def shd_curve(estimate: Any, truth: Any, thresholds: ArrayLike, *, undirected: str = "strict") -> Integers:
     """Structural Hamming distance at every threshold on the weights.
 
     Parameters

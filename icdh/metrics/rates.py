@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Mask
+from icdh._ground.arrays import Floats, Mask
 from icdh.metrics.distances import comparable_with_edges
 
 
@@ -112,9 +112,9 @@ class PrecisionRecallCurve(NamedTuple):
         The distinct absolute weights of all N (N - 1) possible edges, from the largest to the smallest.
     """
 
-    precision: np.ndarray
-    recall: np.ndarray
-    thresholds: np.ndarray
+    precision: Floats
+    recall: Floats
+    thresholds: Floats
 
 
 def precision_recall_curve(estimate: Any, truth: Any) -> PrecisionRecallCurve:

@@ -7,14 +7,19 @@ Zheng, Dan, Aragam, Ravikumar, Xing: "Learning sparse nonparametric DAGs", AISTA
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+
+from icdh._ground.arrays import Floats
 
 HIDDEN_UNITS = 100
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.5, 2.0
 # The kernel matrix of close observations is singular in floating point; this adds a standard deviation of 1e-4.
 GAUSSIAN_PROCESS_JITTER = 1e-8
+
+
+Function: TypeAlias = Callable[[Floats], Floats]  # picklable: a partial of a function of its module
 
 
 class Drawn(NamedTuple):
@@ -30,12 +35,12 @@ class Drawn(NamedTuple):
         The function itself, from causes of shape (K, P) to its values there.
     """
 
-    values: np.ndarray
-    weights: np.ndarray
-    function: Callable
+    values: Floats
+    weights: Floats
+    function: Function
 
 
-def draw_weights(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+def draw_weights(shape: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
     """Draw weights whose absolute values are uniform on [0.5, 2] and whose signs are fair coins.
 
     Parameters
@@ -45,10 +50,11 @@ def draw_weights(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray
     rng : Generator
         Source of randomness.
     """
-    return rng.uniform(SMALLEST_WEIGHT, LARGEST_WEIGHT, size=shape) * rng.choice((-1.0, 1.0), size=shape)
+    weights: Floats = rng.uniform(SMALLEST_WEIGHT, LARGEST_WEIGHT, size=shape) * rng.choice((-1.0, 1.0), size=shape)
+    return weights
 
 
-def linear(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
+def linear(parents: Floats, rng: np.random.Generator) -> Drawn:
     """Draw a weighted sum; the weights are its coefficients.
 
     Parameters
@@ -62,15 +68,16 @@ def linear(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
     return _evaluated(partial(_weighted_sum, weights=weights), parents, weights)
 
 
-def _evaluated(function, parents, weights):
+def _evaluated(function: Function, parents: Floats, weights: Floats) -> Drawn:
     return Drawn(function(parents), weights, function)
 
 
-def _weighted_sum(parents, weights):
-    return parents @ weights
+def _weighted_sum(parents: Floats, weights: Floats) -> Floats:
+    total: Floats = parents @ weights
+    return total
 
 
-def mlp(parents: np.ndarray, rng: np.random.Generator, n_outputs: int | None = None) -> Drawn:
+def mlp(parents: Floats, rng: np.random.Generator, n_outputs: int | None = None) -> Drawn:
     """Draw a network with one layer of 100 sigmoid units and no intercepts, s(x W1) W2.
 
     The weight of a cause is the Euclidean norm of its column of W1, as in the adjacency matrix that is learned.
@@ -90,12 +97,13 @@ def mlp(parents: np.ndarray, rng: np.random.Generator, n_outputs: int | None = N
     return _evaluated(function, parents, np.linalg.norm(first_layer, axis=1))
 
 
-def _network(parents, first_layer, outputs):
+def _network(parents: Floats, first_layer: Floats, outputs: Floats) -> Floats:
     # 0.5 + tanh / 2 is the logistic sigmoid without overflow
-    return (0.5 + 0.5 * np.tanh(0.5 * (parents @ first_layer))) @ outputs
+    values: Floats = (0.5 + 0.5 * np.tanh(0.5 * (parents @ first_layer))) @ outputs
+    return values
 
 
-def multiple_index(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
+def multiple_index(parents: Floats, rng: np.random.Generator) -> Drawn:
     """Draw tanh(x . w1) + cos(x . w2) + sin(x . w3); the weight of a cause is the norm of its three coefficients.
 
     Parameters
@@ -109,12 +117,13 @@ def multiple_index(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
     return _evaluated(partial(_indices, coefficients=coefficients), parents, np.linalg.norm(coefficients, axis=1))
 
 
-def _indices(parents, coefficients):
+def _indices(parents: Floats, coefficients: Floats) -> Floats:
     indices = parents @ coefficients
-    return np.tanh(indices[:, 0]) + np.cos(indices[:, 1]) + np.sin(indices[:, 2])
+    values: Floats = np.tanh(indices[:, 0]) + np.cos(indices[:, 1]) + np.sin(indices[:, 2])
+    return values
 
 
-def gaussian_process(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
+def gaussian_process(parents: Floats, rng: np.random.Generator) -> Drawn:
     """Draw from a Gaussian process of all causes with kernel exp(-|x - x'|^2 / 2); every weight is 1.
 
     The function is the process's mean given the values drawn: smooth between the observations, zero far from them.
@@ -132,20 +141,22 @@ def gaussian_process(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
     covariance[np.diag_indices_from(covariance)] = 1.0 + GAUSSIAN_PROCESS_JITTER
     factor, normal = np.linalg.cholesky(covariance), rng.standard_normal(len(parents))
     # The mean at x is k(x, parents) K^-1 values, and K^-1 L z = L^-T z.
-    dual = solve_triangular(factor, normal, lower=True, trans="T")
+    dual = solve_triangular(factor, normal, lower=True, trans=1)
     function = partial(_process_mean, parents=parents.copy(), dual=dual)
     return Drawn(factor @ normal, np.ones(parents.shape[1]), function)
 
 
-def _kernel(a, b):
-    return np.exp(-0.5 * sum(np.subtract.outer(x, y) ** 2 for x, y in zip(a.T, b.T, strict=True)))
+def _kernel(a: Floats, b: Floats) -> Floats:
+    kernel: Floats = np.exp(-0.5 * sum(np.subtract.outer(x, y) ** 2 for x, y in zip(a.T, b.T, strict=True)))
+    return kernel
 
 
-def _process_mean(at, parents, dual):
-    return _kernel(at, parents) @ dual
+def _process_mean(at: Floats, parents: Floats, dual: Floats) -> Floats:
+    mean: Floats = _kernel(at, parents) @ dual
+    return mean
 
 
-def additive_gaussian_process(parents: np.ndarray, rng: np.random.Generator) -> Drawn:
+def additive_gaussian_process(parents: Floats, rng: np.random.Generator) -> Drawn:
     """Draw the sum of one Gaussian process per cause; every weight is 1.
 
     Parameters
@@ -157,11 +168,13 @@ def additive_gaussian_process(parents: np.ndarray, rng: np.random.Generator) -> 
     """
     parts = [gaussian_process(cause[:, None], rng) for cause in parents.T]
     function = partial(_sum_of_parts, functions=[part.function for part in parts])
-    return Drawn(sum(part.values for part in parts), np.ones(parents.shape[1]), function)
+    return Drawn(np.sum([part.values for part in parts], axis=0), np.ones(parents.shape[1]), function)
 
 
-def _sum_of_parts(at, functions):
-    return sum(function(cause[:, None]) for function, cause in zip(functions, at.T, strict=True))
+def _sum_of_parts(at: Floats, functions: list[Function]) -> Floats:
+    parts = [function(cause[:, None]) for function, cause in zip(functions, at.T, strict=True)]
+    total: Floats = np.sum(parts, axis=0)
+    return total
 
 
 MECHANISMS = {

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import check_choice, check_number, random_generator
 from icdh._table.actions import actions_of, carry_out
 from icdh._table.experiments import Interventions
 from icdh.exceptions import ArgumentValueError
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, draw_moments
+from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, MomentsFunction, draw_moments
 from icdh.simulate.sortability import r2_sortability, varsortability
 
 LARGEST_VALUE = 1e100  # its square is finite, and so are variances
@@ -76,19 +77,19 @@ class SimulatedData:
     True
     """
 
-    X: np.ndarray
-    adjacency: np.ndarray
-    weights: np.ndarray
-    mean: np.ndarray
-    std: np.ndarray
-    names: list
-    noise: np.ndarray = field(repr=False)
-    functions: list = field(repr=False)
+    X: Floats
+    adjacency: Integers
+    weights: Floats
+    mean: Floats
+    std: Floats
+    names: list[str]
+    noise: Floats = field(repr=False)
+    functions: list[MomentsFunction] = field(repr=False)
     distribution: str
 
     def sample(
         self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[Hashable, Any] | None = None
-    ) -> np.ndarray:
+    ) -> Floats:
         """Draw further observations from the true equations, as they are or under an intervention.
 
         Parameters
@@ -112,13 +113,13 @@ class SimulatedData:
         """
         check_number("n_samples", n_samples, low=1, integer=True)
         rng = random_generator(random_state)
-        noise = np.array([DISTRIBUTIONS[self.distribution](rng, size=n_samples) for _ in self.names])
+        noise = np.array([DISTRIBUTIONS[self.distribution](rng, n_samples) for _ in self.names])
         values = np.zeros_like(noise)
         for n in causal_order(self.adjacency):
             values[n] = self._response(n, values, noise[n])
         return self._under(do, values, noise)
 
-    def counterfactual(self, do: Mapping[Hashable, Any]) -> np.ndarray:
+    def counterfactual(self, do: Mapping[Hashable, Any]) -> Floats:
         """Return what the observations X, with the noise they have, would have been under an intervention.
 
         Parameters
@@ -138,12 +139,12 @@ class SimulatedData:
         """
         return self._under(do, self.X.T.copy(), self.noise.T)
 
-    def _under(self, do, values, noise):
+    def _under(self, do: Mapping[Hashable, Any] | None, values: Floats, noise: Floats) -> Floats:
         actions = actions_of(do, self.names, values.shape[1])
         carry_out(self.adjacency, actions, values, lambda n, values: self._response(n, values, noise[n]))
         return np.ascontiguousarray(values.T)
 
-    def _response(self, n, values, noise):
+    def _response(self, n: int, values: Floats, noise: Floats) -> Floats:
         mean, std = self.functions[n](values[self.adjacency[:, n] != 0].T)
         return mean + std * noise
 
@@ -254,29 +255,38 @@ def simulate_sem(
     return _rescaled(data, standardize) if center or standardize else data
 
 
-def _draw(edges, names, n_observations, mechanism, noise, distribution, spread, rng):
-    weights, functions = np.zeros(edges.shape), [None] * len(edges)
+def _draw(
+    edges: Mask,
+    names: list[str],
+    n_observations: int,
+    mechanism: str,
+    noise: str,
+    distribution: str,
+    spread: float,
+    rng: np.random.Generator,
+) -> SimulatedData:
+    weights, functions = np.zeros(edges.shape), {}
     X, mean, std, Z = (np.zeros((n_observations, len(edges))) for _ in range(4))
     for n in causal_order(edges):
         causes = edges[:, n]
         with np.errstate(over="ignore", invalid="ignore"):
-            mean[:, n], std[:, n], weights[causes, n], functions[n] = draw_moments(
-                X[:, causes], mechanism, noise, spread, rng
-            )
-            Z[:, n] = DISTRIBUTIONS[distribution](rng, size=n_observations)
+            drawn = draw_moments(X[:, causes], mechanism, noise, spread, rng)
+            mean[:, n], std[:, n], weights[causes, n], functions[n] = drawn
+            Z[:, n] = DISTRIBUTIONS[distribution](rng, n_observations)
             X[:, n] = mean[:, n] + std[:, n] * Z[:, n]
         if not (np.abs(X[:, n]) < LARGEST_VALUE).all() or not (std[:, n] > 1.0 / LARGEST_VALUE).all():
             raise ValueError(
                 f"variable {names[n]!r} overflows or underflows with mechanism={mechanism!r} and noise={noise!r}; "
                 "choose a bounded noise such as 'exp-bounded'"
             )
-    return SimulatedData(X, edges.astype(np.int64), weights, mean, std, names, Z, functions, distribution)
+    ordered = [functions[n] for n in range(len(edges))]
+    return SimulatedData(X, edges.astype(np.int64), weights, mean, std, names, Z, ordered, distribution)
 
 
-def _rescaled(data, standardize):
+def _rescaled(data: SimulatedData, standardize: bool) -> SimulatedData:
     location = data.X.mean(axis=0)
     scale = data.X.std(axis=0) if standardize else np.ones(len(location))
-    functions = [
+    functions: list[MomentsFunction] = [
         partial(_in_new_units, function, location[causes], scale[causes], location[n], scale[n])
         for n, (function, causes) in enumerate(zip(data.functions, data.adjacency.T != 0, strict=True))
     ]
@@ -289,8 +299,10 @@ def _rescaled(data, standardize):
     )
 
 
-def _in_new_units(function, location_of_causes, scale_of_causes, location, scale, causes):
-    mean, std = function(causes * scale_of_causes + location_of_causes)
+def _in_new_units(
+    function: MomentsFunction, centres: Floats, scales: Floats, location: float, scale: float, causes: Floats
+) -> tuple[Floats, Floats]:
+    mean, std = function(causes * scales + centres)
     return (mean - location) / scale, std / scale
 
 
@@ -305,13 +317,13 @@ class SimulatedExperiments(NamedTuple):
         The condition of every row and the variables that each acts on, as the estimators' ``fit`` takes them.
     """
 
-    X: np.ndarray
+    X: Floats
     interventions: Interventions
 
 
 def simulate_experiments(
     data: SimulatedData,
-    do: Mapping[Hashable, Mapping],
+    do: Mapping[Hashable, Mapping[Hashable, Any]],
     n_observations: int = 200,
     *,
     random_state: Any = None,
