@@ -3,15 +3,16 @@
 A hidden cause that the search does not know of leaves a thicket: its children are joined to one another. So sets of
 variables that are joined to at least half of each other are tried as its children. First the edges inside such a set
 are off, and EM says what the hidden values were (`icdh._node_model.hidden`). Then one draw of these values is a column
-without causes, the graph is searched among the columns and this one, and EM begins again with the graph found. After
-each round the worse half of the sets is given up. Edges and children that do not pay are left out at last.
+without causes, the graph is searched among the columns and this one, and EM begins again with the graph found. In
+every other round it begins with all variables as children, as a set that is too small explains itself. After each
+round the worse half of the sets is given up. Edges and children that do not pay are left out at last.
 
 Where most effects are linear the search is that over orders (`icdh.search.order_search`), and models are linear until
 a graph is found. Elsewhere it is a climb.
 
-A hidden cause stays if it is worth a few nats, both against the graph without it, from which the search has gone on,
-and when EM starts anew from draws of the hidden values. Each variable has at most one hidden cause, and each hidden
-cause at least three children: two children of a hidden cause look like an arrow.
+A hidden cause stays if it is worth a few nats against the graph without it, from which the search has gone on, or if
+knowledge names it. Each variable has at most one hidden cause, and each hidden cause at least three children: two
+children of a hidden cause look like an arrow.
 
 References
 ----------
@@ -20,7 +21,7 @@ Friedman, "The Bayesian structural EM algorithm", UAI 1998.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -43,8 +44,7 @@ from icdh.search.order_search import search_orders
 class Tuning:
     """Constants of the search."""
 
-    sets: int = 40  # that EM is asked about
-    starts: int = 16  # that a search goes on from, where most effects are linear
+    starts: int = 16  # sets that a search goes on from, where most effects are linear
     starts_of_climbs: int = 5
     rounds: int = 7
     fewest: int = 2  # sets that are never given up
@@ -52,7 +52,6 @@ class Tuning:
     least_children: int = 3
     least_share: float = 0.5  # of a set that a further child is joined to
     least_worth: float = 5.0  # nats
-    further_draws: int = 2
 
 
 TUNING = Tuning()
@@ -72,17 +71,14 @@ class HiddenGraph(NamedTuple):
     graph: Graph
     hidden: tuple[tuple[int, ...], ...] = ()
 
-    def with_cause(self, children: frozenset[int], required: Mask) -> "HiddenGraph":
-        """Return the graph with a hidden cause of these children, for those of some of them, and no edges among them.
-
-        Required edges stay.
-        """
+    def with_cause(self, children: Iterable[int], required: Mask) -> "HiddenGraph":
+        """Return the graph with one more hidden cause, and without the edges among its children that may go."""
+        inside = frozenset(children)
         graph = tuple(
-            tuple(k for k in parents if not {k, node} <= children or required[k, node])
+            tuple(k for k in parents if not {k, node} <= inside or required[k, node])
             for node, parents in enumerate(self.graph)
         )
-        others = (own for own in self.hidden if not children.issuperset(own))
-        return HiddenGraph(graph, (*others, tuple(sorted(children))))
+        return HiddenGraph(graph, (*self.hidden, tuple(sorted(inside))))
 
     def families(self, children: tuple[int, ...]) -> tuple[Family, ...]:
         """Return these children, each with its parents."""
@@ -131,18 +127,32 @@ class HiddenCauseSearch:
         The most parents of a variable.
     linear : bool
         Whether most effects are linear.
+    named : sequence of set of int
+        The children of hidden causes that there are.
+    without : sequence of int
+        Variables that no hidden cause acts on.
     """
 
-    def __init__(self, scores: FamilyEvidence, rules: EdgeRules, max_parents: int, linear: bool):
+    def __init__(
+        self,
+        scores: FamilyEvidence,
+        rules: EdgeRules,
+        max_parents: int,
+        linear: bool,
+        named: Sequence[frozenset[int]] = (),
+        without: Sequence[int] = (),
+    ):
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
-        self.districts, self.worths = Districts(scores), dict[tuple[int, ...], float]()
+        self.districts, self.worths, self.named = Districts(scores), dict[tuple[int, ...], float](), named
         self._quick = Districts(scores, linear=True) if linear else self.districts
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
+        self.may_be_child[list(without)] = False
 
     def run(self, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
         """Return the graph with the hidden causes that are worth it, from one without; what ends the search is kept."""
         state = HiddenGraph(found.graph)
         try:
+            state = self._with_named(state)
             while (better := self.improved(state)) is not None:
                 state = better
         except KeyboardInterrupt:
@@ -157,12 +167,28 @@ class HiddenCauseSearch:
         return math.fsum([*others, *(self.districts(state.families(own)).score for own in state.hidden)])
 
     def improved(self, state: HiddenGraph) -> HiddenGraph | None:
-        """Return the graph with a hidden cause more, or one of more children; None if that is not worth it."""
-        best = self._best_of_sets(state)
+        """Return the graph with a hidden cause more; None if any that knowledge does not name is not worth it."""
+        starts = TUNING.starts if self.linear else TUNING.starts_of_climbs
+        best = self._best_of([state.with_cause(own, self.rules.required) for own in self._sets(state)[:starts]])
         if best is None:
             return None
-        best = self._with_children_that_join(self._pruned(best))
-        return best if self._stays(best, self.total(state)) else None
+        worth = min(self.total(state) - self.total(best), *self._worths(best)[len(self.named) :])
+        return best if worth >= TUNING.least_worth else None
+
+    def _with_named(self, state: HiddenGraph) -> HiddenGraph:
+        """Return the graph with the hidden causes that knowledge names, and what else they turn out to act on."""
+        for children in self.named:
+            state = state.with_cause(children, self.rules.required)
+        if self.named:
+            state = self._best_of([state]) or state
+            self._worths(state)
+        return state
+
+    def _worths(self, state: HiddenGraph) -> list[float]:
+        """Return what each hidden cause is worth, and keep it."""
+        worths = [self.worth(state, cause) for cause in range(len(state.hidden))]
+        self.worths.update(zip(state.hidden, worths, strict=True))
+        return worths
 
     def worth(self, state: HiddenGraph, cause: int) -> float:
         """Return the nats that the score rises without a hidden cause, the search going on without it."""
@@ -178,56 +204,41 @@ class HiddenCauseSearch:
         )
         return math.fsum([*others, *(self._quick(state.families(own)).score for own in state.hidden)])
 
-    def _stays(self, state: HiddenGraph, before: float) -> bool:
-        """Return whether every hidden cause is worth it, and fits of the last one from other draws agree."""
-        own, worths = self.total(state), [self.worth(state, cause) for cause in range(len(state.hidden))]
-        worth = min(before - own, *worths)
-        if not worth >= TUNING.least_worth:
-            return False
-        district = self.districts(state.families(state.hidden[-1]))
-        rise = max(
-            self.districts.again(district, np.random.default_rng(seed)).score - district.score
-            for seed in range(TUNING.further_draws)
-        )
-        self.worths.update(zip(state.hidden, worths, strict=True))
-        return worth - rise >= TUNING.least_worth
-
-    def _best_of_sets(self, state: HiddenGraph) -> HiddenGraph | None:
-        """Return the best graph on the way from sets of children; after each round the worse half is given up."""
-        left = [state.with_cause(own, self.rules.required) for own in self._sets(state)]
-        starts = TUNING.starts if self.linear else TUNING.starts_of_climbs
-        left, seen = sorted(left, key=self._quick_total)[:starts], set[HiddenGraph]()
+    def _best_of(self, left: list[HiddenGraph]) -> HiddenGraph | None:
+        """Return the best graph on the way from some, pruned; after each round the worse half is given up."""
+        seen = set[HiddenGraph]()
         for seed in range(TUNING.rounds):
-            found = [self._searched(own, seed) for own in left]
+            found = [self._searched(self._open(own) if seed % 2 else own, seed) for own in left]
             whole = [new for new, own in zip(found, left, strict=True) if len(new.hidden) == len(own.hidden)]
             left = sorted(dict.fromkeys(whole), key=self._quick_total)
             left = left[: max(TUNING.fewest, -(-len(left) // 2))]
-            if not left or (seed and seen.issuperset(left) and self.linear):
-                break
             seen.update(left)
-        return min(seen, key=self._quick_total, default=None)
+        best = min(seen, key=self._quick_total, default=None)
+        return best and self._pruned(best)
+
+    def _open(self, state: HiddenGraph) -> HiddenGraph:
+        """Return the graph with all that may be children of the last hidden cause."""
+        others = state.hidden[:-1]
+        free = self._free(HiddenGraph(state.graph, others))
+        return HiddenGraph(state.graph, (*others, tuple(np.flatnonzero(free).tolist())))
+
+    def _free(self, state: HiddenGraph) -> Mask:
+        """Return which variables may become children of one more hidden cause, shape (N,)."""
+        free = self.may_be_child.copy()
+        free[[node for children in state.hidden for node in children]] = False
+        return free
 
     def _sets(self, state: HiddenGraph) -> list[frozenset[int]]:
-        """Return the sets of variables with most edges beyond their nodes; they hold a hidden cause's children or none.
-
-        Children of one hidden cause count as joined.
-        """
+        """Return sets of variables without a hidden cause, those with most edges beyond their nodes first."""
+        free = self._free(state)
         joined = parents_matrix(state.graph)
-        for children in state.hidden:
-            joined[np.ix_(children, children)] = True
-        joined = (joined | joined.T) & np.outer(self.may_be_child, self.may_be_child)
+        joined = (joined | joined.T) & np.outer(free, free)
         np.fill_diagonal(joined, False)
-        sets = {own for triangle in _triangles(joined) for own in _grown(triangle, joined)}
-        for children in state.hidden:
-            sets |= {frozenset((*children, int(node))) for node in np.flatnonzero(self.may_be_child)} - {
-                frozenset(children)
-            }
-            sets = {own for own in sets if own > frozenset(children) or own.isdisjoint(children)}
 
         def edges_short(nodes: frozenset[int]) -> tuple[float, list[int]]:
             return len(nodes) - 0.5 * joined[np.ix_(list(nodes), list(nodes))].sum(), sorted(nodes)
 
-        return sorted(sets, key=edges_short)[: TUNING.sets]
+        return sorted({own for triangle in _triangles(joined) for own in _grown(triangle, joined)}, key=edges_short)
 
     def _searched(self, state: HiddenGraph, seed: int) -> HiddenGraph:
         """Return the graph found where one draw of the hidden values stands for columns without causes."""
@@ -240,13 +251,12 @@ class HiddenCauseSearch:
         for k, children in enumerate(state.hidden):
             forbidden[N + k, :N] = ~self.may_be_child
             forbidden[N + k, [node for own in state.hidden for node in own if own != children]] = True
+            required[N + k, [node for own in self.named for node in children if node in own]] = True
             for node in children:
                 graph[node] = (*graph[node], N + k)
         if self.linear:
-            gains, options = (
-                LinearGains(self.scores.families.with_causes(drawn, like)),
-                {"n_random": TUNING.random_orders},
-            )
+            gains = LinearGains(self.scores.families.with_causes(drawn, like))
+            options = {"n_random": TUNING.random_orders}
             found = search_orders(gains, tuple(graph), forbidden, self.max_parents + 1, required, **options)
         else:
             scores = self.scores.with_causes(drawn, like, self.scores.clock)
@@ -256,43 +266,24 @@ class HiddenCauseSearch:
         among = tuple(tuple(i for i in parents if i < N) for parents in found[:N])
         return HiddenGraph(among, tuple(own for own in left if len(own) >= TUNING.least_children))
 
-    def _with_children_that_join(self, state: HiddenGraph) -> HiddenGraph:
-        """Return the graph with the further children that pay once the edges between them and the others are pruned."""
+    def _pruned(self, state: HiddenGraph) -> HiddenGraph:
+        """Return the graph without the edges to, and the children of, hidden causes that do not pay, worst first."""
         while True:
-            found = [
-                self._pruned(
-                    HiddenGraph(state.graph, (*state.hidden[:k], toggled(children, node), *state.hidden[k + 1 :])), node
-                )
-                for k, children in enumerate(state.hidden)
-                for node in np.flatnonzero(self.may_be_child).tolist()
-                if not any(node in own for own in state.hidden)
-            ]
-            best = min(found, key=self._quick_total, default=state)
+            best = min(self._smaller(state), key=self._quick_total, default=state)
             if not self._quick_total(best) < self._quick_total(state) - MIN_GAIN:
                 return state
             state = best
 
-    def _pruned(self, state: HiddenGraph, of: int | None = None) -> HiddenGraph:
-        """Return the graph without the edges to, and the children of, hidden causes that do not pay, worst first.
-
-        Where ``of`` is given, the edges between it and other children alone are in question.
-        """
-        while True:
-            best = min(self._smaller(state, of), key=self._quick_total, default=state)
-            if not self._quick_total(best) < self._quick_total(state) - MIN_GAIN:
-                return state
-            state = best
-
-    def _smaller(self, state: HiddenGraph, of: int | None) -> Iterator[HiddenGraph]:
+    def _smaller(self, state: HiddenGraph) -> Iterator[HiddenGraph]:
         """Yield the graphs with one edge to a child, or one child, fewer."""
         for k, children in enumerate(state.hidden):
             for node in children:
                 for cause in state.graph[node]:
-                    if not self.rules.required[cause, node] and (of is None or of in (cause, node)):
+                    if not self.rules.required[cause, node]:
                         graph = list(state.graph)
                         graph[node] = toggled(graph[node], cause)
                         yield HiddenGraph(tuple(graph), state.hidden)
-                if len(children) > TUNING.least_children and of is None:
+                if len(children) > TUNING.least_children and not any(node in own for own in self.named):
                     left = toggled(children, node)
                     yield HiddenGraph(state.graph, (*state.hidden[:k], left, *state.hidden[k + 1 :]))
 

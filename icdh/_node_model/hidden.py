@@ -199,11 +199,6 @@ class Districts:
                 self._last[nodes] = found
         return self._known[families]
 
-    def again(self, district: District, rng: np.random.Generator) -> District:
-        """Return a district fitted again from one draw of its hidden values, as if they were known."""
-        drawn = Posterior(district.hidden.draw(rng), np.full(district.hidden.mean.size, TUNING.least_share))
-        return self._em(district.families, drawn, district.children)
-
     def networks(self, district: District, n_restarts: int) -> list[tuple[Response, NodeFit]]:
         """Return response and network of each child, the best of some starts, the hidden values as they are."""
         found = []
@@ -326,8 +321,8 @@ class Districts:
         return loadings
 
     def _residuals(self, families: tuple[Family, ...], children: Sequence[Child]) -> Floats:
-        centres: Floats = np.array([self._response(node).centre for node, _ in families])
-        return centres - np.array([child.mean for child in children])
+        pairs = zip(families, children, strict=True)
+        return np.array([self._response(node).centre - child.mean for (node, _), child in pairs])
 
     def _posterior(self, district: District) -> Posterior:
         variances = np.array([child.variance for child in district.children])
