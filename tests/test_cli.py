@@ -144,7 +144,7 @@ def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
     )
 
 
-def _fixed_result(problem, schedule, **arguments):
+def _fixed_result(problem, schedule, limits, **arguments):
     """A result whose graph is a -> b -> c and a -> c."""
     from icdh.network import Weights
 

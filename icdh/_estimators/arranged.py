@@ -198,26 +198,21 @@ class CanonicalTable(ArrangedTable):
     def with_rows_by_content(self) -> "CanonicalTable":
         """Return the table with its observations in an order that depends on the set of them alone."""
         keys = [*self.values] if self.rows is None else [*self.values, *self.rows.astype(float)]
-        observations = rows_by_content(keys)
-        return replace(
-            self,
-            values=np.ascontiguousarray(self.values[:, observations]),
-            rows=None if self.rows is None else np.ascontiguousarray(self.rows[:, observations]),
-            baseline=None if self.baseline is None else self.baseline[:, observations],
-            related=None if self.related is None else self.related.of_rows(observations),
-        )
+        return self.part(np.arange(len(self.order)), rows_by_content(keys))
 
     def part(self, columns: Integers, observations: Integers) -> "CanonicalTable":
         """Return some of the columns at some of the observations, given their positions."""
+        at = np.ix_(columns, observations)
         return replace(
             self,
-            values=self.values[np.ix_(columns, observations)],
+            values=np.ascontiguousarray(self.values[at]),
             kinds=[self.kinds[k] for k in columns],
             n_categories=[self.n_categories[k] for k in columns],
-            rows=None if self.rows is None else self.rows[np.ix_(columns, observations)],
+            rows=None if self.rows is None else np.ascontiguousarray(self.rows[at]),
             rules=self.rules.among(columns),
             order=self.order[columns],
             signs=self.signs[columns],
+            baseline=None if self.baseline is None else self.baseline[:, observations],
             related=None if self.related is None else self.related.of_rows(observations),
         )
 

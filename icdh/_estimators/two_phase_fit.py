@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from icdh.two_phase.family import FamilyFit, FamilyFitter
     from icdh.two_phase.rounds import TwoPhaseResult
 
-ROUNDS_ALONE = 10  # the default of max_rounds without the last stage
 # Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
 USUAL_SPREADS = (0.1, 10.0)
 
@@ -200,20 +199,15 @@ def _fit_from_a_start(
     from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
     from icdh.two_phase.problem import Problem
     from icdh.two_phase.procedure import fit_problem
+    from icdh.two_phase.rounds import Limits
     from icdh.two_phase.schedule import schedule_for
 
     penalties = settings.l1, settings.l2
     problem = Problem(table.values, table.rules, *penalties, settings.noise, settings.bias, table.rows, clock)
     before_edges = schedule_for(settings.noise, *table.values.shape).rounds_before_edges
-    two_phases = partial(
-        fit_problem,
-        problem,
-        settings.schedule,
-        max_rounds=settings.max_rounds or (ROUNDS_ALONE if price is None else before_edges),
-        tol=settings.tol,
-        h_tol=settings.h_tol,
-        rho_max=settings.rho_max,
-    )
+    max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
+    limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
+    two_phases = partial(fit_problem, problem, settings.schedule, limits)
     if price is None:
         return two_phases
     seed = int(rng.integers(2**31))

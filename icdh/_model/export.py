@@ -78,7 +78,7 @@ class _Response:
         """Return mean and standard deviation, each of shape (n_rows,), given the causes, one a column."""
         model = self.model
         mean, scale = model.given_causes(self.node, self.given(rows, n_rows))
-        return model.scaling.undo_variable(self.node, mean), scale * model.scaling.scale[self.node]
+        return model.scaling.undo(mean, self.node), scale * model.scaling.scale[self.node]
 
     def noise(self, n_rows: int) -> Floats:
         """Draw standardised noise, shape (n_rows, 1)."""

@@ -104,7 +104,7 @@ def under(
 
     def on_scaled(node: int, action: Action) -> Action:
         def act(natural: Floats) -> Floats:
-            values[node] = action(model.scaling.undo_variable(node, natural))
+            values[node] = action(model.scaling.undo(natural, node))
             return model.scaled_variable(node, values[node])
 
         return act

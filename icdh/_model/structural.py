@@ -271,7 +271,7 @@ class StructuralModel:
         scaled : ndarray, shape (M,)
             Its scaled values.
         """
-        values = self.scaling.undo_variable(variable, scaled)
+        values = self.scaling.undo(scaled, variable)
         levels = self.levels.get(variable)
         return values if levels is None else levels[nearest(levels, values)]
 
@@ -291,7 +291,7 @@ class StructuralModel:
             If the values are far beyond those of the table that was fitted.
         """
         with np.errstate(over="ignore"):
-            scaled = self.scaling.apply_to(variable, values)
+            scaled = self.scaling.apply(values, variable)
         if np.abs(scaled).max() > LARGEST_SCALED_VALUE:
             raise ValueError(
                 f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check their units"
@@ -367,7 +367,7 @@ class StructuralModel:
         Parameters, shape of the result and errors are those of `predict`.
         """
         _, scale = self.mean_and_scale(self.scaled(X))
-        return self._given_back(self.scaling.undo_scale(scale), X, of_labels=False)
+        return self._given_back(scale * self.scaling.scale[:, np.newaxis], X, of_labels=False)
 
     def residuals(self, X: Any) -> Any:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import check_choice
 from icdh._ground.labels import counted, default_names, plural, variable_index
 from icdh._rows.related import RelatedRows
@@ -62,12 +63,12 @@ class Table:
         Which observations depend on one another, by the user's word; None if none do.
     """
 
-    values: np.ndarray
-    names: list
+    values: Floats
+    names: list[Any]
     named: bool
     frame: str = ""
     categories: dict[int, Categories] = field(default_factory=dict)
-    imputed: np.ndarray | None = None
+    imputed: Mask | None = None
     related: RelatedRows | None = None
 
     @classmethod
@@ -130,19 +131,19 @@ class Table:
     @property
     def n_variables(self) -> int:
         """N."""
-        return self.values.shape[0]
+        return len(self.values)
 
     @property
     def n_observations(self) -> int:
         """M."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @cached_property
-    def gaps(self) -> np.ndarray:
+    def gaps(self) -> Mask:
         """Where cells are missing, shape (N, M)."""
         return np.isnan(self.values)
 
-    def of_rows(self, rows: np.ndarray) -> "Table":
+    def of_rows(self, rows: Integers | Mask) -> "Table":
         """Return the table of selected observations: a mask of shape (M,), or positions."""
         imputed = None if self.imputed is None else self.imputed[:, rows]
         related = None if self.related is None else self.related.of_rows(rows)
@@ -150,19 +151,21 @@ class Table:
         return replace(self, values=values, imputed=imputed, related=related)
 
     @cached_property
-    def varying(self) -> np.ndarray:
+    def varying(self) -> Mask:
         """Which variables hold more than one value, shape (N,). Constant variables get no edges."""
-        return self.values.min(axis=1) < self.values.max(axis=1)
+        varying: Mask = self.values.min(axis=1) < self.values.max(axis=1)
+        return varying
 
     @cached_property
     def kinds(self) -> list[str]:
         """The kind of every variable, guessed from its values: see `KINDS`."""
         return [_kind(self.observed(n), self.categories.get(n)) for n in range(self.n_variables)]
 
-    def observed(self, column: int) -> np.ndarray:
+    def observed(self, column: int) -> Floats:
         """Return the values of a column that are neither gaps nor imputed."""
         values = self.values[column]
-        return values[~np.isnan(values) if self.imputed is None else ~self.imputed[column]]
+        seen: Floats = values[~np.isnan(values) if self.imputed is None else ~self.imputed[column]]
+        return seen
 
     @property
     def unordered(self) -> list[int]:
@@ -188,10 +191,6 @@ class Table:
             categories[n] = Categories.of(cells, known.declared or known.ordered, known.unseen)
             values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
         return replace(self, values=values, categories=categories)
-
-    def of_kind(self, *kinds: str) -> list[str]:
-        """Return the names of the variables of some kinds."""
-        return [name for name, own in zip(self.names, self.kinds, strict=True) if own in kinds]
 
     def kinds_given(self, declared: Mapping[str | int, str] | None) -> list[str]:
         """Return the kind of every variable: the declared kind if there is one, else the guessed kind.
@@ -227,7 +226,7 @@ class Table:
         """Return the number of distinct values in a column, without gaps."""
         return np.unique(self.observed(column)).size
 
-    def _check_kind(self, column, at, kind):
+    def _check_kind(self, column: str | int, at: int, kind: str) -> None:
         distinct, argument = self.n_distinct(at), option("kinds", of=column)
         if kind == "binary" and distinct > 2:
             raise ValueError(
@@ -271,41 +270,43 @@ class Table:
         for message in filter(None, messages):
             warn(message, DataWarning)
 
-    def _about_case(self):
+    def _about_case(self) -> str | None:
         for n, categories in self.categories.items():
-            by_lower = {}
+            by_lower: dict[str, str] = {}
             for label in map(str, categories.labels):
                 other = by_lower.setdefault(label.casefold(), label)
                 if other != label:
                     return f"column {self.names[n]!r}: {other!r} and {label!r} differ by case alone; join equal labels"
         return None
 
-    def _about_constants(self):
+    def _about_constants(self) -> str | None:
         labels = [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]
-        return labels and f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects"
+        return f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects" if labels else None
 
-    def _about_duplicates(self):
-        seen = {}
-        for i in np.flatnonzero(self.varying):
+    def _about_duplicates(self) -> str | None:
+        seen: dict[bytes, int] = {}
+        for i in np.flatnonzero(self.varying).tolist():
             first = seen.setdefault(self.values[i].tobytes(), i)
             if first != i:
                 pair = f"column {self.names[i]!r} repeats column {self.names[first]!r}"
                 return f"{pair}: which of them is a cause cannot be told; drop one"
         return None
 
-    def _about_point_masses(self):
+    def _about_point_masses(self) -> str | None:
         masses = {
             self.names[n]: point_mass(self.values[n])
             for n, kind in enumerate(self.kinds)
             if kind in ("continuous", "gridded")
         }
         found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
-        return found and (
+        if not found:
+            return None
+        return (
             f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind it "
             "(a floor of an instrument, a top code), the direction of its edges cannot be trusted"
         )
 
-    def _about_shape(self):
+    def _about_shape(self) -> str | None:
         if self.n_observations >= self.n_variables:
             return None
         return (
@@ -328,11 +329,11 @@ class PointMass(NamedTuple):
     value: float
     share: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.value:g} in {100 * self.share:.0f} % of the rows"
 
 
-def point_mass(values: np.ndarray) -> PointMass | None:
+def point_mass(values: Floats) -> PointMass | None:
     """Return the point mass of a column, None if there is none.
 
     Parameters
@@ -364,7 +365,7 @@ def point_mass(values: np.ndarray) -> PointMass | None:
     return PointMass(float(distinct[top]), float(counts[top] / values.size))
 
 
-def point_masses(values: np.ndarray) -> list[float]:
+def point_masses(values: Floats) -> list[float]:
     """Return the point masses of a column, the most frequent one first; see `point_mass`.
 
     Parameters
@@ -381,7 +382,7 @@ def point_masses(values: np.ndarray) -> list[float]:
     return masses if rest.size > FEWEST_OTHERS else []
 
 
-def is_heaped(values: np.ndarray) -> bool:
+def is_heaped(values: Floats) -> bool:
     """Return whether many values were reported at round numbers: cigarettes a day at 10, 20 and 30.
 
     Beside point masses a third of the observations are at three or more heaps, values three times as frequent as their
@@ -400,16 +401,16 @@ def is_heaped(values: np.ndarray) -> bool:
         return False
     beside = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
     heaps = counts[(counts >= FEWEST_IN_HEAP) & (counts >= HEAP_OVER_NEIGHBOURS * beside)]
-    return heaps.size >= FEWEST_HEAPS and heaps.sum() >= HEAPED_SHARE * rest.size
+    return bool(heaps.size >= FEWEST_HEAPS and heaps.sum() >= HEAPED_SHARE * rest.size)
 
 
-def _is_one_of_several(counts, top):
+def _is_one_of_several(counts: Integers, top: int) -> bool:
     """Return whether other values are nearly as frequent, as where some values were rounded coarsely."""
     others = np.sort(np.delete(counts, top))[-NEIGHBOURS:]
-    return others.size == NEIGHBOURS and counts[top] < HEAP_OVER_OTHERS * others[0]
+    return bool(others.size == NEIGHBOURS and counts[top] < HEAP_OVER_OTHERS * others[0])
 
 
-def _is_what_a_gap_would_hold(distinct, counts, top):
+def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> bool:
     """Return whether rounding explains a frequent value.
 
     Rounding empties an interval around the value. It explains the value if the adjacent intervals, together as wide,
@@ -421,11 +422,10 @@ def _is_what_a_gap_would_hold(distinct, counts, top):
     beside = high / 2 - low / 2
     with np.errstate(over="ignore"):  # a limit that overflows excludes nothing
         inside = (distinct >= low - beside) & (distinct <= high + beside)
-    rows = counts[inside].sum() - counts[top]
-    return 2 * rows >= counts[top]
+    return bool(2 * (counts[inside].sum() - counts[top]) >= counts[top])
 
 
-def _check_gaps(gaps, names, argument, allowed):
+def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: bool) -> None:
     """Raise ValueError if a column is empty, or if there are gaps and they are not allowed."""
     counts = gaps.sum(axis=1)
     if (counts == gaps.shape[1]).any():
@@ -439,16 +439,16 @@ def _check_gaps(gaps, names, argument, allowed):
         )
 
 
-def said_of_gaps(gaps: np.ndarray, names: Sequence) -> str:
+def said_of_gaps(gaps: Mask, names: Sequence[Hashable]) -> str:
     """Return a text that counts rows with gaps, and gaps by column; ``gaps`` is their mask, shape (N, M)."""
     counts = gaps.sum(axis=1)
-    found = [f"{counts[i]} in {names[i]!r}" for i in np.flatnonzero(counts)]
+    found = [f"{count} in {name!r}" for count, name in zip(counts, names, strict=True) if count]
     more = f" and {len(found) - MOST_NAMED} more columns" if len(found) > MOST_NAMED else ""
     rows = f"{np.count_nonzero(gaps.any(axis=0))} of {gaps.shape[1]} rows"
     return f"{rows}: {', '.join(found[:MOST_NAMED])}{more}"
 
 
-def _kind(values, categories):
+def _kind(values: Floats, categories: Categories | None) -> str:
     distinct = np.unique(values, return_counts=True)[1]
     if distinct.size == 1:
         return "constant"
@@ -473,8 +473,8 @@ class Scaling:
         In the units of the variables.
     """
 
-    offset: np.ndarray
-    scale: np.ndarray
+    offset: Floats
+    scale: Floats
 
     @classmethod
     def of(cls, table: Table, how: str) -> "Scaling":
@@ -505,22 +505,19 @@ class Scaling:
         offset[table.unordered], scale[table.unordered] = 0.0, 1.0
         return cls(offset, scale)
 
-    def apply(self, values: np.ndarray) -> np.ndarray:
-        """Return scaled values, both of shape (N, M)."""
-        return (values - self.offset[:, np.newaxis]) / self.scale[:, np.newaxis]
+    def apply(self, values: Floats, variable: int | None = None) -> Floats:
+        """Return scaled values of all variables, shape (N, M), or of one, shape (M,)."""
+        offset, scale = self._of(variable)
+        scaled: Floats = (values - offset) / scale
+        return scaled
 
-    def undo(self, values: np.ndarray) -> np.ndarray:
-        """Return values in the variables' units, both of shape (N, M)."""
-        return values * self.scale[:, np.newaxis] + self.offset[:, np.newaxis]
+    def undo(self, values: Floats, variable: int | None = None) -> Floats:
+        """Return values of all variables, shape (N, M), or of one, shape (M,), in their units."""
+        offset, scale = self._of(variable)
+        natural: Floats = values * scale + offset
+        return natural
 
-    def apply_to(self, variable: int, values: np.ndarray) -> np.ndarray:
-        """Return scaled values of one variable, both of shape (M,)."""
-        return (values - self.offset[variable]) / self.scale[variable]
-
-    def undo_variable(self, variable: int, values: np.ndarray) -> np.ndarray:
-        """Return values of one variable in its units, both of shape (M,)."""
-        return values * self.scale[variable] + self.offset[variable]
-
-    def undo_scale(self, scale: np.ndarray) -> np.ndarray:
-        """Return standard deviations in the variables' units, both of shape (N, M)."""
-        return scale * self.scale[:, np.newaxis]
+    def _of(self, variable: int | None) -> tuple[Any, Any]:
+        every = slice(None), np.newaxis
+        at: Any = every if variable is None else variable
+        return self.offset[at], self.scale[at]

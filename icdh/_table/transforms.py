@@ -13,8 +13,11 @@ Yeo, Johnson: "A new family of power transformations to improve normality or sym
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from icdh._ground.arrays import Floats, Mask
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
 SMALLEST_SHIFT, LARGEST_SHIFT = 1e-3, 1e3  # standard deviations
@@ -40,7 +43,7 @@ class Transform:
     parameter: float = 1.0
     low: float = 0.0
 
-    def apply(self, x: np.ndarray) -> np.ndarray:
+    def apply(self, x: Floats) -> Floats:
         """Return the transformed values."""
         if self.kind == "none":
             return x
@@ -48,42 +51,46 @@ class Transform:
             return np.log(np.maximum(x - self.low, 0.0) + self.parameter)
         above, below = np.log1p(np.maximum(x, 0.0)), np.log1p(np.maximum(-x, 0.0))
         power = self.parameter
-        return np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
+        values: Floats = np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
+        return values
 
-    def log_slope(self, x: np.ndarray) -> np.ndarray:
+    def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""
         if self.kind == "none":
             return np.zeros_like(x)
         if self.kind == "log":
             return -self.apply(x)
-        return (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
+        slope: Floats = (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
+        return slope
 
-    def log_density_gain(self, x: np.ndarray) -> float:
+    def log_density_gain(self, x: Floats) -> float:
         """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
         return float(self.log_slope(x).mean() - np.log(self.apply(x).std()))
 
 
-def _power(log_base, power):
+def _power(log_base: Floats, power: float) -> Floats:
     """Return (exp(power log_base) - 1) / power, and its limit at power 0."""
     return log_base if abs(power) < 1e-8 else np.expm1(power * log_base) / power
 
 
-def is_heavy_tailed(x: np.ndarray) -> np.ndarray:
+def is_heavy_tailed(x: Floats) -> Mask:
     """Return whether samples, along the last axis, have a kurtosis so large that only a few outliers are seen."""
     deviation = x.std(axis=-1, keepdims=True)
     unit = (x - x.mean(axis=-1, keepdims=True)) / np.where(deviation > 0.0, deviation, 1.0)
-    return np.mean(unit**4, axis=-1) > HEAVY
+    is_heavy: Mask = np.mean(unit**4, axis=-1) > HEAVY
+    return is_heavy
 
 
-def normal_scores(x: np.ndarray) -> np.ndarray:
+def normal_scores(x: Floats) -> Floats:
     """Return the Gaussian quantiles of a sample's mid-ranks, shape (n,); increasing transforms do not change them."""
     from scipy.special import ndtri
 
     _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
-    return ndtri((np.cumsum(counts) - counts / 2) / x.size)[index.ravel()]
+    scores: Floats = ndtri((np.cumsum(counts) - counts / 2) / x.size)[index.ravel()]
+    return scores
 
 
-def fit_transform(kind: str, x: np.ndarray, low: float | None = None) -> Transform:
+def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
     """Fit the parameter of a transform to a standardised column.
 
     Parameters
@@ -99,6 +106,7 @@ def fit_transform(kind: str, x: np.ndarray, low: float | None = None) -> Transfo
         return Transform()
     from scipy.optimize import minimize_scalar
 
+    found: Any
     if kind == "yeo-johnson":
         found = minimize_scalar(lambda power: -Transform(kind, power).log_density_gain(x), bounds=POWERS)
         return Transform(kind, float(found.x))

@@ -133,8 +133,8 @@ def _divided(probability, i, j):
 
 def _curve(model, rows, cause, effect):
     at, mean, spread = averaged(model, rows, cause, effect)
-    x, y = (model.scaling.undo_variable(node, rows[node][:MOST_POINTS]) for node in (cause, effect))
-    at, mean = model.scaling.undo_variable(cause, at), model.scaling.undo_variable(effect, mean)
+    x, y = (model.scaling.undo(rows[node][:MOST_POINTS], node) for node in (cause, effect))
+    at, mean = model.scaling.undo(at, cause), model.scaling.undo(mean, effect)
     return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect], at.size <= FEW_VALUES)
 
 

@@ -61,23 +61,19 @@ def _pull(s: Floats, w2: Floats, root: Floats, residual: Floats, start: int, row
 
 @kernel()
 def projected_least_squares(
-    features: Floats,
-    child: int,
-    inputs: Integers,
-    root: Floats,
-    w: Floats,
-    ridge: float,
-    w2: Floats,
-    dw: Floats,
-    s: Floats,
-    residual: Floats,
-) -> float:
-    """Minimise over W2 half the squared standardised residuals of a child plus ridge, given W1; return both.
+    features: Floats, child: int, inputs: Integers, root: Floats, w: Floats, ridge: float, bias: bool
+) -> tuple[float, Floats, Floats, Floats, Floats]:
+    """Minimise over W2 half the squared standardised residuals of a child plus ridge, given W1.
 
-    Sets ``w2`` (outputs,), ``dw``, the derivative of the minimum by the weights ``w`` of its ``inputs``: that at fixed
-    w2, which is optimal; ``s`` and the standardised residuals (M,). NaN where W2 is undetermined.
+    Returns the minimum; its derivative by the weights ``w`` of the ``inputs``, which is that at fixed W2, as W2 is
+    optimal; W2 (outputs,), ``s`` and the standardised residuals (M,). The minimum is NaN where W2 is undetermined.
     """
-    outputs, observations = s.shape
+    outputs, observations = w.shape[1] + bias, root.size
+    w2, dw = np.zeros(outputs), np.zeros(w.shape)
+    s, residual = np.empty((outputs, observations)), np.empty(observations)
+    for h in range(w.shape[1], outputs):
+        for m in range(observations):
+            s[h, m] = 1.0
     size, target = padded(outputs + 1), features[child : child + 1]
     weighed, pull, gram = np.zeros((size, ROWS)), np.empty((w.shape[1], ROWS)), np.zeros((size, size))
     for start in range(0, observations, ROWS):
@@ -89,22 +85,19 @@ def projected_least_squares(
     for h in range(w.shape[1]):
         gram[h, h] += ridge
     if math.isnan(cholesky_in_place(gram, outputs)):
-        return math.nan
+        return math.nan, dw, w2, s, residual
     for h in range(outputs):
         w2[h] = gram[h, outputs]
     cholesky_solve(gram, w2)
     total = 0.0
     for h in range(w.shape[1]):
         total += 0.5 * ridge * w2[h] * w2[h]
-    for i in range(dw.shape[0]):
-        for h in range(dw.shape[1]):
-            dw[i, h] = 0.0
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
         total += _standardise(features[child], s, w2, root, start, rows, residual)
         _pull(s, w2, root, residual, start, rows, pull)
         add_products(features, inputs, pull, start, rows, dw)
-    return total
+    return total, dw, w2, s, residual
 
 
 @kernel(fastmath=CONTRACT)
@@ -158,19 +151,17 @@ def mean_hessian(
     w2: Floats,
     s: Floats,
     residual: Floats,
-    hessian: Floats,
-    diagonal: Floats,
-) -> None:
-    """Set the second derivatives of half the squared residuals of a node, and the diagonal of Gauss-Newton's.
+) -> tuple[Floats, Floats]:
+    """Return the second derivatives of half the squared residuals of a node, and the diagonal of Gauss-Newton's.
 
     They are by w2, then by the weight of each input ``inputs[at[k]]`` and unit ``units[k]``. ``s`` and ``residual``
-    are as `projected_least_squares` leaves them.
+    are as `projected_least_squares` returns them.
     """
     outputs, size = w2.size, w2.size + units.size
     causes = inputs[at]
     jacobian, gram = np.zeros((padded(size), ROWS)), np.zeros((padded(size), padded(size)))
     bend, by_input = np.empty((units.size, ROWS)), np.zeros((inputs.size, units.size))
-    by_output = np.zeros(units.size)
+    by_output, hessian, diagonal = np.zeros(units.size), np.empty((size, size)), np.empty(size)
     for start in range(0, root.size, ROWS):
         rows = min(ROWS, root.size - start)
         _weigh(s, root, start, rows, jacobian)
@@ -188,6 +179,7 @@ def mean_hessian(
     for i in range(size):
         for j in range(i, size):
             hessian[i, j] = hessian[j, i] = gram[i, j]
+    return hessian, diagonal
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -227,12 +219,16 @@ def _scale_block(
 
 
 @kernel()
-def scale_system(s: Floats, residual: Floats, theta: Floats, gradient: Floats, fisher: Floats) -> float:
-    """Return L at theta (m1 + 1,); set its gradient, and Fisher's information (m1 + 1, m1 + 1)."""
+def scale_objective(s: Floats, residual: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
+    """Return L at theta, without its constant, its gradient (m1 + 1,) and Fisher's information (m1 + 1, m1 + 1).
+
+    ``s`` (m1, M) are the hidden activations of a node, ``residual`` (M,) its residuals, of root mean square one.
+    """
     observations, size = residual.size, theta.size
+    gradient, fisher = np.empty(size), np.empty((size, size))
     jacobian, root = np.zeros((padded(size + 1), ROWS)), np.empty(ROWS)
     gram = np.zeros((jacobian.shape[0], jacobian.shape[0]))
-    loss: float = 0.0
+    loss = 0.0
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
         loss += _scale_block(s, residual, theta, start, rows, jacobian, root)
@@ -241,4 +237,4 @@ def scale_system(s: Floats, residual: Floats, theta: Floats, gradient: Floats, f
         gradient[i] = gram[i, size] / observations
         for j in range(i, size):
             fisher[i, j] = fisher[j, i] = gram[i, j] / observations
-    return loss / observations
+    return loss / observations, gradient, fisher

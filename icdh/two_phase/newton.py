@@ -52,22 +52,10 @@ def quadratic_model(objective: FamilyObjective, w: Floats, evaluation: Evaluatio
     lasso = objective.lasso[:, np.newaxis]
     moving = np.flatnonzero((w != 0.0) | (np.abs(evaluation.gradient) > lasso) | (lasso == 0.0))
     rows, units = np.divmod(moving, w.shape[1])
-    outputs = evaluation.w2.size
-    size = outputs + moving.size
-    model = QuadraticModel(moving, np.empty((size, size)), *np.zeros((4, size)))
-    diagonal = np.empty(size)
-    mean_hessian(
-        objective.features,
-        objective.inputs,
-        rows,
-        units,
-        objective.root,
-        evaluation.w2,
-        evaluation.s,
-        evaluation.residual,
-        model.hessian,
-        diagonal,
-    )
+    of_table = objective.features, objective.inputs, rows, units, objective.root
+    hessian, diagonal = mean_hessian(*of_table, evaluation.w2, evaluation.s, evaluation.residual)
+    outputs, size = evaluation.w2.size, diagonal.size
+    model = QuadraticModel(moving, hessian, *np.zeros((4, size)))
     at, slope, penalty = w.ravel()[moving], evaluation.gradient.ravel()[moving], objective.lasso[rows]
     side = np.sign(np.where(at != 0.0, at, -slope)) * (penalty > 0.0)
     model.at[outputs:], model.side[outputs:] = at, side

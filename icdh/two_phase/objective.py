@@ -177,28 +177,16 @@ class FamilyObjective:
 
     def evaluate(self, w: Floats) -> Evaluation:
         """Return what Phase II says of the child at these weights."""
-        outputs, observations = w.shape[1] + self.bias, self.root.size
-        w2, gradient = np.zeros(outputs), np.empty(w.shape)
-        s, residual = np.empty((outputs, observations)), np.empty(observations)
-        s[w.shape[1] :] = 1.0
-        value = projected_least_squares(
-            self.features,
-            self.child,
-            self.inputs,
-            self.root,
-            np.ascontiguousarray(w),
-            self.output_ridge,
-            w2,
-            gradient,
-            s,
-            residual,
+        of_table = self.features, self.child, self.inputs, self.root
+        value, gradient, *rest = projected_least_squares(
+            *of_table, np.ascontiguousarray(w), self.output_ridge, self.bias
         )
         if np.isnan(value):
             gradient.fill(np.nan)
         ridge = self.ridge[:, np.newaxis] * w
         value += 0.5 * np.vdot(w, ridge)
         gradient += ridge
-        return Evaluation(value, gradient, w2, s, residual)
+        return Evaluation(value, gradient, *rest)
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
         """See `Objective.smooth`."""

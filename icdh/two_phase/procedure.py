@@ -17,7 +17,7 @@ from icdh.network import NOISE, Weights, outputs, root_mean_square, weights_in_u
 from icdh.two_phase.as_printed import algorithm_1
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.problem import Problem
-from icdh.two_phase.rounds import OUT_OF_TIME, Round, Rounds, TwoPhaseResult
+from icdh.two_phase.rounds import OUT_OF_TIME, Limits, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.schedule import FAST_ALONE, SCHEDULES, schedule_for
 
@@ -125,57 +125,49 @@ def fit_two_phase(
     if initial is None:
         initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
     problem = Problem(values, rules, l1, l2, noise, bias, rows, clock)
-    limits: dict[str, Any] = {"max_rounds": max_rounds, "tol": tol, "h_tol": h_tol, "rho_max": rho_max}
-    return fit_problem(problem, schedule, initial=initial, callback=callback, **limits)
+    limits = Limits(max_rounds, tol, h_tol, rho_max)
+    return fit_problem(problem, schedule, limits, initial=initial, callback=callback)
 
 
 def fit_problem(
     problem: Problem,
     schedule: str,
+    limits: Limits,
     *,
     initial: Weights | Sequence[Weights],
     callback: Callable[[Round], None] | None = None,
-    **limits: Any,
 ) -> TwoPhaseResult:
-    """Fit a problem by either schedule; ``limits`` and other arguments as of `fit_two_phase`."""
+    """Fit a problem by either schedule; arguments as of `fit_two_phase`."""
     explore = [initial] if isinstance(initial, Weights) else list(initial)
     with single_blas_thread():
         if schedule == "fast":
-            return _fit_fast(problem, explore, callback=callback, **limits)
-        limits |= {"l1": problem.l1, "l2": problem.l2, "noise": problem.noise, "clock": problem.clock}
-        rows = None if problem.rows is None else problem.rows.T
-        return algorithm_1(problem.values.T, explore[0], problem.rules, rows=rows, callback=callback, **limits)
+            return _fit_fast(problem, explore, limits, callback)
+        options: dict[str, Any] = {name: getattr(problem, name) for name in ("l1", "l2", "noise", "clock")}
+        options |= {"rows": None if problem.rows is None else problem.rows.T, "callback": callback}
+        return algorithm_1(problem.values.T, explore[0], problem.rules, **options, **limits._asdict())
 
 
 def _fit_fast(
-    problem: Problem,
-    explore: list[Weights],
-    *,
-    max_rounds: int,
-    tol: float,
-    h_tol: float,
-    rho_max: float,
-    callback: Callable[[Round], None] | None,
+    problem: Problem, explore: list[Weights], limits: Limits, callback: Callable[[Round], None] | None
 ) -> TwoPhaseResult:
     """Fit by the fast schedule; arguments as of `fit_two_phase`, ``explore`` the initial weights."""
     (variables, observations), weights, before = problem.values.shape, explore[0], None
     plan, scale = schedule_for(problem.noise, variables, observations), np.ones(problem.values.shape)
-    tol = max(tol, plan.least_gain * variables * (variables - 1) / observations)
+    tol = max(limits.tol, plan.least_gain * variables * (variables - 1) / observations)
     every = -(-observations // FEW_OBSERVATIONS)
     if plan.decides and every > 2:
-        limits: dict[str, Any] = {"h_tol": h_tol, "rho_max": rho_max, "callback": callback}
-        before = _fit_fast(problem.of_every(every), explore, max_rounds=max_rounds, tol=tol, **limits)
+        before = _fit_fast(problem.of_every(every), explore, limits._replace(tol=tol), callback)
         if before.interrupted or before.timed_out:
             return before
         weights = before.weights
         scale = outputs(problem.features, weights)[1]
         plan, problem = plan.once_the_graph_is_decided(), _without_absent_edges(problem, weights)
     tol = np.inf if problem.noise == "equal" else tol
-    with Rounds(max_rounds, tol, problem.clock, callback, before) as rounds:
+    with Rounds(limits.max_rounds, tol, problem.clock, callback, before) as rounds:
         while rounds.go_on:
             begin = time.perf_counter()
             of_round = plan if rounds.history else plan.of_the_first_round()
-            step = fit_means(problem, scale, weights, rho_max, of_round, explore)
+            step = fit_means(problem, scale, weights, limits.rho_max, of_round, explore)
             if step.message == OUT_OF_TIME and rounds.history:
                 break
             explore = explore[1:] + explore[:1]
@@ -186,7 +178,7 @@ def _fit_fast(
             gain = rounds.add(weights, step, nll, criterion, time.perf_counter() - begin)
             if gain < plan.deciding_gain * variables:
                 plan, problem = plan.once_the_graph_is_decided(), _without_absent_edges(problem, weights)
-    return rounds.result(h_tol)
+    return rounds.result(limits.h_tol)
 
 
 def penalties(weights: Weights, l1: float, l2: float) -> float:

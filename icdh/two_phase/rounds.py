@@ -55,6 +55,15 @@ class Round(NamedTuple):
     message: str
 
 
+class Limits(NamedTuple):
+    """When the procedure and its augmented Lagrangian method end; see `icdh.two_phase.fit_two_phase`."""
+
+    max_rounds: int = 10
+    tol: float = 1e-2
+    h_tol: float = 1e-8
+    rho_max: float = 1e16
+
+
 class MeanStep(NamedTuple):
     """What Phase II returns: the weights, and how the augmented Lagrangian method ended."""
 

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
-from icdh.two_phase._kernels import scale_system
+from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.problem import Problem
 
 # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
@@ -51,7 +51,9 @@ def fit_scales(problem: Problem, weights: Weights) -> Weights:
     w3, w3_bias, clock = weights.w3.copy(), weights.w3_bias.copy(), problem.clock
     clock.begin("scales", weights.n_variables)
     for n in range(weights.n_variables):
-        s, residual = _activations_and_residual(problem.features, weights, n)
+        s = activations(problem.features, weights, n)
+        residual = problem.features[n] - weights.w2[n] @ s
+        residual -= 0.0 if weights.output_bias is None else weights.output_bias[n]
         kind = "unequal" if clock.is_over else problem.noise
         w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, problem.rows_of(n))
         clock.part_done()
@@ -86,31 +88,6 @@ def fit_scale(
     theta = _minimise(s, residual / rms, np.append(w3 / rms, w3_bias - np.log(rms)))
     limit = LARGEST_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
-
-
-def _activations_and_residual(features: Floats, weights: Weights, n: int) -> tuple[Floats, Floats]:
-    """Return the hidden activations of node n, shape (m1, M), and its residual, shape (M,)."""
-    s = activations(features, weights, n)
-    residual = features[n] - weights.w2[n] @ s
-    return s, residual if weights.output_bias is None else residual - weights.output_bias[n]
-
-
-def scale_objective(s: Floats, residual: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
-    """Return L of one node, in nats an observation, its gradient (m1 + 1,) and Fisher's information (m1 + 1, m1 + 1).
-
-    Without the constant of L.
-
-    Parameters
-    ----------
-    s : ndarray, shape (m1, M)
-        The hidden activations of the node.
-    residual : ndarray, shape (M,)
-        Its residuals, of root mean square one.
-    theta : ndarray, shape (m1 + 1,)
-        W3_n and W3_n0.
-    """
-    gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
-    return scale_system(s, residual, theta, gradient, fisher), gradient, fisher
 
 
 def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance: float) -> tuple[Floats, float]:
