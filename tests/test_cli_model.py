@@ -208,7 +208,7 @@ def test_effects_of_all_pairs_and_of_one(folder, capsys, tmp_path):
     assert run("effects", folder / "m.icdh", *pair, "--json") == 0
     alone = json.loads(capsys.readouterr().out)
     assert alone["comparisons"][0]["difference"][0] == icdh.effect(model, "a", "c").difference
-    assert run("effects", folder / "data.csv", "--model", folder / "m.icdh", *pair, "--json", "--plot", picture) == 0
+    assert run("effects", folder / "m.icdh", folder / "data.csv", *pair, "--json", "--plot", picture) == 0
     answer = json.loads(capsys.readouterr().out)["comparisons"][0]["difference"]
     assert answer[1] < answer[0] < answer[2]
 

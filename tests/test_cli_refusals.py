@@ -87,8 +87,8 @@ REFUSED = [
     ),
     ("sample data.csv", "data.csv is not a fitted model, which icdh fit TABLE --save MODEL.icdh writes"),
     ("fit model.icdh", "model.icdh is a fitted model, not a table"),
-    ("report model.icdh data.csv", "model.icdh is a fitted model, which stands behind --model here"),
-    ("report model.icdh data.csv", "icdh report data.csv --model model.icdh"),
+    ("effects model.icdh data.csv", "model.icdh answers this without a table; leave data.csv out"),
+    ("effects model.icdh data.csv more.csv", "no such option or argument here: data.csv more.csv"),
     # What they hold.
     ("fit empty.csv", "is empty"),
     ("fit head.csv", "the table has 0 rows"),

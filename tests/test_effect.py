@@ -219,14 +219,23 @@ def test_covariates_that_come_after_the_cause_are_said():
     ).fit(X)
     with pytest.warns(DataWarning) as caught:
         answer = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model)
-    assert "level stands on a path from dose to answer" in answer.notes[0]
-    assert "mood is an effect of dose" in answer.notes[1]
+    assert "level is by the graph on a path from dose to answer" in answer.notes[0]
+    assert "mood is by the graph caused by dose" in answer.notes[1]
     assert len(caught) == 2
-    model = model.model_
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        assert "covariates must come before dose; model tells" in icdh.effect(X, 0, 2, [1]).notes[-1]
-        assert not any("must come before" in note for note in icdh.effect(X, 0, 2, [1], model=model).notes)
+    assert icdh.effect(X, 0, 2, [1]).notes == ()
+
+
+@pytest.mark.parametrize("adjust", ["graph", ["other"]])
+def test_covariates_of_later_tiers_are_said(adjust):
+    """Whoever chose them: the graph has no arrow from the cause to what the tiers place after it."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(300, 2)), columns=["dose", "other"])
+    X["answer"] = X["dose"] + X["other"] + 0.5 * rng.normal(size=300)
+    tiers = Knowledge(tiers=[["dose"], ["other"], ["answer"]])
+    with pytest.warns(DataWarning, match="other is in a later tier than dose"):
+        answer = icdh.effect(X, "dose", "answer", adjust, knowledge=tiers)
+    assert answer.adjusted == ("other",)
+    assert answer.lower < 1.0 < answer.upper
 
 
 def test_an_extrapolation_is_said_with_its_remedy():

@@ -3,7 +3,13 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from icdh._effect.by_graph import adjustment_set, check_path, effect_of_model, notes_on_covariates
+from icdh._effect.by_graph import (
+    adjustment_set,
+    check_path,
+    effect_of_model,
+    notes_on_covariates,
+    notes_on_tiers,
+)
 from icdh._effect.pair import PairFit, comparison_of, fits_of
 from icdh._effect.question import Asked, covariates_of, pairs_of, table_of
 from icdh._effect.result import Effect
@@ -18,6 +24,7 @@ from icdh._rows.serial import resembles_its_past
 from icdh._table.relations import without_groups
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
+from icdh.knowledge import Knowledge
 
 TARGETS = ("all", "treated", "untreated")
 
@@ -36,6 +43,7 @@ def effect(
     trim: float = 0.0,
     kinds: Mapping[Any, str] | None = None,
     model: Any = None,
+    knowledge: Knowledge | Mapping[str, Any] | None = None,
     random_state: Any = 0,
 ) -> Effect:
     """Estimate what a change of one variable does to another, with an interval.
@@ -69,6 +77,8 @@ def effect(
         Kinds of columns, as of `icdh.HNMSearch`.
     model : HNMSearch, ICDH or StructuralModel, optional
         Whose graph is asked; by default an `icdh.HNMSearch` is fitted to X where ``adjust`` is "graph".
+    knowledge : Knowledge or mapping, optional
+        What is known of the graph that is fitted; covariates in a later tier than the cause are named in a warning.
     random_state : int, SeedSequence, Generator or None
         Draws folds and initial weights.
 
@@ -132,8 +142,9 @@ def effect(
         raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
     if isinstance(adjust, str) and graph is None:
-        graph = HNMSearch(kinds=kinds, random_state=seed).fit(X, groups=labels).model_
+        graph = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed).fit(X, groups=labels).model_
     covariates, notes = _covariates(adjust, graph, table, source, goal)
+    notes += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
     constant = [k for k in covariates if table.n_distinct(k) < 2]
     covariates = [k for k in covariates if k not in constant]
     asked = Asked(source, goal, covariates, contrast, target, where, trim)
@@ -144,8 +155,6 @@ def effect(
     for message in warnings:
         warn(message, DataWarning)
     asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
-    if covariates and graph is None:
-        asides.append(f"covariates must come before {table.names[source]}; {option('model')} tells which do by a graph")
     return Effect(
         table.names[source],
         table.names[goal],

@@ -17,8 +17,10 @@ from icdh._model.effects import outcome_values
 from icdh._model.intervene import drawn, under
 from icdh._model.structural import StructuralModel
 from icdh.exceptions import option
+from icdh.knowledge import Knowledge
 
 N_DRAWN = 20_000
+BIASED = "adjusting for what comes after the cause may bias the answer"
 
 
 def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int) -> None:
@@ -102,26 +104,37 @@ def notes_on_covariates(
         The positions of the covariates.
     """
     reach = graphs.descendants(adjacency)
-    mediators = [names[k] for k in covariates if reach[cause, k] and reach[k, effect]]
-    common = [names[k] for k in covariates if reach[cause, k] and not reach[k, effect]]
-    notes = []
-    if mediators:
-        notes.append(
-            f"by the graph {listed(mediators)} {_stands(mediators)} on a path from {printable(names[cause])} to "
-            f"{printable(names[effect])}: adjusting takes that part of the effect away"
-        )
-    if common:
-        notes.append(
-            f"by the graph {listed(common)} {'is an effect' if len(common) == 1 else 'are effects'} of "
-            f"{printable(names[cause])}: adjusting for what comes after the cause may bias the answer"
-        )
+    after = [k for k in covariates if reach[cause, k]]
+    pair = f"{printable(names[cause])} to {printable(names[effect])}"
+    takes = f"by the graph on a path from {pair}, so adjusting takes that part of the effect away"
+    notes = _note([names[k] for k in after if reach[k, effect]], takes)
+    biases = f"by the graph caused by {names[cause]}: {BIASED}"
+    notes += _note([names[k] for k in after if not reach[k, effect]], biases)
     if reach[effect, cause]:
         notes.append(f"the graph has the opposite direction: {_way(adjacency, names, effect, cause)}")
     return notes
 
 
-def _stands(names: Sequence[Any]) -> str:
-    return "stands" if len(names) == 1 else "stand"
+def notes_on_tiers(knowledge: Knowledge, names: Sequence[Any], cause: int, covariates: Sequence[int]) -> list[str]:
+    """Return what tiers have against covariates, whoever chose them.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        With or without tiers.
+    names : sequence
+        The variables.
+    cause : int
+        Its position.
+    covariates : sequence of int
+        The positions of the covariates.
+    """
+    cannot_cause = Knowledge(tiers=knowledge.tiers).rules(names, strict=False).forbidden[:, cause]
+    return _note([names[k] for k in covariates if cannot_cause[k]], f"in a later tier than {names[cause]}: {BIASED}")
+
+
+def _note(names: Sequence[Any], what: str) -> list[str]:
+    return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"] if names else []
 
 
 def effect_of_model(

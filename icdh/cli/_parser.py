@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import shlex
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
@@ -52,23 +51,14 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments at once, with a suggestion."""
         known, unknown = super().parse_known_args(args, namespace)
+        takes_model = "--model" in self._option_string_actions and not known.model and is_model(known.data)
+        if takes_model and len(unknown) == 1 and not unknown[0].startswith("-"):
+            known.model, known.data, unknown = known.data, unknown[0], []  # first the model, then the table
         if unknown:
-            self._check_model_before_table(known, unknown)
             options = [option for option in self._option_string_actions if option.startswith("--")]
             meant = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
             self.error(f"no such option or argument here: {' '.join(unknown)}{meant}")
         return known, unknown
-
-    def _check_model_before_table(self, known: argparse.Namespace, unknown: list[str]) -> None:
-        """Show how to name a model where other commands take it: before the table."""
-        model = getattr(known, "data", None) or ""
-        if (
-            "--model" in self._option_string_actions
-            and is_model(model)
-            and "--cause" not in self._option_string_actions
-        ):
-            command = shlex.join([*self.prog.split(), unknown[0], "--model", model])
-            self.error(f"{model} is a fitted model, which stands behind --model here: {command}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

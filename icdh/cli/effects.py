@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from icdh._ground.labels import aligned, printable, variable_index
 from icdh.cli._files import check_files, check_picture, is_model, loaded, number_of
 from icdh.cli._input import Input, read_input
-from icdh.cli._knowledge import KNOWLEDGE, names_in
+from icdh.cli._knowledge import KNOWLEDGE, knowledge_of, names_in
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, choice, flag, repeated, several, text
 
@@ -50,6 +50,11 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if args.cause is None and (args.values or args.plot):
         raise ValueError("--values and --plot are about one pair; name its --cause and --effect")
+    if args.model and args.data and (args.cause is None or args.values):
+        raise ValueError(
+            f"{args.model} answers this without a table; leave {args.data} out, or ask about one pair by --cause and "
+            "--effect, without --values"
+        )
     if args.cause is not None and args.sequence and not args.values:
         raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
     check_picture(args.plot)
@@ -108,6 +113,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
         trim=args.trim,
         kinds=kinds,
         model=_model(args, rows) if saved is None and adjust == "graph" else saved,
+        knowledge=knowledge_of(args),
         random_state=args.seed,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_number
 from icdh._ground.labels import variable_index
+from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold
 
 LEAST = float(np.finfo(float).tiny)
@@ -80,6 +81,16 @@ class GraphEnsemble:
     def ancestor_probability(self) -> Floats:
         """Probability of a directed path from i to j, shape (N, N), zero on the diagonal."""
         return self._mean(_ancestors(self.graphs))
+
+    def to_frame(self) -> Any:
+        """Return `edge_probability` as a pandas DataFrame, causes in rows, labelled by the names of the variables.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        return import_extra("pandas", "dataframe").DataFrame(self.edge_probability, self.names, self.names)
 
     def path_probability(self, *variables: str | int) -> float:
         """Return the probability that all edges of a directed path are there.
