@@ -239,7 +239,6 @@ def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from icdh.files import read_graph, write_graph
     >>> write_graph("graph.csv", np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"])
     >>> read_graph("graph.csv")[1]
@@ -256,7 +255,6 @@ def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, list[str]], 
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from icdh.files import graph_writer
     >>> print(graph_writer("graph.tsv")(np.array([[0.0, 0.5], [0.0, 0.0]]), ["a", "b"]).splitlines()[1].split())
     ['a', 'b', '0.5']
