@@ -26,8 +26,8 @@ from icdh import HNMSearch, simulate
 from icdh.exceptions import DataWarning
 from icdh.graphs import causal_order
 from icdh.search.equivalence import reversible_edges
+from icdh.search.moves import DOUBTFUL
 from icdh.uncertainty import direction_loss
-from icdh.uncertainty.directions import doubtful
 
 N, ROWS = 8, 1000
 SIMULATED = {
@@ -75,7 +75,7 @@ def counts_of(kind, seed):
     fitted = time.process_time()
     loss = direction_loss(model)
     asked = time.process_time()
-    arrows, marked = model.adjacency_matrix_ != 0, doubtful(loss)
+    arrows, marked = model.adjacency_matrix_ != 0, loss < DOUBTFUL
     joined, wrong = arrows & (truth | truth.T).astype(bool), arrows & (truth.T != 0)
     open_ = np.zeros(truth.shape, dtype=bool)
     if kind in ("linear", "labels"):

@@ -4,7 +4,7 @@ import io
 import logging
 import pickle
 import sys
-from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +13,16 @@ from helpers import hetero_chain
 
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, graphs, posterior, simulate
 from icdh._ground.clock import Clock, compiling
-from icdh.cli._edges import Directions, edge_lines, picture_of_records
+from icdh.cli._edges import edge_list
 from icdh.cli._messages import as_option
 from icdh.diagnostics import records
-from icdh.diagnostics.track_record import BOTH, NEITHER, TAILS, Marginals
+from icdh.diagnostics.records import edge_records
+from icdh.diagnostics.track_record import NEITHER, TAILS, UNLIKELY, Marginals
 from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
 from icdh.files import read_table, write_table
-from icdh.uncertainty import direction_loss, directions
+from icdh.plotting.model import edge_styles
+from icdh.plotting.style import LOOK
+from icdh.uncertainty import direction_loss
 
 
 @pytest.fixture
@@ -197,54 +200,47 @@ def test_no_reversal_gains_where_a_search_ends():
     assert np.nanmin(direction_loss(model)) >= 0.0
 
 
+def records_with(searched, nats, record=None):
+    """The records of the edges of a search, all of whose directions lose some nats."""
+    loss = np.where(searched.adjacency_matrix_ != 0, nats, np.nan)
+    records = edge_records(replace(searched.model_, direction_loss=loss), None)
+    return [replace(edge, track_record=record) for edge in records]
+
+
 def test_arrows_that_lose_little_are_marked_and_explained(searched):
-    loss = np.where(searched.adjacency_matrix_ != 0, 50.0, np.nan)
-    weak = tuple(np.argwhere(searched.adjacency_matrix_ != 0)[0])
-    loss[weak] = 1.5
-    _, names, *edges, strength, turned, mark = edge_lines(
-        searched, Directions(loss, None, directions.doubtful(loss), "who knows", {})
-    )
+    first, *others = records_with(searched, 50.0)
+    records = [replace(first, direction_loss=1.5), *others]
+    _, names, *edges, strength, turned, mark = edge_list(searched, records)
     assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
     (marked,) = [line.split() for line in edges if line.endswith("?")]
-    assert (marked[0], marked[2], marked[-2]) == (f"x{weak[0]}", f"x{weak[1]}", "1.5")
+    assert (marked[0], marked[2], marked[-2]) == (first.cause, first.effect, "1.5")
     assert strength.startswith("strength: nats (units of log-likelihood)")
     assert turned == "if turned: nats lost by reversing this arrow"
-    assert mark == "? who knows"
+    assert mark == "? reversing it loses less than 6 nats: the data hardly tell its direction"
 
 
 def test_a_loss_below_zero_is_explained(searched):
     """Without some of its edges a graph may be better with an arrow turned."""
-    loss = np.where(searched.adjacency_matrix_ != 0, -3.0, np.nan)
-    shown = Directions(loss, None, directions.doubtful(loss), "who knows", {})
+    assert any(line.startswith("below zero: ") for line in edge_list(searched, records_with(searched, -3.0)))
+    assert "below zero" not in "".join(edge_list(searched, records_with(searched, 3.0)))
 
-    def said(model):
-        (line,) = [line for line in edge_lines(model, shown) if line.startswith("below zero: ")]
-        return line
 
-    assert said(searched).endswith("the search missed that graph")
-    assert said(copy(searched).rethreshold(max_edges=1)).endswith("before weak edges were left out it was not")
-    assert "below zero" not in "".join(
-        edge_lines(searched, Directions(-loss, None, directions.doubtful(-loss), "", {}))
+@pytest.mark.parametrize(("record", "worse"), [(NEITHER, True), (TAILS, False)])
+def test_track_records_stand_in_the_list_and_colour_arrows(searched, record, worse):
+    first, *others = records_with(searched, np.nan)
+    records = [replace(first, track_record=record), *others]
+    _, heading, shown, *lines = edge_list(searched, records)
+    assert heading.endswith("track record")
+    assert shown.split()[4:] == [f"{100 * record.share:.0f}", "%"]
+    assert not any("%" in line for line in lines[: len(others)])
+    assert lines[-1].startswith(
+        "track record: in 407 other, real tables this share of such arrows pointed the right way"
     )
-
-
-def test_arrows_have_their_track_record_in_the_list(searched):
-    (first, other), *_ = edges = list(map(tuple, np.argwhere(searched.adjacency_matrix_).tolist()))
-    nothing = np.zeros(searched.adjacency_matrix_.shape, dtype=bool)
-    lines = edge_lines(searched, Directions(None, None, nothing, "", {(first, other): NEITHER}))
-    assert lines[1].endswith("track record")
-    told = {tuple(line.split()[:3:2]): line.split()[4:] for line in lines[2 : 2 + len(edges)]}
-    assert told.pop((f"x{first}", f"x{other}")) == ["37", "%", "(worse", "than", "a", "coin)"]
-    assert all(rest == [] for rest in told.values())
-    assert lines[-1].startswith("track record: in 407 real tables this share of such arrows pointed the right way")
-    assert "track record" not in "".join(edge_lines(searched, Directions(None, None, nothing, "", {})))
-
-
-def test_colours_of_arrows_tell_their_track_record():
-    words = picture_of_records({(0, 1): BOTH, (1, 2): NEITHER, (0, 2): TAILS})
-    assert words["note"] == "orange: in 407 real tables such arrows pointed the right way in 37 % (worse than a coin)"
-    assert words["styles"].keys() == {(1, 2)}
-    assert picture_of_records({(0, 2): TAILS}) == {"styles": {}, "note": ""}
+    assert lines[-1].endswith("worse than a coin") == worse
+    styles = edge_styles(records, searched.model_.names)
+    orange = [style.meanings for style in styles.values() if style.color == LOOK.unlikely]
+    assert orange == [(f"orange: {UNLIKELY}",)] * worse
+    assert "track record" not in "".join(edge_list(searched, others))
 
 
 def test_track_records_reach_list_picture_and_report(table, monkeypatch, capsys):
@@ -252,12 +248,12 @@ def test_track_records_reach_list_picture_and_report(table, monkeypatch, capsys)
     assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
     assert "37 %" in capsys.readouterr().out
     text = Path("graph.svg").read_text(encoding="utf-8")
-    assert "orange: in 407 real tables such arrows pointed the right way in 37 % (worse than a coin)" in text
-    assert "#c8641e" in text
+    assert f"orange: {UNLIKELY}" in text
+    assert LOOK.unlikely in text
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'class="edge unlikely"' in page
-    assert '<td class="n warn">37 % (worse than a coin)</td>' in page
+    assert '<td class="n warn">37 %</td>' in page
     assert cli.main(["fit", table, "--method", "icdh"]) == 0  # nobody counted its arrows
     assert "track record" not in capsys.readouterr().out
 
@@ -271,13 +267,11 @@ def test_a_table_without_two_whole_rows_has_no_track_record(table, capsys):
 
 
 def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
-    monkeypatch.setattr("icdh.search.moves.DOUBTFUL", 1e9)
-    monkeypatch.setattr(directions.doubtful, "__defaults__", (1e9,))
+    monkeypatch.setattr(records, "DOUBTFUL", 1e9)
     assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
-    assert "? reversing this arrow loses less than 1e+09 nats" in capsys.readouterr().out
+    assert "? reversing it loses less than 6 nats: the data hardly tell its direction" in capsys.readouterr().out
     text = Path("graph.svg").read_text(encoding="utf-8")
     assert "stroke-dasharray" in text
-    monkeypatch.setattr(records, "DOUBTFUL", 1e9)
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'class="edge doubtful' in page

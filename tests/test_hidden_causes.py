@@ -241,8 +241,8 @@ def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
     assert f'source="{name}" target="x5"' in found.to_graphml()
     pytest.importorskip("matplotlib")
     texts = " ".join(text.get_text() for text in found.plot().axes[0].texts)
-    assert "hidden cause of" in texts
-    assert "dashed: hidden common cause" in texts
+    assert f"{found.hidden_causes_[0].strength:.3g} nats" in texts
+    assert "grey: hidden common causes" in texts
 
 
 def test_what_takes_no_account_of_hidden_causes_says_so(season, found):

@@ -14,6 +14,7 @@ from icdh.pairs.picture import plot_direction
 from icdh.plotting.labels import label_places
 from icdh.plotting.layout import bends
 from icdh.plotting.names import box_sizes, letters, lines_of
+from icdh.plotting.style import DOUBTFUL, GIVEN
 
 CHAIN = np.array([[0.0, 2.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 NAMES = ["cause", "between", "effect", "$alone"]
@@ -126,15 +127,14 @@ def box_distance(place, points):
 
 
 def test_a_picture_says_what_widths_numbers_and_dashes_mean():
-    doubtful = CHAIN == 0.5
-    words = {"title": "data.csv", "unit": "nats", "doubtful": doubtful, "doubt": "who knows"}
+    words = {"title": "data.csv", "unit": "nats", "styles": {(0, 2): DOUBTFUL}}
     axes = plotting.plot_graph(CHAIN, NAMES, **words).axes[0]
     texts = [text.get_text() for text in axes.texts]
     assert {"data.csv", "2", "0.5?", "1"} <= set(texts)
     assert (
         "wider: stronger, 0.5 to 2; numbers: nats of evidence lost without the arrow (doubt arrows below 10)" in texts
     )
-    assert "dashed: who knows" in texts
+    assert "dashed: the data hardly tell the direction" in texts
     figure = axes.figure
     canvas = FigureCanvasAgg(figure)
     for text in axes.texts:
@@ -146,9 +146,8 @@ def test_a_picture_says_what_widths_numbers_and_dashes_mean():
 
 
 def test_doubtful_arrows_of_a_colour_are_dashed_in_it_and_the_legend_says_what_it_is():
-    doubtful, red = CHAIN == 0.5, plotting.EdgeStyle("#ff0000")
-    edge = tuple(np.argwhere(doubtful)[0].tolist())
-    axes = plotting.plot_graph(CHAIN, NAMES, doubtful=doubtful, styles={edge: red}, note="red: so and so").axes[0]
+    red = DOUBTFUL._replace(color="#ff0000", meanings=("red: so and so",))
+    axes = plotting.plot_graph(CHAIN, NAMES, styles={(0, 2): red}).axes[0]
     (dashed,) = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
     assert dashed.get_edgecolor()[:3] == (1.0, 0.0, 0.0)
     assert axes.texts[-1].get_text() == "red: so and so"
@@ -157,7 +156,7 @@ def test_doubtful_arrows_of_a_colour_are_dashed_in_it_and_the_legend_says_what_i
 def test_given_arrows_are_dotted_and_say_no_strength_where_knowledge_alone_stands_behind_them():
     A = CHAIN.copy()
     A[1, 2] = np.finfo(float).tiny
-    axes = plotting.plot_graph(A, NAMES, unit="nats", given=CHAIN == 1.0).axes[0]
+    axes = plotting.plot_graph(A, NAMES, unit="nats", styles={(1, 2): GIVEN}).axes[0]
     (dotted,) = [patch for patch in axes.patches if patch.get_linestyle() not in ("-", "solid")]
     assert dotted.get_gid() == "between -> effect"
     texts = [text.get_text() for text in axes.texts]
@@ -206,7 +205,7 @@ def test_all_names_and_edges_are_drawn_stronger_ones_wider():
 )
 def test_every_graph_can_be_saved(tmp_path, A):
     path = tmp_path / "graph.png"
-    plotting.save_plot(path, A, [f"variable {i}" for i in range(len(A))])
+    plotting.save_figure(path, plotting.plot_graph(A, [f"variable {i}" for i in range(len(A))]))
     assert path.read_bytes().startswith(b"\x89PNG")
     assert os.listdir(tmp_path) == ["graph.png"]
 
@@ -230,9 +229,9 @@ def test_bad_input_is_refused(tmp_path):
         plotting.plot_graph(CHAIN, ["a"])
     for name in ("graph.xyz", "graph"):
         with pytest.raises(ValueError, match="pictures are written as"):
-            plotting.save_plot(tmp_path / name, CHAIN, NAMES)
+            plotting.save_figure(tmp_path / name, plotting.plot_graph(CHAIN, NAMES))
     with pytest.raises(OSError, match="no folder"):
-        plotting.save_plot(tmp_path / "absent" / "graph.png", CHAIN, NAMES)
+        plotting.save_figure(tmp_path / "absent" / "graph.png", plotting.plot_graph(CHAIN, NAMES))
     assert not os.listdir(tmp_path)
 
 
@@ -295,7 +294,7 @@ AWKWARD = ["\x1b[2J", "a\nb", "\ud800", "$x_1$", "<&\"'>", "\ufffe\x00", 2019, (
 def test_pictures_open_whatever_the_names_are(tmp_path, suffix):
     A = np.triu(np.ones((len(AWKWARD), len(AWKWARD))), 1)
     path = tmp_path / f"graph.{suffix}"
-    plotting.save_plot(path, A, AWKWARD)
+    plotting.save_figure(path, plotting.plot_graph(A, AWKWARD))
     assert path.stat().st_size > 1000
     if suffix == "svg":
         ElementTree.parse(path)

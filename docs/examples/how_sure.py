@@ -28,7 +28,8 @@ for cause, effect, strength in model.edge_list():
     print(f"{cause} -> {effect}  {strength:8.1f}  {turned:8.1f}", "  a guess" if turned < 10 else "")
 
 names = ["x0", "x1", "x2", "x3"]
-figure = icdh.plotting.plot_graph(model.adjacency_matrix_, names, doubtful=loss < 10, doubt="a guess")
+guesses = {(i, j): icdh.plotting.DOUBTFUL for i, j in np.argwhere(loss < 10)}
+figure = icdh.plotting.plot_graph(model.adjacency_matrix_, names, styles=guesses)
 figure.savefig("how_sure.png")
 
 # %%

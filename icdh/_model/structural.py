@@ -677,11 +677,7 @@ class StructuralModel:
         MissingExtraError
             If matplotlib is not installed.
         """
-        weights, names = hidden_common.graph_with_hidden(self)
-        hidden = np.zeros(weights.shape, dtype=bool)
-        hidden[len(self.names) :] = True
-        style = {"unit": overview.weight_unit(self), "doubtful": hidden, "doubt": "hidden common cause, no column"}
-        return shell("plotting").plot_graph(weights, list(map(str, names)), ax, **style)
+        return shell("plotting").plot_model(self, ax)
 
     def report(
         self,

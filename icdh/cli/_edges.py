@@ -2,22 +2,24 @@
 
 import argparse
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
-from icdh._ground.labels import aligned, arrows, counted, printable
-from icdh._model.overview import hidden_line
+from icdh._ground.labels import aligned, counted, edge_lines, printable
+from icdh._model.overview import hidden_line, weight_unit
+from icdh._model.structural import StructuralModel
 from icdh.cli._input import Input, complete_rows
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import Either, Option, choice, flag, number, text
-from icdh.diagnostics.records import SURVIVES
-from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord, share_in_words
-from icdh.diagnostics.words import IF_HIDDEN, IF_TURNED, survival
+from icdh.diagnostics.records import EdgeCheck, edge_records
+from icdh.diagnostics.track_record import Marginals
+from icdh.diagnostics.words import edge_rows, legend
 from icdh.exceptions import import_extra, option
 from icdh.files import LabelledTable, write_text
 from icdh.files.graphs import PROBABILITIES
@@ -41,9 +43,6 @@ UNCERTAINTY: dict[str, Option | Either] = {
     "--checkpoint": text("FILE", "save resamples there, and continue with those that it has"),
     "--probabilities": text("FILE", "write the probabilities of all edges as a table (.csv)"),
 }
-MARK = "?"  # of an arrow whose direction is uncertain
-ZERO = -0.05  # nats: smaller losses are rounding
-UNLIKELY_COLOR = "#c8641e"  # of arrows in pictures whose track record is worse than a coin
 
 
 def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> tuple[Any, BaseException | None]:
@@ -154,132 +153,36 @@ def write_probabilities(path: str, ensemble: Any) -> None:
     write_text(path, delimited([PROBABILITIES, *rows], ","))
 
 
-class Column(NamedTuple):
-    """A column of the list of edges: heading, cells, and the lines below the list that say what it means."""
-
-    heading: str
-    cells: list[str]
-    legend: list[str]
-
-
-class Directions(NamedTuple):
-    """The certainty of the directions of the edges of a fit.
-
-    Attributes
-    ----------
-    loss : ndarray, shape (N, N), or None
-        As of `icdh.uncertainty.direction_loss`; None if it was not computed.
-    hidden : ndarray, shape (N, N), or None
-        As of `icdh.uncertainty.hidden_loss`; None if it was not computed.
-    marked : ndarray of bool, shape (N, N)
-        The edges whose direction is uncertain.
-    meaning : str
-        What the mark means.
-    records : dict
-        The track record of each edge that has one; fits of `icdh.ICDH` have none.
-    """
-
-    loss: Floats | None
-    hidden: Floats | None
-    marked: Mask
-    meaning: str
-    records: dict[tuple[int, int], TrackRecord]
-
-    def columns(self, edges: Sequence[tuple[int, int]]) -> list[Column]:
-        """Return what is known of some edges."""
-        columns = []
-        if self.loss is not None:
-            columns.append(Column("if turned", [_nats(self.loss[edge]) for edge in edges], [IF_TURNED]))
-        if self.hidden is not None and not np.isnan(self.hidden).all():
-            legend = [IF_HIDDEN, survival([self.hidden[edge] for edge in edges])]
-            columns.append(Column("if hidden", [_nats(self.hidden[edge]) for edge in edges], legend))
-        if self.records:
-            shares = [share_in_words(self.records[edge]) if edge in self.records else "" for edge in edges]
-            columns.append(Column("track record", shares, [LEGEND]))
-        if any(self.marked[edge] for edge in edges):
-            marks = [MARK if self.marked[edge] else "" for edge in edges]
-            columns.append(Column("", marks, [f"{MARK} {self.meaning}"]))
-        return columns
-
-    @property
-    def may_be_hidden(self) -> Mask:
-        """The edges that a hidden common cause may stand behind, shape (N, N)."""
-        return np.zeros(self.marked.shape, dtype=np.bool_) if self.hidden is None else self.hidden < SURVIVES
-
-    @property
-    def given(self) -> Mask:
-        """The edges whose direction knowledge gives, shape (N, N)."""
-        return np.zeros(self.marked.shape, dtype=bool) if self.loss is None else np.isinf(self.loss)
-
-
-def directions_of(args: Any, model: Any, table: Any, ensemble: Any, clock: Clock) -> Directions:
-    """Return the certainty of the directions: from turned edges, and from an ensemble of graphs if there is one."""
-    from icdh.search.moves import DOUBTFUL
-    from icdh.uncertainty.directions import direction_loss, doubtful
+def with_directions(args: Any, model: Any, ensemble: Any, clock: Clock) -> StructuralModel:
+    """Return the fitted model with what is known of its edges: from turned edges, and from an ensemble of graphs."""
+    from icdh.uncertainty.directions import direction_loss
     from icdh.uncertainty.hidden import hidden_loss
 
-    dag, loss, hidden = model.adjacency_matrix_, None, None
-    if isinstance(model, HNMSearch) and not (model.interrupted_ or model.timed_out_ or model.hidden_causes_):
-        with watched(args, "steps") as callback:
-            callback.follow(clock)
-            clock.stage = "reversing arrows"
-            loss = getattr(ensemble, "direction_loss", None)
-            loss = direction_loss(model, clock=clock) if loss is None else loss
-            clock.stage = "hidden common causes"
-            hidden = hidden_loss(model, clock=clock)
-    records = _records(model, table)
-    if loss is not None:
-        records = {edge: record for edge, record in records.items() if not np.isinf(loss[edge])}
-    meaning = f"reversing this arrow loses less than {DOUBTFUL:g} nats: the data hardly tell its direction"
-    marked = np.zeros(dag.shape, bool) if loss is None else doubtful(loss)
+    fitted: StructuralModel = model.model_
     if ensemble is not None:
-        meaning = direction_undecided() if loss is None else f"{meaning}; or {direction_undecided()}"
-        marked |= ensemble.undecided(dag)
-    return Directions(loss, hidden, marked, meaning, records)
+        fitted = fitted.with_edge_probability(ensemble.edge_probability)
+    if not isinstance(model, HNMSearch) or model.interrupted_ or model.timed_out_ or model.hidden_causes_:
+        return fitted
+    with watched(args, "steps") as callback:
+        callback.follow(clock)
+        clock.stage = "reversing arrows"
+        loss = getattr(ensemble, "direction_loss", None)
+        loss = direction_loss(model, clock=clock) if loss is None else loss
+        clock.stage = "hidden common causes"
+        return replace(fitted, direction_loss=loss, hidden_loss=hidden_loss(model, clock=clock))
 
 
-def _records(model: Any, table: LabelledTable) -> dict[tuple[int, int], TrackRecord]:
-    """Return the track records of the edges of a search; none if fewer than two rows are complete."""
+def records_of(fitted: StructuralModel, table: LabelledTable) -> list[EdgeCheck]:
+    """Return a record of each edge, strongest first; no track records if fewer than two rows are complete."""
     rows = complete_rows(table)
-    if not isinstance(model, HNMSearch) or len(rows.values) < 2:
-        return {}
-    return Marginals.of(model.model_.as_table(rows)).records(model.adjacency_matrix_)
+    return edge_records(fitted, Marginals.of(fitted.as_table(rows)) if len(rows.values) > 1 else None)
 
 
-def picture_of_records(records: dict[tuple[int, int], TrackRecord]) -> dict[str, Any]:
-    """Return the colour of edges that a coin would rather give, and its legend, as arguments of `plot_graph`."""
-    from icdh.plotting.graph import EdgeStyle
-
-    unlikely = [edge for edge, record in records.items() if record == NEITHER]
-    note = f"orange: in 407 real tables such arrows pointed the right way in {share_in_words(NEITHER)}"
-    return {"styles": dict.fromkeys(unlikely, EdgeStyle(UNLIKELY_COLOR)), "note": note if unlikely else ""}
-
-
-def edge_lines(model: Any, directions: Directions | None = None) -> list[str]:
+def edge_list(model: Any, records: Sequence[EdgeCheck]) -> list[str]:
     """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
-    dag, names = model.adjacency_matrix_, [printable(name) for name in model.model_.names]
-    edges = sorted(((i, j) for i, j in np.argwhere(dag).tolist()), key=lambda edge: -abs(dag[edge]))
-    lines = [_head(model, len(edges))]
-    hidden = [printable(hidden_line(cause)) for cause in model.model_.hidden_causes]
-    if not edges:
-        return lines + hidden
-    columns = [_weights(model, edges), *([] if directions is None else directions.columns(edges))]
-    pairs = arrows([("cause", "effect"), *((names[i], names[j]) for i, j in edges)])
-    rows = zip(pairs, *([column.heading, *column.cells] for column in columns), strict=True)
-    lines += aligned(list(rows), "<" + ">" * len(columns))
-    lines += [line for column in columns for line in column.legend]
-    below_zero = directions is not None and directions.loss is not None and (directions.loss < ZERO).any()
-    return [*lines, *hidden, *([_below_zero(model)] if below_zero else [])]
-
-
-def _weights(model: Any, edges: Sequence[tuple[int, int]]) -> Column:
-    """Return the column of strengths, or of weights."""
-    dag = model.adjacency_matrix_
-    if isinstance(model, HNMSearch):
-        legend = "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats"
-        return Column("strength", [_nats(dag[edge]) for edge in edges], [legend])
-    legend = "weight: the size of the effect in the fitted network, without a unit"
-    return Column("weight", [f"{dag[edge]:.3f}" for edge in edges], [legend])
+    unit = weight_unit(model.model_)
+    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
+    return [*lines, *legend(records, unit), *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
 
 
 def _head(model: Any, n_edges: int) -> str:
@@ -292,24 +195,6 @@ def _head(model: Any, n_edges: int) -> str:
         f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "
         f"negative log-likelihood {model.nll_:.4f} nats, {course}"
     )
-
-
-def _nats(value: float) -> str:
-    """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
-    if np.isnan(value):
-        return ""
-    if np.isinf(value) or 0.0 < value <= np.finfo(float).tiny:
-        return "given"
-    return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
-
-
-def _below_zero(model: Any) -> str:
-    """Return a line that says why a loss is negative."""
-    if np.count_nonzero(model.edge_strength_) > np.count_nonzero(model.adjacency_matrix_):
-        reason = "of the graph before weak edges were left out it was not"
-    else:
-        reason = "the search missed that graph"
-    return f"below zero: the evidence is higher with this arrow turned; {reason}"
 
 
 def comparison_line(estimate: Floats, truth: Floats) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
-from icdh.cli._edges import UNCERTAINTY, check_uncertainty, edge_lines, ensemble_of, exit_code
+from icdh.cli._edges import UNCERTAINTY, check_uncertainty, edge_list, ensemble_of, exit_code, records_of
 from icdh.cli._files import STANDARD_INPUT, check_files, columns_of_labels, loaded, succeeds
 from icdh.cli._input import Input, read_input, target_lines, targets_file
 from icdh.cli._knowledge import KNOWLEDGE
@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     inputs["--targets"] = targets_file(args)
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
     notes: list[str] = []
+    model: Any = None
     ensemble = failure = None
     if args.model:
         if args.bootstrap is not None or args.posterior:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if not succeeds(write):
         if not args.model:
-            print(*edge_lines(model), sep="\n")
+            print(*edge_list(model, records_of(model.model_, rows.table)), sep="\n")
         return BAD_INPUT
     if not args.quiet:
         print(output)

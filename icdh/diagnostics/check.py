@@ -1,6 +1,7 @@
 """Is the model right, and which of its arrows can be trusted: `icdh.check`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from icdh._ground.aligned import check_same_rows
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import printable
 from icdh._model.hidden import refuse_hidden_causes
+from icdh._model.overview import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups, with_relations, without_groups
-from icdh.diagnostics.nodes import node_tests
-from icdh.diagnostics.records import EdgeCheck, NodeCheck
-from icdh.diagnostics.residuals import fit_residuals
+from icdh._table.table import Table
+from icdh.diagnostics.nodes import NodeTest, node_tests
+from icdh.diagnostics.records import NodeCheck, edge_records
+from icdh.diagnostics.residuals import Residual, fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck
 from icdh.diagnostics.track_record import Marginals
 from icdh.exceptions import NotFittedError
@@ -37,7 +40,7 @@ def check(
     X: Any,
     *,
     interventions: ArrayLike | Interventions | None = None,
-    knowledge: Knowledge | Mapping | None = None,
+    knowledge: Knowledge | Mapping[str, Any] | None = None,
     groups: Groups = None,
     sequence: bool = False,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
@@ -96,7 +99,7 @@ def check(
     refuse_hidden_causes(fitted, "check")
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.as_table(X), labels, sequence)
-    settled = None if fitted.settled is None else fitted.settled != 0.0
+    settled = None
     if knowledge is not None:
         rules = Knowledge.of(knowledge).rules(fitted.names)
         settled = rules.required | rules.forbidden.T
@@ -114,11 +117,13 @@ def check(
     residuals = fit_residuals(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
     tests = node_tests(residuals, fitted.adjacency, table.unordered)
     nodes = [_node(fitted.names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
-    edges = sorted(_edges(model, fitted, Marginals.of(table), settled), key=lambda edge: edge.doubt)
-    return ModelCheck(nodes, edges, table.n_observations, part.size)
+    if hasattr(model, "found_graph"):
+        fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
+    edges = sorted(edge_records(fitted, Marginals.of(table), settled), key=lambda edge: edge.doubt)
+    return ModelCheck(nodes, edges, table.n_observations, part.size, weight_unit(fitted))
 
 
-def _fitted(model):
+def _fitted(model: Any) -> StructuralModel:
     """Return the structural model that an estimator learned, or that this is."""
     found = getattr(model, "model_", model)
     if isinstance(found, StructuralModel):
@@ -128,48 +133,19 @@ def _fitted(model):
     raise TypeError(f"model must be a fitted estimator or what icdh.load returns; got {type(model).__name__}")
 
 
-def _kinds(fitted, table):
+def _kinds(fitted: StructuralModel, table: Table) -> list[str]:
     """Return the kinds that the model was learned with, or what the columns look like."""
-    told = fitted.kinds or ["constant"] * table.n_variables
-    return [seen if kind == "constant" else kind for kind, seen in zip(told, table.kinds, strict=True)]
+    learned = fitted.kinds or ["constant"] * table.n_variables
+    return [seen if kind == "constant" else kind for kind, seen in zip(learned, table.kinds, strict=True)]
 
 
-def _node(names, node, test, residual):
+def _node(names: Sequence[Any], node: int, test: NodeTest, residual: Residual) -> NodeCheck:
     groups = test.on_causes, test.on_mean, test.on_others
     p_values = [group.p_value for group in groups]
+    causes, mean, others = p_values
     strongest = next(k for k, p in enumerate(p_values) if p <= ROUNDING * min(p_values))
     variable = groups[strongest].variable
     on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""
     seen = float(residual.seen.mean()) if residual.seen.size else 0.0
-    return NodeCheck(names[node], test.p_value, *p_values, on, rejected, residual.noise, meaning, seen)
-
-
-def _edges(model, fitted, marginals, settled):
-    """Return a record for each edge."""
-    edges = [tuple(map(int, edge)) for edge in np.argwhere(fitted.adjacency)]
-    searched, unknown = hasattr(model, "found_graph"), np.full(fitted.adjacency.shape, np.nan)
-    loss = direction_loss(model) if searched else fitted.direction_loss
-    hidden = hidden_loss(model) if searched else fitted.hidden_loss
-    loss, hidden = (unknown if nats is None else nats for nats in (loss, hidden))
-    known = np.isinf(loss) if settled is None else settled
-    return [
-        EdgeCheck(
-            fitted.names[i],
-            fitted.names[j],
-            float(fitted.adjacency[i, j]),
-            float(loss[i, j]) if np.isfinite(loss[i, j]) else None,
-            None if np.isnan(hidden[i, j]) else float(hidden[i, j]),
-            _direction(fitted.edge_probability, i, j),
-            None if known[i, j] else marginals.record(i, j),
-            bool(known[i, j]),
-        )
-        for i, j in edges
-    ]
-
-
-def _direction(probability, i, j):
-    """Return the probability of i -> j given an edge between the two, if anybody computed it."""
-    if probability is None or not probability[i, j] + probability[j, i] > 0.0:
-        return None
-    return float(probability[i, j] / (probability[i, j] + probability[j, i]))
+    return NodeCheck(names[node], test.p_value, causes, mean, others, on, rejected, residual.noise, meaning, seen)

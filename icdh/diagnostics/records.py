@@ -5,7 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from icdh.diagnostics.track_record import TrackRecord
+from icdh import graphs
+from icdh._ground.arrays import Floats, Mask
+from icdh._model.overview import weight_unit
+from icdh._model.structural import StructuralModel
+from icdh.diagnostics.track_record import Marginals, TrackRecord
 from icdh.search.moves import DOUBTFUL
 
 DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow
@@ -110,7 +114,7 @@ class EdgeCheck:
         return self.hidden_loss is not None and self.hidden_loss >= SURVIVES
 
     @property
-    def doubt(self) -> tuple:
+    def doubt(self) -> tuple[bool, bool, float, float, float]:
         """What edges are sorted by: those to settle by knowledge first.
 
         Those that knowledge settled come last; first those that the data hardly decide, then arrows of a kind that
@@ -119,3 +123,45 @@ class EdgeCheck:
         share = UNKNOWN_SHARE if self.track_record is None else self.track_record.share
         lost = np.inf if self.direction_loss is None else self.direction_loss
         return self.known, not self.close, share, lost, self.strength
+
+
+def edge_records(model: StructuralModel, marginals: Marginals | None, settled: Mask | None = None) -> list[EdgeCheck]:
+    """Return a record for each edge of a model, the strongest first.
+
+    Parameters
+    ----------
+    model : StructuralModel
+        The model, with what it knows of its edges.
+    marginals : Marginals or None
+        Those of its table; without them, and where no search weighed the edges, there are no track records.
+    settled : ndarray of bool, shape (N, N), optional
+        The edges whose direction knowledge settles; by default what the model was learned with.
+    """
+    unknown = np.full(model.adjacency.shape, np.nan)
+    loss, hidden, probability = (
+        unknown if values is None else values
+        for values in (model.direction_loss, model.hidden_loss, model.edge_probability)
+    )
+    if settled is None:
+        settled = np.isinf(loss) if model.settled is None else model.settled != 0.0
+    either = probability + probability.T
+    direction = np.divide(probability, either, out=unknown.copy(), where=either > 0.0)
+    if weight_unit(model) != "nats":
+        marginals = None
+
+    def known(values: Floats, edge: tuple[int, int]) -> float | None:
+        return float(values[edge]) if np.isfinite(values[edge]) else None
+
+    return [
+        EdgeCheck(
+            model.names[i],
+            model.names[j],
+            float(model.adjacency[i, j]),
+            known(loss, (i, j)),
+            known(hidden, (i, j)),
+            known(direction, (i, j)),
+            None if marginals is None or settled[i, j] else marginals.record(i, j),
+            bool(settled[i, j]),
+        )
+        for i, j in graphs.strongest_first(model.adjacency)
+    ]

@@ -22,12 +22,15 @@ class ModelCheck:
         A record for each edge, those to settle by knowledge first.
     n_observations, n_checked : int
         The rows of the table, and how many of them residuals were looked at.
+    unit : {"nats", "weight"}
+        The unit of the strengths of edges.
     """
 
     nodes: list[NodeCheck]
     edges: list[EdgeCheck]
     n_observations: int
     n_checked: int
+    unit: str = "nats"
 
     @property
     def rejected(self) -> bool:
@@ -69,15 +72,15 @@ class ModelCheck:
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
             "edges": [_as_dict(edge) for edge in self.edges],
-            "legend": words.legend(self.edges),
+            "legend": "; ".join(words.legend(self.edges, self.unit)),
             "blind_spots": words.BLIND_SPOTS,
         }
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """Show the check in a notebook."""
         return words.as_html(self)
 
 
-def _as_dict(edge):
+def _as_dict(edge: EdgeCheck) -> dict[str, Any]:
     record = None if edge.track_record is None else edge.track_record._asdict()
     return asdict(edge) | {"track_record": record, "close": edge.close}

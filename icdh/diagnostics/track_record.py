@@ -55,9 +55,12 @@ class TrackRecord(NamedTuple):
     because: str
 
     @property
-    def verdict(self) -> str:
-        """How far to trust such an arrow: "likely", "unlikely", or nothing in between."""
-        return {BOTH: "likely", NEITHER: "unlikely"}.get(self, "")
+    def unlikely(self) -> bool:
+        """Whether such arrows pointed backward more often than forward."""
+        return self.share < 0.5
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.0f} %"
 
 
 BOTH = TrackRecord(0.82, 0.75, 0.87, "the effect has heavier tails and is better explained than its cause")
@@ -66,14 +69,9 @@ EXPLAINED = TrackRecord(0.54, 0.46, 0.64, "the effect is better explained than i
 NEITHER = TrackRecord(0.37, 0.27, 0.46, "the effect has neither heavier tails than its cause nor is better explained")
 
 LEGEND = (
-    "track record: in 407 real tables this share of such arrows pointed the right way; of simulated tables it says "
-    "nothing"
+    "track record: in 407 other, real tables this share of such arrows pointed the right way; no verdict on this one"
 )
-
-
-def share_in_words(record: "TrackRecord") -> str:
-    """Return the share of a track record as text, with a word where a coin would do better."""
-    return f"{100 * record.share:.0f} %" + (" (worse than a coin)" if record == NEITHER else "")
+UNLIKELY = f"in 407 other, real tables {NEITHER} of such arrows pointed the right way: worse than a coin"
 
 
 class Marginals(NamedTuple):
@@ -101,11 +99,6 @@ class Marginals(NamedTuple):
             z = (values - values.mean(axis=0)) / values.std(axis=0)
             found[:, numbers] = np.mean(z**4, axis=0), explained_variance(values)
         return cls(*found)
-
-    def records(self, adjacency: np.ndarray) -> dict[tuple[int, int], TrackRecord]:
-        """Return the track records of the arrows of a graph, shape (N, N), that have one."""
-        found = {(int(i), int(j)): self.record(i, j) for i, j in np.argwhere(adjacency)}
-        return {edge: record for edge, record in found.items() if record is not None}
 
     def record(self, cause: int, effect: int) -> TrackRecord | None:
         """Return the track record of an arrow, None where cause or effect has labels: these were not counted."""

@@ -1,18 +1,30 @@
-"""A check as text, for terminals and for notebooks, with the power of its tests."""
+"""Arrows and checks as text, for terminals and for notebooks, with the power of the tests."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from icdh._ground.labels import counted, edge_lines, html_table, printable, short
-from icdh.diagnostics.records import SURVIVES
-from icdh.diagnostics.track_record import LEGEND as TRACK_RECORD
-from icdh.diagnostics.track_record import share_in_words
+import numpy as np
+
+from icdh._ground.labels import counted, edge_lines, html_table, printable
+from icdh.diagnostics.records import DECIDED, SURVIVES, EdgeCheck, NodeCheck
+from icdh.diagnostics.track_record import LEGEND, NEITHER
+from icdh.search.moves import DOUBTFUL
+
+if TYPE_CHECKING:
+    from icdh.diagnostics.result import ModelCheck
 
 MOST_EDGES = 30
+ZERO = -0.05  # nats: smaller losses are rounding
+STRENGTHS = {
+    "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
+    "weight": "weight: the size of the effect in the fitted network, without a unit",
+}
 IF_TURNED = "if turned: nats lost by reversing this arrow"
-HEADING = ("cause", "effect", "strength", "if turned", "if hidden", "direction", "track record")
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
-BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it"
+BELOW_ZERO = (
+    "below zero: the graph with that arrow turned is better, and the search missed it or weak edges were left out"
+)
+TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
     "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "
@@ -21,23 +33,23 @@ BLIND_SPOTS = (
 )
 
 
-def verdict(found: Any) -> str:
-    """Return in a line what a `ModelCheck` found."""
-    rows = f"{found.n_checked} of {found.n_observations}" if found.n_checked < found.n_observations else found.n_checked
-    head = f"{rows} rows, {counted(len(found.nodes), 'variable')}, {counted(len(found.edges), 'edge')}: "
-    bad = sum(node.rejected for node in found.nodes)
+def verdict(check: "ModelCheck") -> str:
+    """Return in a line what a `ModelCheck` check."""
+    rows = f"{check.n_checked} of {check.n_observations}" if check.n_checked < check.n_observations else check.n_checked
+    head = f"{rows} rows, {counted(len(check.nodes), 'variable')}, {counted(len(check.edges), 'edge')}: "
+    bad = sum(node.rejected for node in check.nodes)
     says = f"the model does not fit {bad} of the variables" if bad else "no test rejects the model"
-    untested = sum(not node.tested for node in found.nodes)
+    untested = sum(not node.tested for node in check.nodes)
     rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
     return f"{head}{says} (at 5 %, over all variables together){rest}"
 
 
-def summary(found: Any) -> str:
+def summary(check: "ModelCheck") -> str:
     """Return a `ModelCheck` as text."""
-    return "\n".join([verdict(found), *_about_nodes(found.nodes), *_about_edges(found.edges), BLIND_SPOTS])
+    return "\n".join([verdict(check), *_about_nodes(check.nodes), *_about_edges(check), BLIND_SPOTS])
 
 
-def _about_nodes(nodes):
+def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
     bad = [node for node in nodes if node.rejected]
     lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
     untested = [node for node in nodes if not node.tested]
@@ -52,68 +64,93 @@ def _about_nodes(nodes):
     return lines
 
 
-def _about_edges(edges):
+def _about_edges(check: "ModelCheck") -> list[str]:
+    edges, more = check.edges, len(check.edges) - MOST_EDGES
     if not edges:
         return []
-    rows = _filled([printable(edge.cause), printable(edge.effect), *figures(edge)] for edge in edges)
-    lines = edge_lines(rows[: MOST_EDGES + 1])
-    more = [f"and {len(edges) - MOST_EDGES} more"] if len(edges) > MOST_EDGES else []
-    survive = [survival([edge.hidden_loss for edge in edges])] if _told(edges) else []
-    return ["arrows, those to settle by knowledge first:", *lines, *more, legend(edges), *survive]
+    lines = [*edge_lines(edge_rows(edges[:MOST_EDGES], check.unit)), *([f"and {more} more"] if more > 0 else [])]
+    return ["arrows, those to settle by knowledge first:", *lines, *legend(edges, check.unit)]
 
 
-def _told(edges):
-    return any(edge.hidden_loss is not None for edge in edges)
+class Column(NamedTuple):
+    """What is known of some edges: heading, cells, and the lines below the list that say what it means."""
+
+    heading: str
+    cells: list[str]
+    meanings: list[str]
 
 
-def survival(losses: Sequence[float | None]) -> str:
-    """Return in a sentence how many arrows a hidden common cause cannot replace, given what each would lose."""
-    told = [loss for loss in losses if loss is not None and loss == loss]
-    untold = f"; {len(losses) - len(told)} cannot be told" if len(told) < len(losses) else ""
-    survivors = sum(loss >= SURVIVES for loss in told)
-    return f"{survivors} of {counted(len(losses), 'arrow')} would survive a hidden common cause{untold}"
+def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
+    """Return what is known of edges, without columns that are empty, as some of a saved model are.
 
-
-def _filled(rows):
-    """Return the heading and the rows of edges, without columns that are empty, as some of a saved model are."""
-    columns = zip(HEADING, *rows, strict=True)
-    return list(zip(*(column for column in columns if any(column[1:])), strict=True)) or [HEADING]
-
-
-def legend(edges: Sequence) -> str:
-    """Return what the columns of a list of edges mean, of those that are not empty."""
-    meanings = ["strength: nats lost without the edge; doubt edges below 10 nats"]
-    losses = [edge.direction_loss for edge in edges if edge.direction_loss is not None]
-    if losses or any(edge.known for edge in edges):
-        meanings.append(IF_TURNED + (f" ({BELOW_ZERO})" if min(losses, default=0.0) < 0.0 else ""))
-    if _told(edges):
-        meanings.append(IF_HIDDEN)
-    if any(edge.probability is not None for edge in edges):
-        meanings.append("direction: its probability")
-    if any(edge.track_record is not None for edge in edges):
-        meanings.append(TRACK_RECORD)
-    return "; ".join(meanings)
-
-
-def figures(edge: Any) -> list[str]:
-    """Return what is known of an edge as text, under all of `HEADING` but cause and effect."""
-    record = edge.track_record
-    return [
-        short(edge.strength),
-        "given" if edge.known else "" if edge.direction_loss is None else short(edge.direction_loss),
-        "" if edge.hidden_loss is None else short(edge.hidden_loss),
-        "" if edge.probability is None else f"{edge.probability:.2f}",
-        "" if record is None else share_in_words(record),
+    Parameters
+    ----------
+    edges : sequence of EdgeCheck
+        The edges.
+    unit : {"nats", "weight"}
+        The unit of their strengths.
+    """
+    below_zero = any(edge.direction_loss is not None and edge.direction_loss < ZERO for edge in edges)
+    worse = any(edge.track_record is not None and edge.track_record.unlikely for edge in edges)
+    strengths = [_nats(edge.strength) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
+    turned = ["given" if edge.known else _nats(edge.direction_loss) for edge in edges]
+    probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
+    columns = [
+        Column("cause", [printable(edge.cause) for edge in edges], []),
+        Column("effect", [printable(edge.effect) for edge in edges], []),
+        Column("strength" if unit == "nats" else unit, strengths, [STRENGTHS[unit]]),
+        Column("if turned", turned, [IF_TURNED, *([BELOW_ZERO] if below_zero else [])]),
+        Column("if hidden", [_nats(edge.hidden_loss) for edge in edges], [IF_HIDDEN, survival(edges)]),
+        Column("direction", probabilities, ["direction: its probability"]),
+        Column(
+            "track record",
+            ["" if edge.track_record is None else str(edge.track_record) for edge in edges],
+            [f"{LEGEND}; {NEITHER} is worse than a coin" if worse else LEGEND],
+        ),
+        Column("", ["?" if edge.close else "" for edge in edges], [f"? {doubt(edges)}"]),
     ]
+    return [column for column in columns if any(column.cells)]
 
 
-def as_html(found: Any) -> str:
+def doubt(edges: Sequence[EdgeCheck]) -> str:
+    """Return in words what makes directions of these edges doubtful."""
+    divided = any(edge.probability is not None for edge in edges)
+    return f"{TURNED}{f', or {DIVIDED}' if divided else ''}: the data hardly tell its direction"
+
+
+def edge_rows(edges: Sequence[EdgeCheck], unit: str) -> list[tuple[str, ...]]:
+    """Return the cells of a list of edges, row by row, the heading first."""
+    return list(zip(*([column.heading, *column.cells] for column in edge_columns(edges, unit)), strict=True))
+
+
+def legend(edges: Sequence[EdgeCheck], unit: str) -> list[str]:
+    """Return the lines that say what the columns of a list of edges mean."""
+    return [meaning for column in edge_columns(edges, unit) for meaning in column.meanings]
+
+
+def survival(edges: Sequence[EdgeCheck]) -> str:
+    """Return in a sentence how many arrows a hidden common cause cannot replace."""
+    losses = [edge.hidden_loss for edge in edges if edge.hidden_loss is not None]
+    untold = f"; {len(edges) - len(losses)} cannot be told" if len(losses) < len(edges) else ""
+    survivors = sum(loss >= SURVIVES for loss in losses)
+    return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{untold}"
+
+
+def _nats(value: float | None) -> str:
+    """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
+    if value is None:
+        return ""
+    if 0.0 < value <= np.finfo(float).tiny:
+        return "given"
+    return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
+
+
+def as_html(check: "ModelCheck") -> str:
     """Return a `ModelCheck` as a piece of HTML, text escaped."""
     nodes = [
-        [str(node.name), f"{node.p_value:.2g}", node.noise, node.meaning or "nothing found"] for node in found.nodes
+        [str(node.name), f"{node.p_value:.2g}", node.noise, node.meaning or "nothing found"] for node in check.nodes
     ]
-    heading, *edges = _filled([str(edge.cause), str(edge.effect), *figures(edge)] for edge in found.edges[:MOST_EDGES])
+    heading, *edges = edge_rows(check.edges[:MOST_EDGES], check.unit)
     tables = html_table(("variable", "p-value", "noise", "verdict"), nodes) + html_table(heading, edges)
-    return (
-        f"<div><p><strong>{verdict(found)}</strong></p>{tables}<p>{legend(found.edges)}</p><p>{BLIND_SPOTS}</p></div>"
-    )
+    meanings = "; ".join(legend(check.edges, check.unit))
+    return f"<div><p><strong>{verdict(check)}</strong></p>{tables}<p>{meanings}</p><p>{BLIND_SPOTS}</p></div>"

@@ -2,11 +2,14 @@
 
 from icdh.plotting.comparison import edge_kinds, plot_comparison
 from icdh.plotting.effect import plot_comparisons, plot_effect
-from icdh.plotting.graph import EdgeStyle, plot_graph
+from icdh.plotting.graph import plot_graph
 from icdh.plotting.layout import Layout, layered_layout
-from icdh.plotting.saving import check_plot_path, save_figure, save_plot
+from icdh.plotting.model import plot_model
+from icdh.plotting.saving import check_plot_path, save_figure
+from icdh.plotting.style import DOUBTFUL, EdgeStyle
 
 __all__ = [
+    "DOUBTFUL",
     "EdgeStyle",
     "Layout",
     "check_plot_path",
@@ -16,6 +19,6 @@ __all__ = [
     "plot_comparisons",
     "plot_effect",
     "plot_graph",
+    "plot_model",
     "save_figure",
-    "save_plot",
 ]

@@ -8,9 +8,10 @@ import numpy as np
 from icdh import graphs
 from icdh._ground.labels import short
 from icdh.exceptions import import_extra
-from icdh.plotting.graph import EdgeStyle, edge_width, plot_graph
+from icdh.plotting.graph import edge_width, plot_graph
 from icdh.plotting.layout import bounds, layered_layout
 from icdh.plotting.names import box_sizes
+from icdh.plotting.style import EdgeStyle
 
 # The palette of Okabe and Ito is safe for colour-blind readers; dashes serve prints in grey.
 STYLES = {

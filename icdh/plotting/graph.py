@@ -1,53 +1,38 @@
 """A picture of a DAG, for slides: causes above their effects, stronger edges wider."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.labels import label_places
-from icdh.plotting.layout import MARGIN, Layout, bends, bounds, layered_layout
+from icdh.plotting.layout import MARGIN, Edge, Layout, bends, bounds, layered_layout
 from icdh.plotting.names import box_sizes, lines_of
+from icdh.plotting.style import DOTS, HIDDEN, LOOK, EdgeStyle
 
-EDGE_COLOR, DOUBTFUL_COLOR = "#2f4a6d", "#8a94a3"
-FOOT, HEAD = 0.21, 0.3  # height of a line of the legend, and of the title, in inches
-EDGE_WIDTHS = (0.8, 3.2)  # points, of the weakest and the strongest edge
-LEAST_DOT = 1.8  # points
-FONT, SMALL_FONT = 10.0, 8.0  # points
 LEAST = float(np.finfo(float).tiny)  # the strength of an edge that knowledge alone stands behind
-SLIDE, WIDEST = 13.3, 40.0  # inches: the width that columns move apart to fill; wider pictures are scaled down
-TITLE_LETTER, LEGEND_LETTER = 0.095, 0.066  # width of their letters, in inches
 SHOWN_EDGES = 25  # more of them cannot be told apart on a slide
-DASHES, DOTS = (0, (3.5, 2.0)), (0, (0.1, 2.2))
-
-
-class EdgeStyle(NamedTuple):
-    """How the line of an edge is drawn: its colour, its dashes as matplotlib names them, its width in points.
-
-    If the width is None, it shows the strength of the edge.
-    """
-
-    color: str = EDGE_COLOR
-    line: object = "-"
-    width: float | None = None
+MEANINGS = {
+    "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
+    "weight": "weights in the fitted network",
+    "probability": "probability of the arrow",
+}
 
 
 def plot_graph(
-    A: np.ndarray,
-    names: Sequence[str],
+    A: ArrayLike,
+    names: Sequence[Any],
     ax: Any = None,
     *,
-    styles: Mapping[tuple[int, int], EdgeStyle] | None = None,
+    styles: Mapping[Edge, EdgeStyle] | None = None,
     title: str = "",
     unit: str = "",
-    doubtful: np.ndarray | None = None,
-    doubt: str = "",
-    hidden: np.ndarray | None = None,
-    given: np.ndarray | None = None,
-    note: str = "",
+    n_hidden: int = 0,
     shown_edges: int | None = SHOWN_EDGES,
     layout: Layout | None = None,
 ) -> Any:
@@ -55,29 +40,22 @@ def plot_graph(
 
     Parameters
     ----------
-    A : ndarray, shape (N, N)
+    A : array_like, shape (N, N)
         Weighted adjacency matrix of a DAG; ``A[i, j] != 0`` is the edge i -> j, its strength the width of the arrow.
-    names : sequence of str
+    names : sequence
         N labels.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure, which no global state of matplotlib refers to.
     styles : mapping, optional
-        The styles of edges (i, j) that differ from the default; doubtful edges are dashed in any style.
+        The styles of edges (i, j) that differ from the default, such as `DOUBTFUL`. The legend says what the styles
+        of the drawn edges mean.
     title : str
         The title of the graph.
     unit : str
         The unit of the strengths, such as "nats". If given, strengths are written beside the arrows where there is
         room, and the legend below explains the widths.
-    doubtful : ndarray of bool, shape (N, N), optional
-        The edges to draw dashed.
-    doubt : str
-        The legend's explanation of the dashes.
-    hidden : ndarray of bool, shape (N, N), optional
-        The edges that a hidden common cause may stand behind: a star beside their strength.
-    given : ndarray of bool, shape (N, N), optional
-        The edges whose direction is known before any data: they are dotted.
-    note : str
-        A further line of the legend, such as the meaning of colours.
+    n_hidden : int
+        How many of the variables, the last ones, are hidden causes: each is grey, with its nats in place of its name.
     shown_edges : int or None
         How many edges are drawn, the strongest ones, with their variables; the legend counts the others. None draws
         all.
@@ -107,91 +85,79 @@ def plot_graph(
     A = graphs.check_adjacency(A)
     if len(names) != len(A):
         raise ValueError(f"names must hold {len(A)} labels, one a variable; got {len(names)}")
-    n_edges, A = np.count_nonzero(A), _strongest(A, shown_edges)
-    more = n_edges > np.count_nonzero(A)
-    kept = np.flatnonzero(A.any(axis=0) | A.any(axis=1)) if more else np.arange(len(A))
-    pairs, place = np.ix_(kept, kept), {k: at for at, k in enumerate(kept.tolist())}
-    masks = [A * (0 if mask is None else mask) != 0 for mask in (doubtful, hidden, given)]
-    (doubtful, hidden, given), names, A = (mask[pairs] for mask in masks), [names[k] for k in kept], A[pairs]
-    styles = {(place[i], place[j]): style for (i, j), style in (styles or {}).items() if {i, j} <= place.keys()}
-    layout = layout or layered_layout(A, box_sizes(names), SLIDE)
-    marks = {edge: "?" * int(doubtful[edge]) + "*" * int(hidden[edge]) for edge in graphs.strongest_first(A)}
-    texts = {edge: f"{short(abs(A[edge])) if abs(A[edge]) > LEAST else ''}{mark}" for edge, mark in marks.items()}
-    places = label_places(layout, {edge: text for edge, text in texts.items() if text}) if unit else {}
-    lines = [
-        _widths(A, unit, len(texts) - len(places)),
-        f"dashed: {doubt}" if doubt and doubtful.any() else "",
-        "dotted: your knowledge gives the direction" if given.any() else "",
-        "*: may be a hidden common cause in place of the arrow" if unit and hidden.any() else "",
-        note,
-        f"the {shown_edges} strongest of {n_edges} arrows; shown_edges shows more" if more else "",
-    ]
-    legend = [line for line in lines if line]
+    N, edges = len(A), graphs.strongest_first(A)
+    drawn = edges[:shown_edges]
+    kept = sorted({node for edge in drawn for node in edge}) if len(drawn) < len(edges) else list(range(N))
+    place = {node: k for k, node in enumerate(kept)}
+    labels = [str(names[k]) if k < N - n_hidden else f"{short(np.abs(A[k]).max())} nats" for k in kept]
+    weights, lines, shown = {}, {}, np.zeros((len(kept), len(kept)))
+    for i, j in drawn:
+        edge = place[i], place[j]
+        weights[edge] = shown[edge] = abs(float(A[i, j]))
+        lines[edge] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
+    layout = layout or layered_layout(shown, box_sizes(labels), LOOK.slide)
+    strengths = {edge: weight for edge, weight in weights.items() if weight > LEAST and lines[edge] is not HIDDEN}
+    texts = {edge: (short(strengths[edge]) if edge in strengths else "") + style.mark for edge, style in lines.items()}
+    texts = {edge: text for edge, text in texts.items() if text} if unit else {}
+    places = label_places(layout, texts)
+    legend = list(dict.fromkeys(meaning for style in lines.values() for meaning in style.meanings))
+    if unit and strengths:
+        left_out = f", {len(texts) - len(places)} left out" if len(texts) > len(places) else ""
+        least, most = short(min(strengths.values())), short(max(strengths.values()))
+        legend.insert(0, f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
+    if len(drawn) < len(edges):
+        legend.append(f"the {shown_edges} strongest of {len(edges)} arrows; shown_edges shows more")
     low, high = bounds(layout)
     if ax is None:
-        low, high = low.copy(), high.copy()
-        words = [TITLE_LETTER * len(title), *(LEGEND_LETTER * len(line) for line in legend)]
+        words = [LOOK.title_letter * len(title), *(LOOK.legend_letter * len(line) for line in legend)]
         missing = max(max(words) + MARGIN - (high - low)[0], 0.0) / 2
-        low -= [missing, FOOT * len(legend)]
-        high += [missing, HEAD * bool(title)]
+        low = low - [missing, LOOK.legend_height * len(legend)]
+        high = high + [missing, LOOK.title_height * bool(title)]
         ax = _new_axes(high - low)
     ax.set_axis_off()
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    ax.set_aspect("equal")
-    scale = _scale(ax, high - low)
-    for edge in texts:
-        if given[edge]:
-            styles[edge] = EdgeStyle(line=DOTS)
-        elif doubtful[edge]:
-            styles[edge] = styles.get(edge, EdgeStyle(DOUBTFUL_COLOR))._replace(line=DASHES)
-    _draw_edges(ax, A, names, layout.routes, styles, scale)
-    _draw_nodes(ax, layout, names, scale)
-    text = {"ha": "center", "va": "center", "fontsize": SMALL_FONT * scale, "color": "#333333", "parse_math": False}
-    for edge, place in places.items():
-        ax.text(*place, texts[edge], zorder=4, **text)
-    text = {"ha": "left", "fontsize": SMALL_FONT * scale, "color": "#444444", "parse_math": False}
-    for k, line in enumerate(legend):
-        ax.text(low[0] + MARGIN / 2, low[1] + FOOT * (len(legend) - k - 0.5), line, va="center", **text)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    scale = float((ax.get_position().size * ax.figure.get_size_inches() / (high - low)).min())  # inches of paper
+    for (i, j), style in lines.items():
+        width = (style.width or edge_width(weights[i, j], max(strengths.values(), default=1.0))) * scale
+        for patch in _arrow(layout.routes[i, j], width, style, scale):
+            patch.set_gid(f"{lines_of(labels[i])[0]} -> {lines_of(labels[j])[0]}")
+            ax.add_patch(patch)
+    for node, label in zip(kept, labels, strict=True):
+        colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.hidden_border)
+        _draw_node(ax, layout.positions[place[node]], layout.sizes[place[node]], label, colors, scale)
+    small, left = LOOK.small_font * scale, low[0] + MARGIN / 2
+    for edge, at in places.items():
+        _write(ax, at, texts[edge], small, ha="center", zorder=4)
+    for k, line in enumerate(reversed(legend)):
+        _write(ax, (left, low[1] + LOOK.legend_height * (k + 0.5)), line, small, ha="left")
     if title:
-        at = low[0] + MARGIN / 2, high[1] - HEAD / 2
-        ax.text(*at, title, ha="left", va="center", fontsize=FONT * scale, weight="bold", parse_math=False)
+        _write(ax, (left, high[1] - LOOK.title_height / 2), title, LOOK.font * scale, ha="left", weight="bold")
     return ax.figure
 
 
-def _new_axes(size):
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size * min(WIDEST / size.max(), 1.0))
+def _new_axes(size: Floats) -> Any:
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size * min(LOOK.widest / size.max(), 1.0))
     return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
 
-def _scale(ax, size):
-    """Return how many inches of paper an inch of the layout gets."""
-    room = ax.get_position().size * ax.figure.get_size_inches()
-    return float((room / size).min())
+def _write(ax: Any, at: Sequence[float] | Floats, text: str, size: float, **how: Any) -> None:
+    ax.text(*at, text, **{"va": "center", "fontsize": size, "color": LOOK.text, "parse_math": False, **how})
 
 
 def edge_width(strength: float, strongest: float) -> float:
     """Return the width, in points, of the line of an edge."""
-    return EDGE_WIDTHS[0] + strength / strongest * (EDGE_WIDTHS[1] - EDGE_WIDTHS[0])
+    thin, wide = LOOK.edge_widths
+    return thin + min(strength / strongest, 1.0) * (wide - thin)
 
 
-def _draw_edges(ax, A, names, routes, styles, scale):
-    strongest = np.abs(A).max(initial=0.0)
-    for i, j in graphs.strongest_first(A):
-        style = styles.get((i, j), EdgeStyle())
-        width = (style.width or edge_width(abs(A[i, j]), strongest)) * scale
-        for patch in _arrow(routes[i, j], width, style, scale):
-            patch.set_gid(f"{lines_of(names[i])[0]} -> {lines_of(names[j])[0]}")
-            ax.add_patch(patch)
-
-
-def _arrow(route, width, style, scale):
+def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> Iterator[Any]:
     """Yield the parts of an arrow; a dashed arrow has a separate, solid head."""
     patches = import_extra("matplotlib.patches", "plot")
     path = _smooth_path(route)
     if style.line != "-":
-        if style.line == DOTS:
-            width = max(width, LEAST_DOT * scale)
-        line = {"linewidth": width, "linestyle": style.line, "capstyle": "round" if style.line == DOTS else "butt"}
+        dotted = style.line == DOTS
+        width = max(width, LOOK.least_dot * scale) if dotted else width
+        line = {"linewidth": width, "linestyle": style.line, "capstyle": "round" if dotted else "butt"}
         yield patches.PathPatch(path, fill=False, edgecolor=style.color, **line)
         end, before = path.vertices[-1], path.vertices[-2]
         path = _smooth_path(np.array([end + 0.05 * (before - end) / np.linalg.norm(before - end), end]))
@@ -207,56 +173,24 @@ def _arrow(route, width, style, scale):
     )
 
 
-def _smooth_path(route):
+def _smooth_path(route: Floats) -> Any:
     """Return the straight line of two points; through more, curves that are upright where they meet."""
     path = import_extra("matplotlib.path", "plot").Path
     if len(route) == 2:
         return path(route)
-    vertices, codes = [route[0]], [path.MOVETO]
-    for curve in bends(route):
-        vertices += curve
-        codes += [path.CURVE4] * 3
-    return path(vertices, codes)
+    vertices = [route[0], *(point for curve in bends(route) for point in curve)]
+    return path(vertices, [path.MOVETO, *[path.CURVE4] * (len(vertices) - 1)])
 
 
-def _draw_nodes(ax, layout, names, scale):
-    patches = import_extra("matplotlib.patches", "plot")
-    for (x, y), (width, height), name in zip(layout.positions, layout.sizes, names, strict=True):
-        box = patches.FancyBboxPatch(
-            (x - width / 2, y - height / 2),
-            width,
-            height,
-            boxstyle="round,pad=0,rounding_size=0.08",
-            facecolor="#eaf1fb",
-            edgecolor="#2f5597",
-            linewidth=1.0 * scale,
-            zorder=2,
-        )
-        ax.add_patch(box)
-        text = {"ha": "center", "va": "center", "fontsize": FONT * scale, "linespacing": 1.1, "parse_math": False}
-        ax.text(x, y, "\n".join(lines_of(name)), zorder=3, **text)
-
-
-def _strongest(A, shown_edges):
-    """Return the matrix with the strongest edges alone."""
-    kept = np.zeros(A.shape)
-    for edge in graphs.strongest_first(A)[:shown_edges]:
-        kept[edge] = A[edge]
-    return kept
-
-
-def _widths(A, unit, n_left_out):
-    """Return what widths and numbers mean."""
-    strength = np.abs(A[np.abs(A) > LEAST])
-    if not unit or not strength.size:
-        return ""
-    left_out = f", {n_left_out} left out" if n_left_out else ""
-    least, most = short(strength.min()), short(strength.max())
-    return f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}"
-
-
-MEANINGS = {
-    "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
-    "weight": "weights in the fitted network",
-    "probability": "probability of the arrow",
-}
+def _draw_node(ax: Any, place: Floats, size: Floats, label: str, colors: tuple[str, str], scale: float) -> None:
+    box = import_extra("matplotlib.patches", "plot").FancyBboxPatch(
+        place - size / 2,
+        *size,
+        boxstyle="round,pad=0,rounding_size=0.08",
+        facecolor=colors[0],
+        edgecolor=colors[1],
+        linewidth=scale,
+        zorder=2,
+    )
+    ax.add_patch(box)
+    _write(ax, place, "\n".join(lines_of(label)), LOOK.font * scale, ha="center", linespacing=1.1, zorder=3)

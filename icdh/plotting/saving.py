@@ -1,51 +1,14 @@
 """Pictures as files, written whole or not at all."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from icdh.exceptions import import_extra
 from icdh.files import check_writable, replace_on_success
-from icdh.plotting.graph import plot_graph
 
 
-def save_plot(path: str | os.PathLike, A: np.ndarray, names: Sequence[str], **details: Any) -> None:
-    """Write the picture of a DAG; the extension of the path names the format (PNG, SVG, PDF).
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    A : ndarray, shape (N, N)
-        Weighted adjacency matrix of a DAG.
-    names : sequence of str
-        N labels.
-    **details : Any
-        Title, unit, doubtful edges, ..., as `plot_graph` takes them.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    ValueError
-        If matplotlib does not know the extension, or the graph has a cycle.
-    OSError
-        If the file cannot be written; an older one then stays as it was.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.plotting import save_plot
-    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
-    >>> save_plot("graph.svg", A, ["dose", "level", "answer"])
-    """
-    save_figure(path, plot_graph(A, names, **details))
-
-
-def save_figure(path: str | os.PathLike, figure: Any) -> None:
+def save_figure(path: str | os.PathLike[str], figure: Any) -> None:
     """Write a figure; the extension of the path names the format (PNG, SVG, PDF).
 
     Parameters
@@ -57,8 +20,12 @@ def save_figure(path: str | os.PathLike, figure: Any) -> None:
 
     Raises
     ------
-    MissingExtraError, ValueError, OSError
-        As `save_plot`.
+    MissingExtraError
+        If matplotlib is not installed.
+    ValueError
+        If matplotlib does not know the extension.
+    OSError
+        If the file cannot be written; an older one then stays as it was.
 
     Examples
     --------
@@ -72,8 +39,8 @@ def save_figure(path: str | os.PathLike, figure: Any) -> None:
         figure.savefig(temporary, dpi=150)
 
 
-def check_plot_path(path: str | os.PathLike) -> None:
-    """Raise as `save_plot` would for this path, before any work is spent on the picture.
+def check_plot_path(path: str | os.PathLike[str]) -> None:
+    """Raise as `save_figure` would for this path, before any work is spent on the picture.
 
     Parameters
     ----------
@@ -83,7 +50,7 @@ def check_plot_path(path: str | os.PathLike) -> None:
     Raises
     ------
     MissingExtraError, ValueError, OSError
-        As `save_plot`.
+        As `save_figure`.
 
     Examples
     --------

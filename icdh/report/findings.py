@@ -13,7 +13,7 @@ from icdh._model.intervene import drawn
 from icdh._model.overview import weight_unit
 from icdh._version import __version__
 from icdh.diagnostics.records import DECIDED
-from icdh.diagnostics.track_record import NEITHER, share_in_words
+from icdh.diagnostics.track_record import UNLIKELY
 from icdh.diagnostics.words import survival
 from icdh.plotting.layout import layered_layout
 from icdh.plotting.names import box_sizes
@@ -55,7 +55,7 @@ def findings(
         "graph": _graph(model, names),
         "edges": edges,
         "figures": [name for name in FIGURES if any(edge[name] is not None for edge in edges)],
-        "unlikely": share_in_words(NEITHER) if any(edge["unlikely"] for edge in edges) else "",
+        "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
         "doubtful_below": DOUBTFUL,
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
@@ -116,10 +116,10 @@ def _edges(model, names, rows, check):
                 "if turned": None if edge is None else "given" if known else edge.direction_loss,
                 "if hidden": None if edge is None else edge.hidden_loss,
                 "probability": None if probability is None else float(probability[i, j]),
-                "track record": None if record is None else share_in_words(record),
+                "track record": None if record is None else str(record),
                 "given": known,
                 "doubtful": not known and (_divided(probability, i, j) or (edge is not None and edge.close)),
-                "unlikely": record == NEITHER,
+                "unlikely": record is not None and record.unlikely,
                 "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
             }
         )
@@ -160,8 +160,8 @@ def _assumptions(model, table, check):
     """Return every assumption with what is known of it; all tests are those of `icdh.check`."""
     unchecked = "not checked: the report was made without a check"
     odd = [] if check is None else [str(node.name) for node in check.nodes if not node.gaussian]
-    hidden = [] if check is None else [edge.hidden_loss for edge in check.edges]
-    survive = survival(hidden) if any(loss is not None for loss in hidden) else ""
+    edges = [] if check is None else check.edges
+    survive = survival(edges) if any(edge.hidden_loss is not None for edge in edges) else ""
     empirical = any(type(noise).__name__ == "Empirical" for noise in model.noise)
     shape = f"residuals of {', '.join(odd)} are not Gaussian" if odd else "no residual denies it"
     rows = [

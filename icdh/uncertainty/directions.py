@@ -9,15 +9,13 @@ import numpy as np
 
 from icdh._estimators.graph_search import cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import check_number
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model.table_gains import TableGains
 from icdh.search.candidates import weigh_families
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
-from icdh.search.moves import DOUBTFUL
 
 MOST_EXACT, MOST_CAUSES = 12, 4  # variables of a table of labels, and causes of a family, of all graphs
 
@@ -97,24 +95,3 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         for (i, j), nats in losses:
             loss[found.order[i], found.order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
     return loss
-
-
-def doubtful(loss: Floats, level: float = DOUBTFUL) -> Mask:
-    """Return which arrows lose less than a level if they point the other way, shape (N, N).
-
-    Parameters
-    ----------
-    loss : ndarray, shape (N, N)
-        As `direction_loss` returns it.
-    level : float
-        The level, in nats.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.uncertainty.directions import doubtful
-    >>> doubtful(np.array([[np.nan, 3.0], [np.nan, np.nan]])).tolist()
-    [[False, True], [False, False]]
-    """
-    check_number("level", level, low=0)
-    return ~np.isnan(loss) & (np.nan_to_num(loss) < level)
