@@ -27,8 +27,8 @@ def _with_thousands(mark: str, decimal: str) -> re.Pattern[str]:
 _THOUSANDS = {(mark, decimal): _with_thousands(mark, decimal) for mark in _MARKS for decimal in ".," if mark != decimal}
 
 
-def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float:
-    """Return the number in a cell, or raise ValueError.
+def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float | None:
+    """Return the number in a cell, None if it holds none.
 
     Digits are ASCII. Unlike Python, underscores between digits are an error.
 
@@ -43,22 +43,17 @@ def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float
     """
     if thousands and _THOUSANDS[thousands, decimal].fullmatch(cell):
         cell = re.sub(f"[{SPACES}]" if thousands == " " else re.escape(thousands), "", cell)
-    if "_" in cell or not cell.isascii():
-        raise ValueError(f"{cell!r} is not a number")
-    if decimal == ",":
-        if "." in cell:
-            raise ValueError(f"{cell!r} is not a number with a decimal comma")
-        cell = cell.replace(",", ".")
-    return float(cell)
+    if "_" in cell or not cell.isascii() or (decimal == "," and "." in cell):
+        return None
+    try:
+        return float(cell.replace(",", ".") if decimal == "," else cell)
+    except ValueError:
+        return None
 
 
 def is_number(cell: str, decimal: str = ".", thousands: str | None = None) -> bool:
     """Return whether a cell holds a number."""
-    try:
-        number(cell, decimal, thousands)
-    except ValueError:
-        return False
-    return True
+    return number(cell, decimal, thousands) is not None
 
 
 def thousands_mark(cells: Collection[str], decimal: str) -> str | None:
@@ -83,12 +78,12 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
     ValueError
         If a cell is no date, or the cells do not tell day from month.
     """
-    orders = []
+    readings = []
     for month_first in (False, True):
         with suppress(ValueError):
-            orders.append({cell: _days(cell, month_first) for cell in cells})
-    if len(orders) == 1 or (orders and orders[0] == orders[1]):
-        return orders[0]
+            readings.append({cell: _days(cell, month_first) for cell in cells})
+    if readings and readings[0] == readings[-1]:
+        return readings[0]
     strange = next((cell for cell in cells if not is_date(cell)), None)
     if strange is not None:
         raise ValueError(f"{strange!r} is no date such as 2024-03-31 or 31.03.2024")

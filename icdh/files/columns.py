@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -89,14 +89,6 @@ class Column:
         plain = self.decimal == "." and not (self.thousands or self.dates or self.declared)
         self.parts.append(_plain_numbers(cells) if plain else cells)
 
-    def without_first_row(self) -> "Column":
-        """Return the column without its first cell."""
-        rest = replace(self, parts=[])
-        first = self.parts[0][1:]
-        rest.add(first) if not isinstance(first, np.ndarray) else rest.parts.append(first)
-        rest.parts += self.parts[1:]
-        return rest
-
     @property
     def counts(self) -> Counter[str]:
         """How many rows hold each cell, of those that are not numbers yet."""
@@ -122,7 +114,7 @@ class Column:
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell; None if it holds none."""
-        return number(cell, self.decimal, self.thousands) if is_number(cell, self.decimal, self.thousands) else None
+        return number(cell, self.decimal, self.thousands)
 
     def is_gap(self, cell: str) -> bool:
         """Return whether a cell means a gap."""

@@ -100,8 +100,7 @@ def graph_from_text(
         return _from_edges(name, _edges(name, rows[1:]), names)
     if all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows), names)
-    matrix, known = _from_matrix(name, rows)
-    return _reordered(name, matrix, known, names)
+    return _from_matrix(name, rows, names)
 
 
 def _with_point(cell: str) -> str:
@@ -173,9 +172,8 @@ def _weight(path: str, place: str, text: Any) -> float:
     return weight
 
 
-def _from_matrix(path: str, rows: Sequence[Row]) -> tuple[Floats, list[str] | None]:
-    """Return the matrix, and its names or None."""
-    names = None
+def _from_matrix(path: str, rows: Sequence[Row], names: Sequence[str] | None) -> tuple[Floats, list[str]]:
+    known: Sequence[str] | None = None
     if any(isinstance(cell, Quoted) or not is_number(cell) for cell in rows[0][1]):
         head, rows = rows[0][1], rows[1:]
         if len(head) == len(rows) + 1:
@@ -187,31 +185,30 @@ def _from_matrix(path: str, rows: Sequence[Row]) -> tuple[Floats, list[str] | No
         unnamed = [k + 1 for k, cell in enumerate(head) if not cell and not isinstance(cell, Quoted)]
         if unnamed:
             raise ValueError(f"{path}, line 1: column {unnamed[0]} has no name; name it")
-        names = [name_of(cell) for cell in head]
-        check_names(names, f"{path}, line 1")
+        known = [name_of(cell) for cell in head]
+        check_names(known, f"{path}, line 1")
     size = len(rows)
     for line, row in rows:
         if len(row) != size:
             raise ValueError(f"{path}, line {line}: {len(row)} cells where a square matrix of {size} rows needs {size}")
-    if names is not None and len(names) != size:
-        raise ValueError(f"{path}, line 1: {len(names)} names for a matrix of {size} rows")
-    A = np.array([[_weight(path, f"line {line}", cell) for cell in row] for line, row in rows])
-    return A.reshape(size, size), names
+    if known is not None and len(known) != size:
+        raise ValueError(f"{path}, line 1: {len(known)} names for a matrix of {size} rows")
+    known = known or names or default_names(size)
+    if sorted(known) != sorted(names or known) or len(known) != size:
+        raise ValueError(f"{path} holds {size} variables that are not {', '.join(names or known)}")
+    edges: list[_Edge] = [
+        (f"line {line}", cause, effect, weight)
+        for (line, row), cause in zip(rows, known, strict=True)
+        for effect, cell in zip(known, row, strict=True)
+        if (weight := _weight(path, f"line {line}", cell))
+    ]
+    return _from_edges(path, edges, names or known)
 
 
 def _without_label(path: str, line: int, row: list[str], name: str) -> list[str]:
     if name_of(row[0]) != name:
         raise ValueError(f"{path}, line {line}: the row is labelled {row[0]!r} where the columns say {name!r}")
     return row[1:]
-
-
-def _reordered(path: str, A: Floats, known: list[str] | None, names: Sequence[str] | None) -> tuple[Floats, list[str]]:
-    names = list(known or default_names(len(A)) if names is None else names)
-    known = names if known is None else known
-    if sorted(known) != sorted(names) or len(names) != len(A):
-        raise ValueError(f"{path} holds {len(A)} variables that are not {', '.join(names)}")
-    order = [known.index(name) for name in names]
-    return A[np.ix_(order, order)], names
 
 
 def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]) -> None:

@@ -4,10 +4,11 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from icdh._table.missing_codes import Declared
 from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import MISSING, is_number, looks_like_a_value
 from icdh.files.refusals import Refusals
@@ -26,8 +27,8 @@ _INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a colu
 Row: TypeAlias = tuple[int, list[str]]
 
 
-class Format(NamedTuple):
-    """The format of a text table, as the arguments of `icdh.files.read_table` of these names describe it."""
+class Options(NamedTuple):
+    """What the user says of a table: the arguments of `icdh.files.read_with_labels`."""
 
     header: bool | None = None
     delimiter: str | None = None
@@ -37,13 +38,19 @@ class Format(NamedTuple):
     skip_rows: int = 0
     comment: str | None = None
     units_row: bool = False
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    gaps: bool = False
+    categorical: Collection[str] | None = None
+    missing_values: Declared = None
+    labels: Sequence[str] = ()
 
     def check(self) -> None:
-        """Raise ValueError if an argument is none of its values."""
-        if self.decimal not in (".", ",", None):
-            raise ArgumentValueError("decimal", f"must be '.' or ','; got {self.decimal!r}")
-        if self.thousands not in (".", ",", "'", " ", "_", None):
-            raise ArgumentValueError("thousands", f"""must be one of "." "," "'" " " "_"; got {self.thousands!r}""")
+        """Raise ValueError if an argument about the format is none of its values."""
+        for name, value, marks in (("decimal", self.decimal, ".,"), ("thousands", self.thousands, ".,' _")):
+            if value is not None and value not in list(marks):
+                raise ArgumentValueError(name, f"must be one of {' '.join(map(repr, marks))}; got {value!r}")
         if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
             raise ArgumentValueError("delimiter", f"must be one character; got {self.delimiter!r}")
         if self.skip_rows < 0:
@@ -75,7 +82,7 @@ class Sheet(NamedTuple):
     thousands: str | None
 
 
-def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: Refusals) -> Sheet:
+def sheet_of(source: str | os.PathLike[str] | BinaryIO, options: Options, refusals: Refusals) -> Sheet:
     """Return the table in a file; what stands in its way is added to the refusals, as if its remedy had been given.
 
     Raises
@@ -85,11 +92,11 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
     ValueError
         If it is empty or no text, or an argument is wrong.
     """
-    form.check()
-    name, text = refusals.name, read_text(source, form.encoding)
-    start, line, said = table_start(text, form.skip_rows)
-    delimiter = form.delimiter or said or sniffed_delimiter(text, form.decimal, start)
-    rows = rows_of(name, text, delimiter, start=start, line=line, comment=form.comment)
+    options.check()
+    name, text = refusals.name, read_text(source, options.encoding)
+    start, line, said = table_start(text, options.skip_rows)
+    delimiter = options.delimiter or said or sniffed_delimiter(text, options.decimal, start)
+    rows = rows_of(name, text, delimiter, start=start, line=line, comment=options.comment)
     head = list(islice(rows, ROWS_OF_HEAD))
     if not head:
         raise ValueError(f"{name} is empty; it must hold a table of numbers")
@@ -97,7 +104,7 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
         refusals.add(f"line {head[0][0]}: {head[0][1][0]!r} is a comment", "comment", "#")
         head, rows = list(_without_comments(head)), _without_comments(rows)
     head = _below_titles(head, refusals)
-    decimal, thousands = _marks(name, head, delimiter, form, refusals)
+    decimal, thousands = _marks(name, head, delimiter, options, refusals)
     if decimal == thousands:
         raise ValueError(
             f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one of them"
@@ -107,10 +114,13 @@ def sheet_of(source: str | os.PathLike[str] | BinaryIO, form: Format, refusals: 
     top, following = head[0][1], head[1][1] if len(head) > 1 else None
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:
         top = top[:-1]  # a comma at its end
-    named = _is_header(top, following) if form.header is None else form.header
+    named = _is_header(top, following) if options.header is None else options.header
     one_short = named and _names_are_one_short(head)
     top = ["", *top] if one_short else top
-    body = chain(head[named + (named and form.units_row) :], rows)
+    has_units = named and (options.units_row or _holds_units([cells for _, cells in head[1:]], decimal, thousands))
+    if has_units and not options.units_row:
+        refusals.add(f"line {head[1][0]}: it holds units, not values", "units_row", True)
+    body = chain(head[named + has_units :], rows)
     row_labels = "has no name" if one_short else _shown_row_labels(top, following) if named and following else ""
     return Sheet(top, [name_of(cell) for cell in top] if named else None, body, row_labels, decimal, thousands)
 
@@ -126,6 +136,14 @@ def _holds_comments(head: Sequence[Row]) -> bool:
     """Return whether lines above a table, or among its rows, begin with "#"."""
     widths = {cells[0].startswith("#"): len(cells) for _, cells in head}
     return head[0][1][0].startswith("#") and len(widths) == 2 and len(head[0][1]) != widths[False]
+
+
+def _holds_units(rows: Sequence[list[str]], decimal: str, thousands: str | None) -> bool:
+    """Return whether the first row has no numbers, and text where all rows below have numbers or nothing."""
+    columns = list(zip(*rows, strict=False))
+    kinds = [[None if cell in MISSING else is_number(cell, decimal, thousands) for cell in cells] for cells in columns]
+    of_numbers = any(kind[0] is False and False not in kind[1:] and True in kind for kind in kinds)
+    return of_numbers and not any(kind[0] for kind in kinds)
 
 
 def _without_comments(rows: Iterable[Row]) -> Iterator[Row]:
@@ -144,10 +162,12 @@ def _below_titles(head: list[Row], refusals: Refusals) -> list[Row]:
     return head[first:]
 
 
-def _marks(name: str, head: Sequence[Row], delimiter: str, form: Format, refusals: Refusals) -> tuple[str, str | None]:
+def _marks(
+    name: str, head: Sequence[Row], delimiter: str, options: Options, refusals: Refusals
+) -> tuple[str, str | None]:
     """Return the decimal mark and what separates thousands, None if nothing does."""
-    if form.thousands or form.decimal:
-        return form.decimal or ("," if form.thousands == "." else "."), form.thousands
+    if options.thousands or options.decimal:
+        return options.decimal or ("," if options.thousands == "." else "."), options.thousands
     first = {cell for _, cells in head for cell in cells}
     numbers = [cell for cell in first if is_number(cell) and "." in cell]
     commas = [cell for cell in first if _DECIMAL_COMMA.fullmatch(cell)]

@@ -19,7 +19,7 @@ from icdh._table.table import said_of_gaps
 from icdh.exceptions import DataWarning, import_extra, option, warn
 from icdh.files.columns import Column, RefusedColumn
 from icdh.files.refusals import Refusals
-from icdh.files.sheet import Format, Sheet, logger, sheet_of
+from icdh.files.sheet import Options, Sheet, logger, sheet_of
 from icdh.files.text import Quoted, delimited, label_of
 
 FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind
@@ -152,9 +152,8 @@ def read_table(
     >>> table.columns, table.values.tolist()
     (['dose', 'answer'], [[0.5, 2.0], [nan, 3.0]])
     """
-    wanted = _Wanted(columns, drop, dates, categorical, missing_values)
-    form = Format(header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row)
-    return _read(path, form, wanted, gaps)[0]
+    form = header, delimiter, decimal, thousands, encoding, skip_rows, comment, units_row
+    return _read(path, Options(*form, columns, drop, dates, gaps, categorical, missing_values))[0]
 
 
 def read_with_labels(
@@ -191,21 +190,19 @@ def read_with_labels(
     >>> table.columns, condition
     (['dose'], ['none', 'drug'])
     """
-    form = Format(**{name: options.pop(name) for name in Format._fields if name in options})
-    gaps = options.pop("gaps", False)
-    return _read(path, form, _Wanted(**options, labels=labels), gaps)
+    return _read(path, Options(**options, labels=labels))
 
 
-def _read(path: Any, form: Format, wanted: "_Wanted", gaps: bool) -> tuple[LabelledTable, list[list[str]]]:
+def _read(path: Any, options: Options) -> tuple[LabelledTable, list[list[str]]]:
     """Return the table that is wanted of a file, and the labels of its rows; see `read_with_labels`."""
     refusals = Refusals(label_of(path))
-    parquet = str(path).lower().endswith(".parquet")
-    names, values = _read_parquet(path, wanted, refusals) if parquet else _read_text(path, form, wanted, refusals)
-    labels = [column for _, column in values[len(values) - len(wanted.labels) :]]
+    read = _read_parquet if str(path).lower().endswith(".parquet") else _read_text
+    names, values = read(path, options, refusals)
+    labels = [column for _, column in values[len(values) - len(options.labels) :]]
     values, names = values[: len(values) - len(labels)], names and names[: len(names) - len(labels)]
-    _check_gaps(values, gaps, names is None, refusals)
+    _check_gaps(values, options.gaps, names is None, refusals)
     refusals.check()
-    for column, cells in zip(wanted.labels, labels, strict=True):
+    for column, cells in zip(options.labels, labels, strict=True):
         if (empty := _gaps(cells)).any():
             row = int(np.argmax(empty)) + 1
             what = f"column {column!r} says nothing in row {row}; fill the cell or delete the row"
@@ -250,54 +247,43 @@ def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: An
     return labels
 
 
-class _Wanted(NamedTuple):
-    """Which columns the user wants, and as what; see `read_table`."""
-
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    dates: Sequence[str] = ()
-    categorical: Collection[str] | None = None
-    missing_values: Declared = None
-    labels: Sequence[str] = ()
-
-    def among(self, name: str, known: Sequence[str], index: bool = False) -> tuple[list[int], list[int], set[int]]:
-        """Return the positions of variables, of labels and of dates; ``index`` leaves out the first by default."""
-        for column in self.missing_values if isinstance(self.missing_values, Mapping) else ():
-            if column is not None:
-                column_at(name, str(column), known)
-        drop, dates, labels, columns = (
-            [column_at(name, column, known) for column in group]
-            for group in (self.drop, self.dates, self.labels, self.columns or ())
-        )
-        chosen = range(index, len(known)) if self.columns is None else columns
-        return [k for k in chosen if k not in {*drop, *labels}], labels, set(dates)
+def _chosen(
+    name: str, options: Options, known: Sequence[str], row_labels: bool = False
+) -> tuple[list[int], list[int], set[int]]:
+    """Return the positions of variables, of labels and of dates; ``row_labels`` stand in the first column."""
+    for column in options.missing_values if isinstance(options.missing_values, Mapping) else ():
+        if column is not None:
+            column_at(name, str(column), known)
+    drop, dates, labels, columns = (
+        [column_at(name, column, known) for column in group]
+        for group in (options.drop, options.dates, options.labels, options.columns or ())
+    )
+    chosen = range(row_labels, len(known)) if options.columns is None else columns
+    return [k for k in chosen if k not in {*drop, *labels}], labels, set(dates)
 
 
 def _read_text(
-    path: str | os.PathLike[str] | BinaryIO, form: Format, wanted: _Wanted, refusals: Refusals
+    path: str | os.PathLike[str] | BinaryIO, options: Options, refusals: Refusals
 ) -> tuple[list[str] | None, _Values]:
     """Return names and values of the columns of a text file."""
-    sheet = sheet_of(path, form, refusals)
-    columns = _columns_of(sheet, wanted, refusals)
+    sheet = sheet_of(path, options, refusals)
+    columns = _columns_of(sheet, options, refusals)
     lines = _fill(refusals.name, sheet, columns)
-    if sheet.labels is not None and wanted.columns is None:
+    if sheet.labels is not None and options.columns is None:
         columns = _with_names(columns, sheet.top, refusals)
     values = _values(columns, lines, sheet.labels is not None, refusals)
-    if form.header is None and sheet.labels is None:
+    if options.header is None and sheet.labels is None:
         _warn_about_numbers_that_may_be_names(refusals.name, sheet.top, columns)
-    named = sheet.labels is not None or wanted.columns is not None or wanted.drop or wanted.labels
+    named = sheet.labels is not None or options.columns is not None or options.drop or options.labels
     return [column.name for column in columns] if named else None, values
 
 
-def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[Column]:
+def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Column]:
     """Return the columns that are wanted, still without cells."""
     known = sheet.labels or default_names(len(sheet.top))
-    chosen, of_labels, of_dates = wanted.among(refusals.name, known, bool(sheet.row_labels))
-    if (
-        sheet.row_labels
-        and wanted.columns is None
-        and not any(column_at("", column, known) == 0 for column in wanted.drop)
-    ):
+    chosen, of_labels, of_dates = _chosen(refusals.name, options, known, bool(sheet.row_labels))
+    dropped = any(column_at("", column, known) == 0 for column in options.drop)
+    if sheet.row_labels and options.columns is None and not dropped:
         logger.info(
             "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
         )
@@ -311,10 +297,10 @@ def _columns_of(sheet: Sheet, wanted: _Wanted, refusals: Refusals) -> list[Colum
             key,
             decimal=sheet.decimal,
             thousands=sheet.thousands,
-            codes=codes_of({key: ()} if is_label else wanted.missing_values, known[k], str(k + 1)),
+            codes=codes_of({key: ()} if is_label else options.missing_values, known[k], str(k + 1)),
             dates=k in of_dates and not is_label,
-            declared=is_label or not {known[k], key}.isdisjoint(wanted.categorical or ()),
-            labels=wanted.categorical is not None,
+            declared=is_label or not {known[k], key}.isdisjoint(options.categorical or ()),
+            labels=options.categorical is not None,
             many=is_label,
             alone=len(known) == 1,
         )
@@ -357,41 +343,19 @@ def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -
 
 def _values(columns: Sequence[Column], lines: Sequence[int], named: bool, refusals: Refusals) -> _Values:
     """Return the values of the columns that can be read."""
-    values, refused = _readings(columns)
-    if named and refused and all(row == 0 for _, row in refused.values()) and not any(map(_begins, values.values())):
-        below = [column.without_first_row() for column in columns]
-        values_below, refused_below = _readings(below)
-        if refused_below.keys().isdisjoint(refused):  # the first row alone stands in the way
-            refusals.add(f"line {lines[0]}: it holds units, not values", "units_row", True)
-            columns, lines, values, refused = below, lines[1:], values_below, refused_below
+    values = []
     for column in columns:
-        if column.at in refused:
-            refusal, row = refused[column.at]
+        try:
+            values.append((column.key, column.values()))
+        except RefusedColumn as refusal:
+            row = column.row_of(refusal.cell)
             is_kept = refusal.option != "drop" and any(map(column.is_gap, column.counts))
             refusals.gaps |= refusal.option == "missing_values" or is_kept
             line = "" if row is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else f", or say {option('header', True)} if the line holds names"
             called = repr(column.name) if named else column.at + 1
             refusals.add(f"{line}column {called}: {refusal}{header}", refusal.option, refusal.value)
-    return [(column.key, values[column.at]) for column in columns if column.at in values]
-
-
-def _readings(
-    columns: Sequence[Column],
-) -> tuple[dict[int, NDArray[Any]], dict[int, tuple[RefusedColumn, int | None]]]:
-    """Return the values of columns by position, and the refusals of the others, with the row that stands in the way."""
-    values, refused = {}, {}
-    for column in columns:
-        try:
-            values[column.at] = column.values()
-        except RefusedColumn as error:
-            refused[column.at] = error, column.row_of(error.cell)
-    return values, refused
-
-
-def _begins(values: NDArray[Any]) -> bool:
-    """Return whether a column has a number in its first row."""
-    return values.dtype != object and not np.isnan(values[0])
+    return values
 
 
 def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusals) -> None:
@@ -452,14 +416,14 @@ def check_names(names: Sequence[str], place: str) -> None:
         seen.add(name)
 
 
-def _read_parquet(path: Any, wanted: _Wanted, refusals: Refusals) -> tuple[list[str] | None, _Values]:
+def _read_parquet(path: Any, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
     """Return names and values of the columns of a Parquet file."""
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
     known, cells = table.column_names, columns_of(table) or []
-    chosen, of_labels, of_dates = wanted.among(refusals.name, known)
+    chosen, of_labels, of_dates = _chosen(refusals.name, options, known)
     values = []
     for k in [*chosen, *of_labels]:
-        categorical = [known[k]] if k in of_labels else wanted.categorical
+        categorical = [known[k]] if k in of_labels else options.categorical
         try:
             values.append((known[k], _arrow_values(known[k], cells[k], k in of_dates, categorical)))
         except RefusedColumn as error:

@@ -83,7 +83,12 @@ def read_text(source: Any, encoding: str | None = None) -> str:
     'a,b'
     """
     name = label_of(source)
-    data = _unpacked(name, _bytes(source))
+    data: bytes = source.read() if hasattr(source, "read") else Path(source).read_bytes()
+    if data.startswith(_GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{name} is a damaged gzip file: {error}; copy or download it again") from error
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):
             raise ValueError(f"{name} is not text but {kind}; export the table as CSV")
@@ -96,26 +101,9 @@ def read_text(source: Any, encoding: str | None = None) -> str:
     return text.removeprefix(_MARK)
 
 
-def _bytes(source: Any) -> bytes:
-    if hasattr(source, "read"):
-        content: bytes = source.read()
-        return content
-    return Path(source).read_bytes()
-
-
-def _unpacked(name: str, data: bytes) -> bytes:
-    if not data.startswith(_GZIP):
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{name} is a damaged gzip file: {error}; copy or download it again") from error
-
-
 def _decoded(name: str, data: bytes, encoding: str | None) -> str:
-    if encoding is None:
-        marked = (codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
-        encoding = next(marked, "utf-8")
+    marked = (codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
+    encoding = encoding or next(marked, "utf-8")
     try:
         return data.decode(encoding)
     except LookupError:
