@@ -2,7 +2,8 @@
 
     python benchmarks/hidden_causes.py results.json [--rows ...] [--seeds FIRST END]
 
-Tables of 1000 rows, one edge a column on average, with a hidden variable that is a cause of some columns, or with none.
+Tables have one edge a column on average, and either 1000 rows and a hidden variable that is a cause of some columns, or
+500 rows and none.
 An error is a pair of columns whose marks differ from the truth: arrow, arrow back, hidden cause in common. Every row of
 the JSON file is a table; what is there is not computed again.
 """
@@ -17,7 +18,6 @@ from harness import Results
 from icdh import HNMSearch, simulate
 from icdh.exceptions import DataWarning
 
-ROWS = 1000
 LINEAR = {"mechanism": "linear", "noise": "homo-nv"}
 NETWORKS = {"mechanism": "mlp", "noise": "homo-nv"}
 PROCESSES = {"mechanism": "gp-add", "noise": "homo-nv"}
@@ -30,12 +30,12 @@ TABLES = {
     "networks, 12 columns, 8 children": (NETWORKS, 12, 8),
     "Gaussian processes, 10 columns, 8 children": (PROCESSES, 10, 8),
     "heteroscedastic, 12 columns, 8 children": (HETEROSCEDASTIC, 12, 8),
-    "linear, 12 columns, none": (LINEAR, 12, 0),
-    "networks, 12 columns, none": (NETWORKS, 12, 0),
-    "Gaussian processes, 10 columns, none": (PROCESSES, 10, 0),
-    "heteroscedastic, 12 columns, none": (HETEROSCEDASTIC, 12, 0),
-    "linear, Laplace, 12 columns, none": ({**LINEAR, "distribution": "laplace"}, 12, 0),
-    "linear, heteroscedastic, 12 columns, none": ({**LINEAR, "noise": "exp-bounded", "spread": 5.0}, 12, 0),
+    "linear, 8 columns, none": (LINEAR, 8, 0),
+    "networks, 8 columns, none": (NETWORKS, 8, 0),
+    "Gaussian processes, 8 columns, none": (PROCESSES, 8, 0),
+    "heteroscedastic, 8 columns, none": (HETEROSCEDASTIC, 8, 0),
+    "linear, Laplace, 8 columns, none": ({**LINEAR, "distribution": "laplace"}, 8, 0),
+    "linear, heteroscedastic, 8 columns, none": ({**LINEAR, "noise": "exp-bounded", "spread": 5.0}, 8, 0),
 }
 
 
@@ -49,7 +49,8 @@ def table_of(name, seed):
     truth[N, rng.choice(N, size=children, replace=False)] = 1
     hidden = np.outer(truth[N, :N], truth[N, :N]) > 0
     np.fill_diagonal(hidden, False)
-    X = simulate.simulate_sem(truth, ROWS, standardize=True, random_state=int(rng.integers(2**31)), **options).X
+    how = {"standardize": True, "random_state": int(rng.integers(2**31)), **options}
+    X = simulate.simulate_sem(truth, 1000 if children else 500, **how).X
     return X[:, :N], arrows, hidden
 
 

@@ -260,7 +260,7 @@ def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
         lambda: icdh.effect(X, "x0", "x3", "graph", model=found),
     ]
     for ask in asked:
-        with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*hidden_causes=False"):
+        with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*fit without hidden_causes=True"):
             ask()
 
 
@@ -355,7 +355,7 @@ def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path
     assert "hidden common cause" in written["picture.svg"].read_text()
     assert cli.main(["sample", str(written["m.icdh"]), "--rows", "3"]) == 0
     assert cli.main(["check", str(written["m.icdh"]), str(tmp_path / "data.csv")]) == 2
-    assert "takes no account" in capsys.readouterr().err
+    assert "takes no account; fit without --hidden-causes" in capsys.readouterr().err
     assert cli.main([*given, "--posterior"]) == 2
     assert "--posterior takes no account of hidden causes" in capsys.readouterr().err
 
@@ -398,3 +398,20 @@ def test_no_variable_gets_two_hidden_causes():
     search = HiddenCauseSearch(family_evidence(x), EdgeRules.of(~np.zeros((9, 9), dtype=bool)), 8, linear=True)
     found = search._searched(start, seed=0)
     assert sorted(node for children in found.hidden for node in children) == list(range(9))
+
+
+def test_knowledge_names_hidden_causes_and_rules_them_out(season):
+    X, _ = season
+    weak = np.column_stack([X[:, 1], np.random.default_rng(1).normal(size=(1500, 3))])
+    named = {"hidden": [["x1", "x2", "x3"]]}
+    model = HNMSearch(hidden_causes=True, n_restarts=1, knowledge=named).fit(weak)
+    assert set(model.hidden_causes_[0].children) >= {"x1", "x2", "x3"}
+    assert model.hidden_causes_[0].strength < 5.0  # the data would not have told
+    without = HNMSearch(hidden_causes=True, n_restarts=1, knowledge={"no_hidden": ["x5"]}).fit(X)
+    assert without.bidirected_edges_[2, 4]
+    assert not without.bidirected_edges_[5].any()
+    with pytest.raises(ArgumentError, match=r"^knowledge names hidden causes.*hidden_causes=True"):
+        HNMSearch(knowledge=named).fit(X)
+    rounded = np.where(np.arange(7) == 2, np.round(X / 4.0), X)
+    with pytest.raises(ArgumentError, match=r"^knowledge names a hidden cause .* fewer than three columns of numbers"):
+        HNMSearch(hidden_causes=True, n_restarts=1, knowledge=named, kinds={2: "ordinal"}).fit(rounded)

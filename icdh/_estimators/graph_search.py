@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parameters import Choice, Flag, Number, Workers, parameter
@@ -235,6 +235,8 @@ class GraphSearch:
         Called with every `Move`, in the user's columns.
     seed : int
         Of the fits.
+    hidden : tuple
+        The children of hidden causes that there are, and the variables without one: masks of the user's columns.
     """
 
     def __init__(
@@ -244,8 +246,10 @@ class GraphSearch:
         clock: Clock,
         report: Callable[[Move], None],
         seed: int,
+        hidden: tuple[list[Mask], Mask],
     ):
         self.settings, self.table, self.clock, self.report, self.seed = settings, table, clock, report, seed
+        self.hidden = hidden
         if settings.search == "exact" and table.order.size > MOST_VARIABLES:
             raise ValueError(
                 f"{option('search', 'exact')} is for at most {MOST_VARIABLES} variables, {option('X')} has "
@@ -281,7 +285,8 @@ class GraphSearch:
         from icdh._estimators.hidden_causes import HiddenCauseSearch
 
         linear = cheap_gains(scores, list(enumerate(found.graph))) is scores.linear_gains
-        return HiddenCauseSearch(scores, self.table.rules, self.settings.max_parents, linear).run(found)
+        named, without = [mask[self.table.order] for mask in self.hidden[0]], self.hidden[1][self.table.order]
+        return HiddenCauseSearch(scores, self.table.rules, self.settings.max_parents, linear, named, without).run(found)
 
     def _evidence(self, columns: Any, table: CanonicalTable, n_restarts: int) -> Any:
         return family_evidence(self.settings, columns, table, n_restarts, self.seed, self.clock)

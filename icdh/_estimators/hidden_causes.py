@@ -33,6 +33,7 @@ from icdh._ground.clock import OutOfTime
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.hidden import Districts
 from icdh._node_model.linear_gains import LinearGains
+from icdh.exceptions import ArgumentValueError
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import SearchResult
@@ -127,10 +128,15 @@ class HiddenCauseSearch:
         The most parents of a variable.
     linear : bool
         Whether most effects are linear.
-    named : sequence of set of int
+    named : sequence of ndarray of bool, each of shape (N,)
         The children of hidden causes that there are.
-    without : sequence of int
-        Variables that no hidden cause acts on.
+    without : ndarray of bool, shape (N,), optional
+        The variables that no hidden cause acts on.
+
+    Raises
+    ------
+    ArgumentValueError
+        If a hidden cause is named that has fewer than three columns of numbers to act on.
     """
 
     def __init__(
@@ -139,14 +145,19 @@ class HiddenCauseSearch:
         rules: EdgeRules,
         max_parents: int,
         linear: bool,
-        named: Sequence[frozenset[int]] = (),
-        without: Sequence[int] = (),
+        named: Sequence[Mask] = (),
+        without: Mask | None = None,
     ):
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
-        self.districts, self.worths, self.named = Districts(scores), dict[tuple[int, ...], float](), named
+        self.districts, self.worths = Districts(scores), dict[tuple[int, ...], float]()
         self._quick = Districts(scores, linear=True) if linear else self.districts
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
-        self.may_be_child[list(without)] = False
+        self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
+        if any(len(children) < TUNING.least_children for children in self.named):
+            reason = "names a hidden cause that has fewer than three columns of numbers that vary; leave it out"
+            raise ArgumentValueError("knowledge", reason)
+        if without is not None:
+            self.may_be_child &= ~without
 
     def run(self, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
         """Return the graph with the hidden causes that are worth it, from one without; what ends the search is kept."""

@@ -28,6 +28,7 @@ from icdh._table.experiments import Design, Interventions
 from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
+from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
 
 
@@ -232,14 +233,18 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         rules = design.rules(self._rules(table.names))
+        hidden = Knowledge.of(self.knowledge).hidden_causes(table.names)
         if self.hidden_causes:
             self._check_hidden_causes(table, design)
+        elif hidden[0]:
+            reason = f"names hidden causes; let them be looked for with {option('hidden_causes', True)}"
+            raise ArgumentValueError("knowledge", reason)
         scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, canonical.names)
-        found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed).run()
+        found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, hidden).run()
         learn = partial(self._learn_found, table, design, scaling, kinds, rules)
         if not found.interrupted:
             try:
@@ -300,7 +305,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         }
         for what, holds in refused.items():
             if holds:
-                raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or hidden_causes=False")
+                raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or leave it out")
 
     def _with_conditionals(
         self, model: StructuralModel, found: FoundGraph, clock: Clock

@@ -11,7 +11,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.density import pointwise_nll
-from icdh.exceptions import ArgumentValueError
+from icdh.exceptions import ArgumentValueError, option
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -173,6 +173,5 @@ def refuse_hidden_causes(model: Any, what: str) -> None:
     """
     found = getattr(getattr(model, "model_", model), "hidden_causes", ())
     if found:
-        raise ArgumentValueError(
-            "model", f"has a {found[0]}, of which {what} takes no account; fit with hidden_causes=False for it"
-        )
+        remedy = f"fit without {option('hidden_causes', True)} for it"
+        raise ArgumentValueError("model", f"has a {found[0]}, of which {what} takes no account; {remedy}")
