@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.table import Scaling
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
+from icdh.plotting.style import LOOK
 from icdh.report import drawing, findings
 from icdh.report.findings import averaged
 
@@ -333,3 +335,28 @@ def test_a_browser_runs_the_page(path, tmp_path, width):
     assert strengths == sorted(strengths)
     assert float(body["data-wide"]) > 0.3 * width
     assert body["data-overflow"] == "0"
+
+
+def contrast(one, other):
+    """The contrast of two colours by WCAG 2."""
+
+    def luminance(color):
+        share = np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+        return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    dark, light = sorted([luminance(one), luminance(other)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_texts_and_lines_of_page_and_pictures_stand_out_in_light_and_dark():
+    css = (Path(icdh.__file__).parent / "report" / "style.css").read_text(encoding="utf-8")
+    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in css.split("@media (prefers")[:2])
+    assert light.keys() == dark.keys()
+    assert light != dark
+    for colors in (light, dark):
+        for on in ("ground", "panel"):
+            assert min(contrast(colors[ink], colors[on]) for ink in ("ink", "soft", "warn", "line", "border")) >= 4.5
+        assert contrast(colors["ink"], colors["node"]) >= 4.5
+    lines = ("text", "edge", "doubtful", "unlikely", "curve", "soft", "border")
+    assert min(contrast(getattr(LOOK, name), LOOK.ground) for name in lines) >= 4.5
+    assert min(contrast(LOOK.text, fill) for fill in (LOOK.node, LOOK.hidden)) >= 4.5

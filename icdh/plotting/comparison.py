@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.graph import edge_width, plot_graph
-from icdh.plotting.layout import bounds, layered_layout
+from icdh.plotting.layout import Edge, Layout, bounds, layered_layout
 from icdh.plotting.names import box_sizes
-from icdh.plotting.style import EdgeStyle
+from icdh.plotting.style import LOOK, EdgeStyle
 
 # The palette of Okabe and Ito is safe for colour-blind readers; dashes serve prints in grey.
 STYLES = {
@@ -22,15 +24,14 @@ STYLES = {
 }
 WIDEST_LEGEND = 9.0  # inches
 TRUE_WIDTH = 1.4  # points: the strength of a true edge is unknown
-LEGEND = {"loc": "lower center", "ncols": 6, "frameon": False, "handlelength": 2.6, "columnspacing": 1.6}
 
 
-def edge_kinds(A: np.ndarray, other: np.ndarray, alone: str) -> dict[tuple[int, int], str]:
+def edge_kinds(A: ArrayLike, other: ArrayLike, alone: str) -> dict[Edge, str]:
     """Return the kind of every edge of a graph: "right" or "reversed" in the other graph, else ``alone``.
 
     Parameters
     ----------
-    A, other : ndarray, shape (N, N)
+    A, other : array_like, shape (N, N)
         Weighted adjacency matrices.
     alone : str
         The kind of edges that the other graph has in neither direction: "extra" or "missing".
@@ -44,6 +45,7 @@ def edge_kinds(A: np.ndarray, other: np.ndarray, alone: str) -> dict[tuple[int, 
     >>> edge_kinds(A, truth, "extra")
     {(0, 1): 'right', (0, 2): 'extra', (1, 2): 'reversed'}
     """
+    other = np.asarray(other)
     return {
         (i, j): "right" if other[i, j] != 0 else "reversed" if other[j, i] != 0 else alone
         for i, j in np.argwhere(A).tolist()
@@ -51,14 +53,14 @@ def edge_kinds(A: np.ndarray, other: np.ndarray, alone: str) -> dict[tuple[int, 
 
 
 def plot_comparison(
-    estimated: np.ndarray,
-    truth: np.ndarray,
-    names: Sequence[str],
+    estimated: ArrayLike,
+    truth: ArrayLike,
+    names: Sequence[Any],
     *,
     titles: tuple[str, str] = ("learned", "true"),
     weight: str = "weight",
     figure: Any = None,
-):
+) -> Any:
     """Draw an estimated graph beside the true one.
 
     Every variable has the same place in both. Edges are right (solid), reversed (long dashes), extra (short dashes,
@@ -67,9 +69,9 @@ def plot_comparison(
 
     Parameters
     ----------
-    estimated, truth : ndarray, shape (N, N)
+    estimated, truth : array_like, shape (N, N)
         Weighted adjacency matrices of DAGs.
-    names : sequence of str
+    names : sequence
         N labels.
     titles : (str, str)
         The titles of the two graphs.
@@ -108,18 +110,29 @@ def plot_comparison(
         figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(max(2 * width, WIDEST_LEGEND), height + 0.9))
     edge = 0.45 / figure.get_size_inches()[1]
     grid = {"left": 0.01, "right": 0.99, "bottom": edge, "top": 1.0 - edge, "wspace": 0.02}
-    panels = figure.subplots(1, 2, gridspec_kw=grid)
-    kinds = edge_kinds(estimated, truth, "extra"), edge_kinds(truth, estimated, "missing")
-    widths = None, TRUE_WIDTH
-    for ax, A, own, width, title in zip(panels, (estimated, truth), kinds, widths, titles, strict=True):
-        styles = {edge: STYLES[kind]._replace(width=width) for edge, kind in own.items()}
+    left, right = figure.subplots(1, 2, gridspec_kw=grid)
+    learned, true = edge_kinds(estimated, truth, "extra"), edge_kinds(truth, estimated, "missing")
+    panels = (left, estimated, learned, None, titles[0]), (right, truth, true, TRUE_WIDTH, titles[1])
+    for ax, A, kinds, line_width, title in panels:
+        styles = {edge: STYLES[kind]._replace(width=line_width) for edge, kind in kinds.items()}
         plot_graph(A, names, ax=ax, styles=styles, shown_edges=None, layout=layout)
         ax.set_title(title, parse_math=False)
-    figure.legend(handles=_legend(*kinds, np.abs(estimated[estimated != 0]), weight), **LEGEND)
+    seen = [*learned.values(), *(kind for kind in true.values() if kind == "missing")]
+    lines = [(f"{seen.count(kind)} {kind}", style._replace(width=2.0)) for kind, style in STYLES.items()]
+    strengths = sorted(np.abs(estimated[estimated != 0]).tolist())
+    for strength in sorted({*strengths[:1], *strengths[-1:]}):
+        width = edge_width(strength, strengths[-1])
+        lines.append((f"{weight} {short(strength)}", EdgeStyle(LOOK.soft, width=width)))
+    line = import_extra("matplotlib.lines", "plot").Line2D
+    handles = [
+        line([], [], color=style.color, linestyle=style.line, linewidth=style.width, label=label)
+        for label, style in lines
+    ]
+    figure.legend(handles=handles, loc="lower center", ncols=6, frameon=False, handlelength=2.6, columnspacing=1.6)
     return figure
 
 
-def _layout_of_both(estimated, truth, names):
+def _layout_of_both(estimated: Floats, truth: Floats, names: Sequence[Any]) -> Layout:
     """Return one layout for both graphs: that of the true edges and of the pairs that only the estimate connects."""
     rank = np.argsort(graphs.causal_order(truth))
     both = (truth != 0).astype(float)
@@ -128,18 +141,3 @@ def _layout_of_both(estimated, truth, names):
     layout = layered_layout(both, box_sizes(names))
     backwards = {(j, i): route[::-1] for (i, j), route in layout.routes.items()}
     return layout._replace(routes=backwards | layout.routes)
-
-
-def _legend(learned, true, weights, weight):
-    """Return the lines of the legend: the kinds with their counts, then the widths."""
-    lines = import_extra("matplotlib.lines", "plot")
-    both = [*learned.values(), *(kind for kind in true.values() if kind == "missing")]
-    handles = [
-        lines.Line2D([], [], color=style.color, linestyle=style.line, linewidth=2.0, label=f"{both.count(kind)} {kind}")
-        for kind, style in STYLES.items()
-    ]
-    strongest = weights.max(initial=0.0)
-    for strength in sorted({weights.min(initial=strongest), strongest} - {0.0}):
-        width, label = edge_width(strength, strongest), f"{weight} {short(strength)}"
-        handles.append(lines.Line2D([], [], color="#666666", linewidth=width, label=label))
-    return handles

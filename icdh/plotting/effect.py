@@ -1,18 +1,24 @@
 """A picture of what one variable does to another."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
 from icdh._model.contrasts import shown
+from icdh._model.effects import AverageEffect
 from icdh.exceptions import import_extra
+from icdh.plotting.style import LOOK
 
-LINE_COLOR = "#0072b2"
-LEGEND = {"frameon": False, "fontsize": "small", "loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
-SPREAD = {"color": "#999999", "alpha": 0.2, "label": "one standard deviation of single rows"}
-BAND = {"color": LINE_COLOR, "alpha": 0.35, "label": "band of the mean over refits"}
+if TYPE_CHECKING:
+    from icdh._effect.result import Effect
+
+SPREAD = {"color": LOOK.soft, "alpha": 0.25, "label": "mean ± one standard deviation of single rows, not its error"}
+BAND = {"color": LOOK.curve, "alpha": 0.35, "label": "interval of the mean over refits"}
 
 
-def plot_effect(effect: Any, ax: Any = None):
+def plot_effect(effect: AverageEffect, ax: Any = None) -> Any:
     """Draw the mean of an effect against the values set for its cause, with its band and one standard deviation.
 
     Of two values, such as those of a binary cause, the means are points with bars.
@@ -45,30 +51,26 @@ def plot_effect(effect: Any, ax: Any = None):
     """
     ax = _axes(ax)
     order = effect.values.argsort()
-    at, mean, std = (part[order] for part in (effect.values, effect.mean, effect.std))
-    bands = [(SPREAD, mean - std, mean + std)]
-    if effect.lower is not None:
+    at, mean, std = effect.values[order], effect.mean[order], effect.std[order]
+    bands: list[tuple[dict[str, Any], Floats, Floats]] = [(SPREAD, mean - std, mean + std)]
+    if effect.lower is not None and effect.upper is not None:
         bands.append((BAND, effect.lower[order], effect.upper[order]))
     few = at.size <= 2
     for style, low, high in bands:
         if few:
-            label, width = style["label"], 9.0 * style["alpha"]
-            ax.errorbar(
-                at, mean, [mean - low, high - mean], fmt="none", ecolor=style["color"], elinewidth=width, label=label
-            )
+            bar = {"ecolor": style["color"], "elinewidth": 9.0 * style["alpha"], "label": style["label"]}
+            ax.errorbar(at, mean, [mean - low, high - mean], fmt="none", **bar)
         else:
             ax.fill_between(at, low, high, linewidth=0, **style)
-    ax.plot(at, mean, color=LINE_COLOR, marker="o", markersize=3 + 3 * few, linestyle="" if few else "-", label="mean")
+    ax.plot(at, mean, "o" if few else "o-", color=LOOK.curve, markersize=6 if few else 3, label="mean")
     if few:
         ax.set_xticks(at)
         ax.margins(x=0.5)
-    ax.set_xlabel(f"{printable(effect.cause)}, set from outside", parse_math=False)
     ax.set_ylabel(printable(effect.effect), parse_math=False)
-    ax.legend(**LEGEND)
-    return ax.figure
+    return _labelled(ax, f"{printable(effect.cause)}, set from outside")
 
 
-def plot_comparisons(effect: Any, ax: Any = None) -> Any:
+def plot_comparisons(effect: "Effect", ax: Any = None) -> Any:
     """Draw the differences that changes of a cause make, with their intervals, beside the crude ones.
 
     Parameters
@@ -98,31 +100,33 @@ def plot_comparisons(effect: Any, ax: Any = None) -> Any:
     >>> icdh.plotting.plot_comparisons(icdh.effect(X, 0, 1, [])).axes[0].get_xlabel()
     'difference of x1, with x0 changed'
     """
-    ax, rows = _axes(ax), range(len(effect.comparisons))
-    differences = [own.difference for own in effect.comparisons]
-    if not any(own.lower != own.lower for own in differences):
-        reach = [[own.estimate - own.lower for own in differences], [own.upper - own.estimate for own in differences]]
-        estimates = [own.estimate for own in differences]
-        words = {"color": LINE_COLOR, "capsize": 3, "label": f"adjusted, {100 * effect.level:g} % interval"}
-        ax.errorbar(estimates, rows, xerr=reach, fmt="o", **words)
-    else:
-        ax.plot([own.estimate for own in differences], rows, "o", color=LINE_COLOR, label="by the model")
-    crude = [own.crude for own in effect.comparisons]
-    ax.plot(crude, rows, "x", color="#999999", label="crude")
-    ax.axvline(0.0, color="#999999", linewidth=0.8)
-    labels = [
-        " ".join(filter(None, [own.outcome, f"{shown(own.reference)} -> {shown(own.value)}"]))
-        for own in effect.comparisons
-    ]
-    ax.set_yticks(list(rows), labels, parse_math=False)
+    ax, comparisons = _axes(ax), effect.comparisons
+    rows = list(range(len(comparisons)))
+    estimates = [comparison.difference.estimate for comparison in comparisons]
+    lower = [comparison.difference.lower for comparison in comparisons]
+    upper = [comparison.difference.upper for comparison in comparisons]
+    reach, label = None, "by the model"
+    if not np.isnan(lower).any():
+        reach = [np.subtract(estimates, lower), np.subtract(upper, estimates)]
+        label = f"adjusted, {100 * effect.level:g} % interval"
+    ax.errorbar(estimates, rows, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
+    ax.plot([comparison.crude for comparison in comparisons], rows, "x", color=LOOK.soft, label="crude")
+    ax.axvline(0.0, color=LOOK.soft, linewidth=0.8)
+    labels = [f"{row.outcome} {shown(row.reference)} -> {shown(row.value)}".strip() for row in comparisons]
+    ax.set_yticks(rows, labels, parse_math=False)
     ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.set_xlabel(f"difference of {printable(effect.effect)}, with {printable(effect.cause)} changed", parse_math=False)
-    ax.legend(**LEGEND)
-    return ax.figure
+    return _labelled(ax, f"difference of {printable(effect.effect)}, with {printable(effect.cause)} changed")
 
 
-def _axes(ax):
+def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
     figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(6.0, 4.2), layout="constrained")
     return figure.add_subplot()
+
+
+def _labelled(ax: Any, label: str) -> Any:
+    """Return the figure of axes, with a label below and a legend above."""
+    ax.set_xlabel(label, parse_math=False)
+    ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    return ax.figure

@@ -1,11 +1,12 @@
 """Where the strengths of edges stand: beside their own arrow and clear of all other arrows, boxes and strengths."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 import numpy as np
 
-from icdh.plotting.layout import Layout, bends, bounds
+from icdh._ground.arrays import Floats
+from icdh.plotting.layout import Edge, Layout, bends, bounds
 
 ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # places on the arrow, the best first
 LETTER, HEIGHT, AWAY = 0.065, 0.13, 0.06  # inches: a letter, a line, and the distance from the arrow
@@ -13,7 +14,7 @@ CLEAR = 2.5 * AWAY, 1.6 * AWAY  # from other arrows, at best and at least: a tex
 POINTS = 60  # of every arrow; texts keep away from them
 
 
-def label_places(layout: Layout, texts: Mapping[tuple[int, int], str]) -> dict[tuple[int, int], tuple[float, float]]:
+def label_places(layout: Layout, texts: Mapping[Edge, str]) -> dict[Edge, tuple[float, float]]:
     """Return the middles of the texts for which there is room.
 
     Parameters
@@ -31,47 +32,38 @@ def label_places(layout: Layout, texts: Mapping[tuple[int, int], str]) -> dict[t
     >>> list(label_places(layered_layout(np.array([[0.0, 1.0], [0.0, 0.0]])), {(0, 1): "12"}))
     [(0, 1)]
     """
-    drawn = {edge: _along(layout.routes[edge]) for edge in layout.routes}
-    middles, halves = [layout.positions], [layout.sizes / 2]
-    found, (low, high) = {}, bounds(layout)
+    drawn = {edge: _along(route) for edge, route in layout.routes.items()}
+    middles, halves = layout.positions, layout.sizes / 2
+    places: dict[Edge, tuple[float, float]] = {}
+    low, high = bounds(layout)
     for edge, text in texts.items():
         half = np.array([LETTER * len(text), HEIGHT]) / 2
-        others = np.concatenate([points for other, points in drawn.items() if other != edge] or [np.zeros((0, 2))])
+        others = np.concatenate([np.zeros((0, 2)), *(points for other, points in drawn.items() if other != edge)])
         for clear, place in product(CLEAR, _candidates(drawn[edge], half)):
-            covered = np.abs(np.concatenate(middles) - place) < np.concatenate(halves) + half + AWAY / 2
+            covered = np.abs(middles - place) < halves + half + AWAY / 2
             inside = (place - half > low).all() and (place + half < high).all()
             crossed = (np.abs(others - place) < half + clear).all(axis=1).any()
             if inside and not crossed and not covered.all(axis=1).any():
-                found[edge] = tuple(place)
-                middles.append(place[np.newaxis])
-                halves.append(half[np.newaxis])
+                places[edge] = float(place[0]), float(place[1])
+                middles, halves = np.vstack([middles, place]), np.vstack([halves, half])
                 break
-    return found
+    return places
 
 
-def _along(route):
-    """Return points along an edge, evenly spaced."""
-    route = _on_curves(route)
+def _along(route: Floats) -> Floats:
+    """Return points along an edge as it is drawn, evenly spaced."""
+    if len(route) > 2:
+        t = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
+        bernstein = np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3])
+        curves = zip(route[:-1], bends(route), strict=True)
+        route = np.concatenate([bernstein @ np.array([start, *curve]) for start, curve in curves])
     steps = np.linalg.norm(np.diff(route, axis=0), axis=1)
     at = np.concatenate([[0.0], np.cumsum(steps)])
     t = np.linspace(0.0, at[-1], POINTS)
     return np.column_stack([np.interp(t, at, route[:, 0]), np.interp(t, at, route[:, 1])])
 
 
-def _on_curves(route):
-    """Return points of the line as it is drawn through a route."""
-    if len(route) == 2:
-        return route
-    t = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
-    return np.concatenate(
-        [
-            (1 - t) ** 3 * start + 3 * t * (1 - t) ** 2 * first + 3 * t**2 * (1 - t) * second + t**3 * end
-            for start, (first, second, end) in zip(route[:-1], bends(route), strict=True)
-        ]
-    )
-
-
-def _candidates(points, half):
+def _candidates(points: Floats, half: Floats) -> Iterator[Floats]:
     """Yield places beside an arrow, right and left of it."""
     for share in ALONG:
         k = int(share * (len(points) - 1))

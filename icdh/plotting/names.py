@@ -52,5 +52,6 @@ def box_sizes(names: Sequence[str]) -> list[tuple[float, float]]:
     names : sequence of str
         The names.
     """
-    found = [lines_of(name) for name in names]
-    return [(max(map(letters, own)) * LETTER + PADDING, len(own) * LINE + PADDING) for own in found]
+    return [
+        (max(map(letters, lines)) * LETTER + PADDING, len(lines) * LINE + PADDING) for lines in map(lines_of, names)
+    ]
