@@ -82,29 +82,3 @@ def test_evaluate_of_a_cyclic_estimate(tmp_path, chain):
     cyclic = tmp_path / "cyclic.csv"
     cyclic.write_text("0,1,0\n1,0,1\n0,0,0\n")
     assert "sid                 not available" in icdh("evaluate", cyclic, chain)
-
-
-def test_datasets_lists_and_exports(tmp_path):
-    assert [line.split()[0] for line in icdh("datasets").splitlines()] == ["sachs", "tuebingen"]
-    data, truth = tmp_path / "sachs.csv", tmp_path / "sachs.json"
-    icdh("datasets", "sachs", data, truth, "--log", "--standardize")
-    table = read_table(data)
-    assert table.values.shape == (853, 11)
-    np.testing.assert_allclose(table.values.std(axis=0), 1)
-    assert (read_graph(truth, table.columns)[0] != 0).sum() == 17
-
-
-def test_datasets_exports_pairs(tmp_path):
-    raw = tmp_path / "raw"
-    raw.mkdir()
-    for number in range(1, 109):
-        np.savetxt(raw / f"pair{number:04d}.txt", np.arange(64.0).reshape(2, 32) + number)
-    out = tmp_path / "out"
-    icdh("datasets", "tuebingen", out, "--data-home", raw, "--subset", "all", "--no-swap")
-    assert len(list(out.glob("pair0*.csv"))) == 108
-    assert read_table(out / "pair0047.csv").columns == ["first", "second"]
-    assert read_table(out / "pair0054.csv").columns == ["first_1", "first_2", "first_3", "second_1", "second_2"]
-    np.testing.assert_array_equal(read_table(out / "pair0047.csv").values, [[47, 48], [79, 80]])
-    directions = read_table(out / "pairs.csv")
-    assert directions.columns == ["pair", "first_causes_second", "weight"]
-    np.testing.assert_array_equal(directions.values[46], [47, 0, 1])

@@ -1,7 +1,6 @@
 """Experiments from the command line: the column of conditions, and what each of them sets."""
 
 import io
-import json
 import re
 import sys
 
@@ -99,16 +98,10 @@ def test_without_targets_all_are_to_be_found(file, capsys):
     assert [line.split(" acts")[0] for line in out.splitlines()[-2:]] == ["condition set b", "condition drug"]
 
 
-def test_targets_from_files_and_tables_from_pipes(file, capsys, tmp_path, monkeypatch):
-    inline = fit(capsys, file, *QUICK, "--condition-column", "cond", "--targets", TARGETS)
-    toml, plain = tmp_path / "t.toml", tmp_path / "t.json"
-    toml.write_text('none = []\n"set b" = "b"\ndrug = "?"\n')
-    plain.write_text(json.dumps({"none": [], "set b": ["[b]"], "drug": None}))
-    for path in (plain, *([toml] if sys.version_info >= (3, 11) else [])):
-        code, out, _ = fit(capsys, file, *QUICK, "--condition-column", "cond", "--targets", path)
-        assert (code, out) == inline[:2]
+def test_tables_with_conditions_from_pipes(file, capsys, monkeypatch):
+    of_file = fit(capsys, file, *QUICK, "--condition-column", "cond", "--targets", TARGETS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
-    assert fit(capsys, "-", *QUICK, "--condition-column", "cond", "--targets", TARGETS) == inline
+    assert fit(capsys, "-", *QUICK, "--condition-column", "cond", "--targets", TARGETS) == of_file
 
 
 @pytest.mark.parametrize(
@@ -119,7 +112,6 @@ def test_targets_from_files_and_tables_from_pipes(file, capsys, tmp_path, monkey
         (["--condition-column", "cond", "--targets", "none=; set b=b"], r"nothing of condition 'drug'.*drug=\?"),
         (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
         (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
-        (["--condition-column", "cond", "--targets", "absent.toml"], "there is no file.*absent.toml"),
     ],
 )
 def test_what_does_not_fit_is_said(file, capsys, options, message):
@@ -127,18 +119,6 @@ def test_what_does_not_fit_is_said(file, capsys, options, message):
     assert (code, out) == (2, "")
     assert re.search(message, err)
     assert "Traceback" not in err
-
-
-def test_files_that_describe_no_targets(file, capsys, tmp_path):
-    path = tmp_path / "t.json"
-    wrong = {"{": "t.json: ", '{"none": 3}': "condition 'none' must have a list of names", "[]": "must hold an object"}
-    for content, message in wrong.items():
-        path.write_text(content)
-        code, _, err = fit(capsys, file, "--condition-column", "cond", "--targets", path)
-        assert (code, message in err) == (2, True)
-    path.write_text('{"none": [], "set b": ["b"], "drug": null}')
-    code, _, err = fit(capsys, file, "--condition-column", "cond", "--targets", path, "--output", path)
-    assert (code, "which is --targets" in err) == (2, True)
 
 
 def test_labels_of_rows(tmp_path):
@@ -163,14 +143,7 @@ def test_conditions_in_parquet(tmp_path):
     assert read_labels(path, "how") == ["x", "y"]
 
 
-def test_the_cells_of_all_conditions(tmp_path, capsys):
-    """They are exported with their conditions, and are a data set of the command."""
-    path = tmp_path / "cells.csv"
-    assert cli.main(["datasets", "sachs", str(path), "--experiments"]) == 0
-    labels = read_labels(path, "condition")
-    assert len(labels) == 7466
-    assert labels.count("cd3cd28") == 853
-    assert tuple(labels) == icdh.datasets.load_sachs(experiments=True).interventions.conditions
+def test_the_conditions_of_a_data_set_of_the_package_are_known(capsys):
     assert cli.main(["fit", "--dataset", "sachs-experiments", "--condition-column", "condition"]) == 2
     assert "is about a file" in capsys.readouterr().err
 

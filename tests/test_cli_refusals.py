@@ -79,7 +79,7 @@ REFUSED = [
     ("direction data.csv --columns a b --plot data.csv", "which is the table"),
     ("simulate new.csv new.csv", "the graph would write to new.csv, which is the table"),
     ("simulate new.csv g.csv --adjacency g.csv", "which is --adjacency"),
-    ("datasets sachs new.csv ./new.csv", "which is the table"),
+    ("simulate new.csv ./new.csv", "which is the table"),
     ("sample model.icdh --output model.icdh", "which is the model"),
     (
         "predict data.csv model.icdh",

@@ -31,7 +31,6 @@ COMMANDS = (
     "direction",
     "simulate",
     "evaluate",
-    "datasets",
     "warmup",
 )
 

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -17,14 +17,12 @@ from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
 from icdh.cli._options import DONE_ABOUT_GAPS, option_named
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
-from icdh.knowledge.formats import read_mapping
 from icdh.progress import Progress
 
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 FORMAT = ("header", "delimiter", "decimal", "thousands", "encoding", "skip_rows", "comment", "units_row")
 NO_VARIABLES = ("id_column", "condition_column", "group_column")  # what such options name
-FILES = (".toml", ".json")
 UNKNOWN = "?"
 
 
@@ -204,19 +202,14 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("--group-column and --sequence need the evidence that --method search weighs; leave them out")
 
 
-def targets_file(args: argparse.Namespace) -> str | None:
-    """Return the file given to --targets; None if there is none."""
-    return args.targets if args.targets is not None and args.targets.lower().endswith(FILES) else None
-
-
 def _interventions(args: argparse.Namespace, conditions: Sequence[str] | None) -> Interventions | None:
     """Return what was done to the rows, given the condition of each; say in a line what every condition does."""
     if conditions is None:
         return None
     present = list(dict.fromkeys(conditions))
-    targets: Mapping[Hashable, Sequence[Any] | None] = dict.fromkeys(present)
+    targets: dict[Hashable, list[str] | None] = dict.fromkeys(present)
     if args.targets is not None:
-        targets = _targets(args)
+        targets = _targets(args.targets)
     for condition in present:
         if condition not in targets:
             raise ValueError(
@@ -238,40 +231,17 @@ def _said(targets: Sequence[Any] | None) -> str:
     return f"sets {', '.join(map(str, targets))}" if targets else "sets nothing"
 
 
-def _targets(args: argparse.Namespace) -> dict[Hashable, Sequence[Any] | None]:
-    """Return the mapping that --targets describes."""
-    file = targets_file(args)
-    if file is None:
-        return _from_text(args.targets)
-    try:
-        return {str(condition): _listed(condition, names) for condition, names in read_mapping(file).items()}
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from error
-
-
-def _from_text(text: str) -> dict[Hashable, Sequence[Any] | None]:
+def _targets(text: str) -> dict[Hashable, list[str] | None]:
     """Return conditions and their targets, given as CONDITION=NAMES with semicolons between them."""
     parts = [part.rpartition("=") for part in text.split(";") if part.strip()]
     for condition, equals, names in parts:
         if not equals or not condition.strip():
-            raise ValueError(
-                f"--targets is given as 'A=x y; B=?; C=', or names a file {' or '.join(FILES)}; "
-                f"got {(condition + equals + names).strip()!r}"
-            )
+            raise ValueError(f"--targets is given as 'A=x y; B=?; C='; got {(condition + equals + names).strip()!r}")
     targets = names_in([names for *_, names in parts])
     return {
         condition.strip(): None if names == [UNKNOWN] else names
         for (condition, *_), names in zip(parts, targets, strict=True)
     }
-
-
-def _listed(condition: str, names: Any) -> list[str] | None:
-    if names is None or names == UNKNOWN:
-        return None
-    names = [names] if isinstance(names, str) else names
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"condition {condition!r} must have a list of names, or {UNKNOWN!r}; got {names!r}")
-    return names
 
 
 def target_lines(model: Any) -> list[str]:

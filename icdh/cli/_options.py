@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from icdh._ground.parameters import Choice, Constraint, Flag, Number, Workers
@@ -47,8 +46,6 @@ class Command(NamedTuple):
         Does the work and returns the exit code.
     usual : sequence of str
         The destinations of the options that ``--help`` shows, if not all.
-    parts : mapping of str to Command
-        Commands below this one.
     """
 
     summary: str
@@ -56,7 +53,6 @@ class Command(NamedTuple):
     options: Mapping[str, Mapping[str, Option | Either]]
     run: Callable[[argparse.Namespace], int]
     usual: Sequence[str] = ()
-    parts: Mapping[str, "Command"] = MappingProxyType({})
 
 
 def text(metavar: str | None, help: str, **more: Any) -> Option:
@@ -183,11 +179,10 @@ EXPERIMENTS = {
         "NAME", "the column of text that says under which condition a row was observed; it is no variable"
     ),
     "--targets": text(
-        "FILE|'A=x y; B=?; C='",
+        "'A=x y; B=?; C='",
         "the variables that each condition sets, whose values then say nothing of their causes: names or patterns, ? "
-        "if it is not known what a condition does, nothing if it leaves all alone; as text, or as a file .toml or "
-        ".json that maps conditions to lists of names; by default it is not known of any condition, and the first one "
-        "in the table is what the others are compared with",
+        "if it is not known what a condition does, nothing if it leaves all alone; by default it is not known of any "
+        "condition, and the first one in the table is what the others are compared with",
     ),
 }
 ACTIONS = {

@@ -35,7 +35,7 @@ class CommandParser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
     def take(self, command: Command) -> None:
-        """Read the options of a command, and of the commands below it."""
+        """Read the options of a command."""
         self.set_defaults(run=command.run, parser=self, **NOT_GIVEN)
         for title, options in command.options.items():
             _add(self.add_argument_group(title) if title else self, options)
@@ -43,10 +43,6 @@ class CommandParser(argparse.ArgumentParser):
         if command.usual:
             self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
             self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
-        if command.parts:
-            names = self.add_subparsers(title="data sets", metavar="name")
-            for name, part in command.parts.items():
-                names.add_parser(name, help=part.summary, description=part.description).take(part)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments at once, with a suggestion."""

@@ -4,7 +4,7 @@ import argparse
 import json
 
 from icdh.cli._files import check_files, columns_of_labels, loaded, succeeds
-from icdh.cli._input import read_input, targets_file
+from icdh.cli._input import read_input
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._options import EXPERIMENTS, FORMAT, MODEL, RELATIONS, TABLE, Command, cells, flag, number, seed, text
 from icdh.files import write_text
@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> int:
     from icdh.knowledge import Knowledge
 
     inputs = {"the model": args.model, "the table": args.data, "--knowledge": args.knowledge}
-    check_files({**inputs, "--targets": targets_file(args)}, {"--questions": args.questions})
+    check_files(inputs, {"--questions": args.questions})
     if args.questions and not args.questions.lower().endswith(".toml"):
         raise ValueError(f"--questions writes TOML; {args.questions} must end in .toml")
     model = loaded(args.model, args.data)

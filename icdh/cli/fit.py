@@ -24,7 +24,7 @@ from icdh.cli._edges import (
     write_probabilities,
 )
 from icdh.cli._files import STANDARD_INPUT, check_files, check_picture, source, succeeds
-from icdh.cli._input import read_input, target_lines, targets_file
+from icdh.cli._input import read_input, target_lines
 from icdh.cli._knowledge import KNOWLEDGE, question_about_roots
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS, report
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_files(args: argparse.Namespace) -> None:
     """Raise an error before the fit if an output cannot be written."""
     read = {"the table": args.data, "--truth": args.truth, "--forbidden-edges": getattr(args, "forbidden_edges", None)}
-    read |= {"--knowledge": args.knowledge, "--targets": targets_file(args)}
+    read["--knowledge"] = args.knowledge
     written = {"--output": args.output, "--save": args.save, "--plot": args.plot, "--probabilities": args.probabilities}
     check_files(read, {**written, "--checkpoint": args.checkpoint})
     if args.output:

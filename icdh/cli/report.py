@@ -13,7 +13,7 @@ from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
 from icdh.cli._edges import UNCERTAINTY, check_uncertainty, edge_list, ensemble_of, exit_code, records_of
 from icdh.cli._files import STANDARD_INPUT, check_files, columns_of_labels, loaded, succeeds
-from icdh.cli._input import Input, read_input, target_lines, targets_file
+from icdh.cli._input import Input, read_input, target_lines
 from icdh.cli._knowledge import KNOWLEDGE
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS
@@ -29,7 +29,6 @@ def run(args: argparse.Namespace) -> int:
     check_uncertainty(args)
     output = args.output or _usual_output(args)
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
-    inputs["--targets"] = targets_file(args)
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
     notes: list[str] = []
     model: Any = None
