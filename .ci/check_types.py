@@ -37,6 +37,7 @@ CLEAN = (  # a folder stands for all of its modules
     "icdh/metrics/",
     "icdh/pairs/picture.py",
     "icdh/plotting/",
+    "icdh/report/",
     "icdh/progress.py",
     "icdh/simulate/",
     "icdh/simulate/random_graphs.py",

@@ -110,7 +110,7 @@ def test_the_page_says_what_was_learned(page, model, table):
     assert len(page.all("g", "edge")) == len(edges) > 0
     assert len(page.all("g", "node")) == 3
     for edge in edges:
-        says = f"{edge.cause} → {edge.effect}: {edge.strength:.4g} nats, probability 0.75"
+        says = f"{edge.cause} → {edge.effect}: {edge.strength:.1f} nats, probability 0.75"
         assert says in [found["data-says"] for found in page.all("g", "edge")]
     assert len(page.all("polygon", "band")) == len(edges)
     assert len(page.all("figure")) == len(edges)
@@ -208,9 +208,10 @@ def test_arrows_have_all_that_the_check_says_of_them(tmp_path):
     assert len(facts["edges"]) == len(check.edges)
     for edge in facts["edges"]:
         (record,) = [own for own in check.edges if (own.cause, own.effect) == (edge["cause"], edge["effect"])]
-        assert edge["if turned"] == ("given" if record.known else record.direction_loss)
-        assert edge["if hidden"] == record.hidden_loss
-        assert not (record.known and edge["track record"])
+        cells = dict(zip(facts["figures"], (text for text, _ in edge["cells"]), strict=True))
+        assert cells["if turned"] == ("given" if record.known else f"{record.direction_loss:.1f}")
+        assert cells.get("if hidden", "") == ("" if record.hidden_loss is None else f"{record.hidden_loss:.1f}")
+        assert not (record.known and cells["track record"])
     model.report(tmp_path / "r.html", X, check=check)
     page = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert len(page.all("g", "given")) == 1

@@ -142,8 +142,8 @@ def edge_records(model: StructuralModel, marginals: Marginals | None, settled: M
         unknown if values is None else values
         for values in (model.direction_loss, model.hidden_loss, model.edge_probability)
     )
-    if settled is None:
-        settled = np.isinf(loss) if model.settled is None else model.settled != 0.0
+    settled_by_model: Mask = np.isinf(loss) if model.settled is None else model.settled != 0.0
+    given = settled_by_model if settled is None else settled
     either = probability + probability.T
     direction = np.divide(probability, either, out=unknown.copy(), where=either > 0.0)
     if weight_unit(model) != "nats":
@@ -160,8 +160,8 @@ def edge_records(model: StructuralModel, marginals: Marginals | None, settled: M
             known(loss, (i, j)),
             known(hidden, (i, j)),
             known(direction, (i, j)),
-            None if marginals is None or settled[i, j] else marginals.record(i, j),
-            bool(settled[i, j]),
+            None if marginals is None or given[i, j] else marginals.record(i, j),
+            bool(given[i, j]),
         )
         for i, j in graphs.strongest_first(model.adjacency)
     ]

@@ -109,7 +109,7 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
         ),
         Column("", ["?" if edge.close else "" for edge in edges], [f"? {doubt(edges)}"]),
     ]
-    return [column for column in columns if any(column.cells)]
+    return [*columns[:2], *(column for column in columns[2:] if any(column.cells))]
 
 
 def doubt(edges: Sequence[EdgeCheck]) -> str:

@@ -1,17 +1,23 @@
 """Small pictures as the strings of numbers that SVG wants; what text goes with them is the template's business."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from icdh import graphs
+from icdh._ground.arrays import Floats
+from icdh._ground.labels import short
+from icdh.plotting.graph import edge_width
 from icdh.plotting.labels import label_places
-from icdh.plotting.layout import bends, bounds
-from icdh.plotting.names import LINE, lines_of
+from icdh.plotting.layout import bends, bounds, layered_layout
+from icdh.plotting.names import LINE, box_sizes, lines_of
 
 WIDTH, HEIGHT = 260.0, 170.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 8.0, 30.0
 INCH = 96.0  # points of the page in an inch of the picture
+PAGE = 11.8  # inches: the width of the page on a desktop
+LEAST_SCALE, LARGEST_SCALE = 0.85, 2.0  # how far a wide graph shrinks before it scrolls, and a small one is blown up
 
 
 class Panel:
@@ -19,22 +25,22 @@ class Panel:
 
     Parameters
     ----------
-    x, y : array_like
+    x, y : sequence of ndarray
         All values that must fit, each of any shape.
     """
 
-    def __init__(self, x: np.ndarray | tuple, y: np.ndarray | tuple):
+    def __init__(self, x: Sequence[Floats], y: Sequence[Floats]):
         self.x, self.y = _limits(x), _limits(y)
 
-    def points(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str]]:
+    def points(self, x: Floats, y: Floats) -> list[tuple[str, str]]:
         """Return the coordinates of points."""
         return [(f"{a:.1f}", f"{b:.1f}") for a, b in zip(self._across(x), self._up(y), strict=True)]
 
-    def line(self, x: np.ndarray, y: np.ndarray) -> str:
+    def line(self, x: Floats, y: Floats) -> str:
         """Return the points of a polyline."""
-        return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(self._across(x), self._up(y), strict=True))
+        return " ".join(map(",".join, self.points(x, y)))
 
-    def ticks(self, levels: np.ndarray | None = None) -> dict[str, list]:
+    def ticks(self, levels: Floats | None = None) -> dict[str, list[tuple[str, str]]]:
         """Return places and labels of a few round numbers along both axes, or of levels along the first."""
         x, y = _round_numbers(*self.x) if levels is None else levels, _round_numbers(*self.y)
         return {
@@ -42,35 +48,29 @@ class Panel:
             "y": [(f"{b:.1f}", f"{value:.4g}") for b, value in zip(self._up(y), y, strict=True)],
         }
 
-    def _across(self, x):
-        return LEFT + (WIDTH - LEFT - RIGHT) * _share(x, self.x)
+    def _across(self, x: Floats) -> Floats:
+        return np.interp(x, self.x, (LEFT, WIDTH - RIGHT))
 
-    def _up(self, y):
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * _share(y, self.y)
+    def _up(self, y: Floats) -> Floats:
+        return np.interp(y, self.y, (HEIGHT - BOTTOM, TOP))
 
 
-def _limits(values):
-    values = np.concatenate([np.ravel(part) for part in values]) if isinstance(values, tuple) else np.ravel(values)
+def _limits(parts: Sequence[Floats]) -> tuple[float, float]:
+    values = np.concatenate([np.ravel(part) for part in parts])
     low, high = float(values.min()), float(values.max())
     margin = 0.04 * (high - low) or max(abs(high), 1.0)
     return low - margin, high + margin
 
 
-def _share(values, limits):
-    low, high = limits
-    return (np.asarray(values, dtype=float) - low) / (high - low)
-
-
-def _round_numbers(low, high):
+def _round_numbers(low: float, high: float) -> Floats:
     """Return three to six multiples of 1, 2 or 5 times a power of ten between two numbers."""
     step = 10.0 ** np.floor(np.log10((high - low) / 3.0))
     step *= next(factor for factor in (5.0, 2.0, 1.0) if (high - low) / (step * factor) >= 3.0)
-    return step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) + 0.0  # no negative zero
+    numbers: Floats = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0) + 0.0  # no negative zero
+    return numbers
 
 
-def curve(
-    x: np.ndarray, y: np.ndarray, at: np.ndarray, mean: np.ndarray, spread: np.ndarray, few: bool = False
-) -> dict[str, Any]:
+def curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, few: bool = False) -> dict[str, Any]:
     """Return a picture of observations with a fitted mean and one standard deviation around it.
 
     Parameters
@@ -84,67 +84,70 @@ def curve(
     """
     low, high = mean - spread, mean + spread
     panel = Panel((x, at), (y, low, high))
+    drawn: dict[str, Any] = {"points": panel.points(x, y), "bars": [], "line": "", "band": ""}
     if few:
-        marks = [panel.points(at, part) for part in (mean, low, high)]
-        bars = [(*middle, bottom, top) for middle, (_, bottom), (_, top) in zip(*marks, strict=True)]
-        return {"points": panel.points(x, y), "bars": bars, "line": "", "band": "", "ticks": panel.ticks(at)}
+        ends = zip(panel.points(at, mean), panel.points(at, low), panel.points(at, high), strict=True)
+        bars = [(*middle, bottom, top) for middle, (_, bottom), (_, top) in ends]
+        return drawn | {"bars": bars, "ticks": panel.ticks(at)}
     band = panel.line(np.append(at, at[::-1]), np.append(high, low[::-1]))
-    line = panel.line(at, mean)
-    return {"points": panel.points(x, y), "bars": [], "line": line, "band": band, "ticks": panel.ticks()}
+    return drawn | {"line": panel.line(at, mean), "band": band, "ticks": panel.ticks()}
 
 
-def graph(layout: Any, widths: Mapping, labels: list[str]) -> dict[str, Any]:
-    """Return nodes and edges of a drawn DAG.
+def graph(A: Floats, names: Sequence[str]) -> dict[str, Any]:
+    """Return nodes and edges of a drawn DAG, the strongest edge first.
 
     Parameters
     ----------
-    layout : icdh.plotting.Layout
-        Where variables and edges are, in inches; y points upwards.
-    widths : mapping
-        For every edge its width.
-    labels : list of str
+    A : ndarray, shape (N, N)
+        Weighted adjacency matrix.
+    names : sequence of str
         N labels.
     """
-    scale = np.array([INCH, -INCH])
+    layout = layered_layout(A, box_sizes(names), PAGE)
+    strength = np.abs(A)
+    order = graphs.strongest_first(A)
+    texts = {edge: short(strength[edge]) for edge in order}
+    places = label_places(layout, texts)
     low, high = bounds(layout)
-    nodes = [
+    left, top = _point((low[0], high[1]))
+    width, height = (high - low) * INCH
+    edges = [
         {
-            "left": f"{x - width / 2:.1f}",
-            "top": f"{y - height / 2:.1f}",
-            "width": f"{width:.1f}",
-            "height": f"{height:.1f}",
-            "x": f"{x:.1f}",
-            "lines": [(f"{y + LINE * INCH * (k - (len(lines) - 1) / 2):.1f}", line) for k, line in enumerate(lines)],
+            "path": _path(layout.routes[edge]),
+            "width": f"{1.5 * edge_width(strength[edge], strength.max()):.2f}",
+            "strength": texts[edge] if edge in places else "",
+            "at": _point(places.get(edge, (0.0, 0.0))),
         }
-        for (x, y), (width, height), lines in zip(
-            layout.positions * scale, layout.sizes * INCH, map(lines_of, labels), strict=True
-        )
+        for edge in order
     ]
-    edges = {edge: {"path": _path(route * scale), "width": widths[edge]} for edge, route in layout.routes.items()}
-    corner, size = (low[0] * INCH, -high[1] * INCH), (high - low) * INCH
-    return {"nodes": nodes, "edges": edges, "box": " ".join(f"{number:.1f}" for number in (*corner, *size))}
+    nodes = [_node(*box) for box in zip(names, layout.positions, layout.sizes, strict=True)]
+    sizes = {"widest": round(LARGEST_SCALE * width), "least": round(LEAST_SCALE * width)}
+    return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", **sizes}
 
 
-def strengths(layout: Any, texts: Mapping) -> dict:
-    """Return the places of the strengths of edges for which there is room, as text.
+def _node(name: str, place: Floats, size: Floats) -> dict[str, Any]:
+    lines, half = lines_of(name), size / 2
+    (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * INCH
+    ys = [place[1] - LINE * (k - (len(lines) - 1) / 2) for k in range(len(lines))]
+    written = [(_point((place[0], y)), line) for y, line in zip(ys, lines, strict=True)]
+    return {
+        "name": name,
+        "left": left,
+        "top": top,
+        "width": f"{width:.1f}",
+        "height": f"{height:.1f}",
+        "lines": written,
+    }
 
-    Parameters
-    ----------
-    layout : icdh.plotting.Layout
-        Where variables and edges are.
-    texts : mapping
-        The text of every edge.
-    """
-    return {edge: (f"{x * INCH:.1f}", f"{-y * INCH:.1f}") for edge, (x, y) in label_places(layout, texts).items()}
 
-
-def _path(route):
+def _path(route: Floats) -> str:
     """Return the line of an edge, straight or in curves."""
+    start = f"M{','.join(_point(route[0]))}"
     if len(route) == 2:
-        return f"M{_pair(route[0])} L{_pair(route[1])}"
-    curves = (f"C{_pair(first)} {_pair(second)} {_pair(end)}" for first, second, end in bends(route))
-    return f"M{_pair(route[0])} {' '.join(curves)}"
+        return f"{start} L{','.join(_point(route[1]))}"
+    return " ".join([start, *("C" + " ".join(",".join(_point(point)) for point in curve) for curve in bends(route))])
 
 
-def _pair(point):
-    return f"{point[0]:.1f},{point[1]:.1f}"
+def _point(place: Sequence[float] | Floats) -> tuple[str, str]:
+    """Return a place in inches as a point of the page, whose y is downwards."""
+    return f"{place[0] * INCH:.1f}", f"{-place[1] * INCH:.1f}"

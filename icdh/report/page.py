@@ -30,16 +30,16 @@ def render(facts: Mapping[str, Any]) -> str:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.filters["number"] = _number
-    return environment.get_template("report.html").render(facts)
+    return str(environment.get_template("report.html").render(facts))
 
 
-def _number(value):
+def _number(value: float | str | None) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return f"{value:.4g}" if math.isfinite(value) else "undefined"
 
 
-def write_page(path: str | os.PathLike, facts: Mapping[str, Any]) -> None:
+def write_page(path: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
     """Write the page; an older file stays as it was if that fails.
 
     Parameters
