@@ -163,7 +163,7 @@ def effect(
         target,
         level,
         table.n_observations,
-        round(fits[0].n_target),
+        round(fits[0].splits[0].rows[0].target.sum()),
         rows,
         max(fit.splits[0].beyond for fit in fits),
         {"effect": fits[0].effect.form, "cause": fits[0].cause.form},
@@ -204,8 +204,8 @@ def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, grou
 
 def _dependence(fit: PairFit, label: int | None) -> Iterator[str]:
     """Yield that the interval counts rows as independent which are not."""
-    low, high = fit.means(label)
-    if fit.pair.groups is None and resembles_its_past(high.minus(low).influence, fit.pair.values):
+    difference = fit.outcome(1, label).minus(fit.outcome(0, label))
+    if fit.pair.groups is None and resembles_its_past(difference.influence, fit.pair.values):
         yield (
             "rows depend on those before them, so the interval is too narrow; name persons, or blocks of rows, by "
             f"{option('groups')}"

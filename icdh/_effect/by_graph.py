@@ -49,17 +49,12 @@ def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int)
 
 
 def _way(adjacency: Floats, names: Sequence[Any], start: int, end: int) -> str:
-    """Return the variables on a shortest directed path, as text."""
-    before, reached = {start: start}, [start]
-    for node in reached:
-        for child in np.flatnonzero(adjacency[node]).tolist():
-            if child not in before:
-                before[child] = node
-                reached.append(child)
-    path = [end]
-    while path[-1] != start:
-        path.append(before[path[-1]])
-    return " -> ".join(printable(names[k]) for k in reversed(path))
+    """Return the variables on a directed path of a DAG, as text: an edge from its end to its start closes a cycle."""
+    closed = adjacency.copy()
+    closed[end, start] = 1.0
+    cycle = graphs.find_cycle(closed)[:-1]
+    first = cycle.index(start)
+    return " -> ".join(printable(names[k]) for k in cycle[first:] + cycle[:first])
 
 
 def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:

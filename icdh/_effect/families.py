@@ -119,19 +119,14 @@ class Family:
         self._model = min(models, key=lambda model: model.evidence)
 
     @property
-    def is_linear(self) -> bool:
-        """Whether the variable is linear in its parents, with a constant spread."""
-        return self._model.is_linear
-
-    @property
     def depends(self) -> bool:
         """Whether the variable has parents."""
         return len(self._model.parents) > 0
 
     @property
     def form(self) -> str:
-        """Return "linear" or "network"."""
-        return "linear" if self.is_linear else "network"
+        """Return "linear", with a constant spread, or "network"."""
+        return "linear" if self._model.is_linear else "network"
 
     def _scaled(self, values: Floats) -> Floats:
         at = slice(len(values))
@@ -143,7 +138,7 @@ class Family:
         x, widths = self._model.x, self._model.widths
         x = x if rows is None else np.ascontiguousarray(x[:, rows])
         response = self._response if rows is None else self._response.take(rows)
-        if self.is_linear and isinstance(response, GaussianResponse):
+        if self._model.is_linear and isinstance(response, GaussianResponse):
             return partial(self._at, _Line.of(self._model.parents, widths, x, response.centre))
         fit = self._model.fit if rows is None else self._refit(x, response)
         return partial(self._at, response.conditional(self._model.parents, widths, fit.theta, fit.hidden_units))

@@ -144,11 +144,6 @@ class PairFit:
         return [by_regression(value, pair.cause, mean, deviation, target, pieces) for value in pair.contrast[:2]]
 
     @property
-    def n_target(self) -> float:
-        """How many rows the answer is about."""
-        return float(self.splits[0].rows[0].target.sum())
-
-    @property
     def effective_rows(self) -> dict[Any, float]:
         """How many rows of equal weight speak for each value of the contrast, as a user says it."""
         speak = [float(np.mean([split.rows[at].effective_rows for split in self.splits])) for at in (0, 1)]
@@ -175,14 +170,11 @@ class PairFit:
         observed: Floats = np.power(self.pair.observed, order)
         return self.mean(at, observed, lambda given: given.moment(order))
 
-    def risk(self, at: int, label: int) -> Estimate:
-        """Return the probability of a label of the effect at a value of the contrast."""
+    def outcome(self, at: int, label: int | None) -> Estimate:
+        """Return the mean of the effect, or the probability of a label, at a value of the contrast."""
+        if label is None:
+            return self.moment(at, 1)
         return self.mean(at, (self.pair.observed == label) * 1.0, lambda given: given.share(label))
-
-    def means(self, label: int | None) -> tuple[Estimate, Estimate]:
-        """Return the mean of the effect, or the probability of a label, at both values of the contrast."""
-        low, high = (self.moment(at, 1) if label is None else self.risk(at, label) for at in (0, 1))
-        return low, high
 
     def below(self, at: int, limit: float) -> Estimate:
         """Return the probability that the effect is at most a limit, at a value of the contrast."""
@@ -246,7 +238,8 @@ def comparison_of(fit: PairFit, outcome: str, label: int | None, level: float) -
     def interval(estimate: Estimate) -> Interval:
         return Interval(estimate.value, *estimate.interval(level, groups))
 
-    low, high = fit.means(label)
+    low, high = fit.outcome(0, label), fit.outcome(1, label)
+    quantiles = QUANTILES if label is None and isinstance(fit.splits[0].expected, Numbers) else ()
     is_risk = label is not None or set(np.unique(pair.observed).tolist()) == {0.0, 1.0}
     difference = high.minus(low)
     return Comparison(
@@ -258,7 +251,7 @@ def comparison_of(fit: PairFit, outcome: str, label: int | None, level: float) -
         difference.error(groups),
         _crude(pair, label),
         _exponential(interval(high.over(low))) if is_risk and min(low.value, high.value) > 0.0 else None,
-        {q: interval(fit.quantile(1, q).minus(fit.quantile(0, q))) for q in _quantiles(fit, label)},
+        {q: interval(fit.quantile(1, q).minus(fit.quantile(0, q))) for q in quantiles},
         None if is_risk else _spread_ratio(fit, interval),
     )
 
@@ -273,10 +266,6 @@ def _crude(pair: Pair, label: int | None) -> float:
 
 def _exponential(interval: Interval) -> Interval:
     return Interval(*map(math.exp, interval))
-
-
-def _quantiles(fit: PairFit, label: int | None) -> Sequence[float]:
-    return QUANTILES if label is None and isinstance(fit.splits[0].expected, Numbers) else ()
 
 
 def _spread_ratio(fit: PairFit, interval: Callable[[Estimate], Interval]) -> Interval | None:
