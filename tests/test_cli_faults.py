@@ -40,6 +40,17 @@ def process(*arguments, **options):
     return subprocess.run(command, capture_output=True, env=ENVIRONMENT, check=False, **options)
 
 
+FIT = f"fit data.csv {' '.join(QUICK)} --output graph.csv"
+
+
+def shell(command, unbuffered=""):
+    """Run ``icdh`` in a shell, with redirections."""
+    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
+    return subprocess.run(
+        f"{sys.executable} -m icdh {command}", shell=True, capture_output=True, env=environment, check=False
+    )
+
+
 def one_line(capsys):
     out, err = capsys.readouterr()
     assert out == ""
@@ -138,47 +149,31 @@ def test_a_disk_that_fills_leaves_the_old_file_and_nothing_else(small_disk):
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_cost_nothing(table, streams):
-    command = f"{sys.executable} -m icdh fit data.csv --method icdh --max-rounds 1 --output graph.csv {streams}"
-    result = subprocess.run(command, shell=True, capture_output=True, env=ENVIRONMENT, check=False)
+    result = shell(f"fit data.csv --method icdh --max-rounds 1 --output graph.csv {streams}")
     assert result.returncode == 0
     assert b"warning" not in result.stdout
     assert read_graph("graph.csv")[0].any()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_full_standard_output_is_one_line(table, unbuffered):
+@pytest.mark.parametrize(
+    ("asked", "unbuffered"), [(FIT, ""), (FIT, "1"), ("--help", ""), ("fit --help", ""), ("--version", "")]
+)
+def test_a_full_standard_output_is_one_line(table, asked, unbuffered):
     """Buffered, it is full once when the command ends and once more when Python does."""
-    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
-    command = (
-        f"{sys.executable} -m icdh fit data.csv --method icdh --max-rounds 2 --tol 1e9 --output graph.csv > /dev/full"
-    )
-    result = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
+    result = shell(f"{asked} > /dev/full", unbuffered)
     assert result.returncode == 2
     assert result.stderr == b"icdh: error: cannot use the standard input or output: No space left on device\n"
-    assert read_graph("graph.csv")[0].any()
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("asked", ["--help", "fit --help", "--version"])
-def test_help_that_cannot_be_written_is_one_line(asked):
-    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": ""}
-    command = f"{sys.executable} -m icdh {asked} > /dev/full"
-    result = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
-    assert result.returncode == 2
-    assert result.stderr == b"icdh: error: cannot use the standard input or output: No space left on device\n"
+    assert asked != FIT or read_graph("graph.csv")[0].any()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_warnings_that_cannot_be_written_cost_nothing(table, unbuffered):
-    environment = {**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered}
-    command = f"{sys.executable} -m icdh fit data.csv --method icdh --edge-cost none --max-rounds 1 --output graph.csv"
-    heard = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
+    command = "fit data.csv --method icdh --edge-cost none --max-rounds 1 --output graph.csv"
+    heard, unheard = shell(command, unbuffered), shell(f"{command} 2> /dev/full", unbuffered)
     assert b"warning" in heard.stderr
-    result = subprocess.run(f"{command} 2> /dev/full", shell=True, capture_output=True, env=environment, check=False)
-    assert result.returncode == 0
-    assert result.stdout == heard.stdout
+    assert (unheard.returncode, unheard.stdout) == (0, heard.stdout)
     assert read_graph("graph.csv")[0].any()
 
 
@@ -207,31 +202,26 @@ def interrupt_after(monkeypatch, module, name, calls):
     monkeypatch.setattr(module, name, wrapped)
 
 
-def test_an_interrupted_fit_writes_the_best_round(table, capsys, monkeypatch):
-    report = ICDH._report
+@pytest.mark.parametrize(
+    ("kind", "options", "shown", "said"),
+    [
+        (ICDH, ("--method", "icdh"), "1 round, not converged", "after 1 round; the best one is kept"),
+        (HNMSearch, (), "3 variables: 1 edge,", "after 1 moves; the best graph so far is kept"),
+    ],
+)
+def test_an_interrupted_fit_writes_the_best_so_far(table, capsys, monkeypatch, kind, options, shown, said):
+    report = kind._report
 
     def interrupt(self, line, record):
         report(self, line, record)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ICDH, "_report", interrupt)
-    assert icdh("fit", table, "--method", "icdh", "--scaling", "standardize", "--output", "graph.csv") == 130
+    monkeypatch.setattr(kind, "_report", interrupt)
+    assert icdh("fit", table, *options, "--output", "graph.csv") == 130
     out, err = capsys.readouterr()
-    assert "1 round, not converged" in out
-    assert err == "icdh: warning: interrupted after 1 round; the best one is kept\n"
-    assert read_graph("graph.csv")[0].any()
-
-
-def test_an_interrupted_search_writes_the_best_graph(table, capsys, monkeypatch):
-    def interrupt(self, line, record):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(HNMSearch, "_report", interrupt)
-    assert icdh("fit", table, "--method", "search", "--output", "graph.csv") == 130
-    out, err = capsys.readouterr()
-    assert "3 variables: 1 edge," in out
-    assert err == "icdh: warning: interrupted after 1 moves; the best graph so far is kept\n"
-    assert np.count_nonzero(read_graph("graph.csv")[0]) == 1
+    assert shown in out
+    assert err == f"icdh: warning: interrupted {said}\n"
+    assert np.count_nonzero(read_graph("graph.csv")[0]) == int(out.split(" variables: ")[1].split()[0])
 
 
 @pytest.mark.parametrize(
