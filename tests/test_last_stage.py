@@ -10,9 +10,9 @@ from helpers import hetero_chain, problem_of
 from icdh import ICDH, ConvergenceWarning, Knowledge, simulate
 from icdh.likelihood import nll
 from icdh.network import features_of, outputs
-from icdh.two_phase import fit_two_phase
+from icdh.two_phase import fit_two_phase, last_stage
 from icdh.two_phase.family import FamilyFit, FamilyFitter
-from icdh.two_phase.last_stage import FamilyCosts, LastStageTuning, price_of_edge, refine_edges
+from icdh.two_phase.last_stage import FamilyCosts, price_of_edge, refine_edges
 
 
 @pytest.fixture(scope="module")
@@ -164,12 +164,12 @@ def test_rows_that_were_set_say_nothing_of_the_causes(table):
     np.testing.assert_allclose(*found, rtol=1e-12)
 
 
-def test_a_long_table_is_decided_by_few_rows_and_fitted_to_all(table):
-    tuning = LastStageTuning(few_observations=150)
-    result = stage(table.X, tuning=tuning)
+def test_a_long_table_is_decided_by_few_rows_and_fitted_to_all(table, monkeypatch):
+    monkeypatch.setattr(last_stage, "TUNING", last_stage.LastStageTuning(few_observations=150))
+    result = stage(table.X)
     expected = len(table.X) * nll(table.X, result.weights) + 25.0 * edges_of(result)
     assert result.cost == pytest.approx(expected, rel=1e-9)
-    assert nll(table.X, result.weights) < nll(table.X, stage(table.X, edge_cost=1e9, tuning=tuning).weights)
+    assert nll(table.X, result.weights) < nll(table.X, stage(table.X, edge_cost=1e9).weights)
 
 
 def test_an_interrupt_keeps_the_best_graph_and_says_so(table):

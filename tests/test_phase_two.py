@@ -11,13 +11,13 @@ from icdh._ground.clock import Clock
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
 from icdh.network import Weights, initial_weights
-from icdh.two_phase import lagrangian
-from icdh.two_phase.dag import DAG_TUNING, DagDescent, further_starts, minimise_on_dag, without_cycles
+from icdh.two_phase import dag, lagrangian
+from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import SplitVector, minimise_by_lbfgs
 from icdh.two_phase.newton import QuadraticModel, minimise_by_newton, quadratic_model
 from icdh.two_phase.newton import _step_in_orthant as step_in_orthant
 from icdh.two_phase.objective import Lagrangian, NetworkObjective
-from icdh.two_phase.schedule import FAST_ALONE, DagFinish, Schedule
+from icdh.two_phase.schedule import FAST_ALONE, Schedule
 
 LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond two, beyond four
 
@@ -43,7 +43,7 @@ def part_of(problem, edges, w):
 
 
 def fast_alone(**finish):
-    return FAST_ALONE._replace(finish=FAST_ALONE.finish._replace(**finish))
+    return FAST_ALONE._replace(**finish)
 
 
 def problem_and_weights(rng, m=8, n=4, m1=3, bias=True, forbidden=None, l2=0.05):
@@ -300,7 +300,7 @@ def test_the_multiplier_follows_the_constraint(monkeypatch):
     monkeypatch.setattr(lagrangian, "minimise_by_lbfgs", recorded)
     X = hetero_chain(np.random.default_rng(22))
     weights = initial_weights(X, 5, False, np.random.default_rng(1))
-    patient = Schedule(1e-5, DagFinish(decided_h=1e-6, reaches=(), turns=False))
+    patient = Schedule(1e-5, decided_h=1e-6, reaches=(), turns=False)
     step = fit_means(X, np.ones(X.shape), weights, np.eye(3, dtype=bool), 0.01, 0.01, 1e16, patient)
     reached = np.inf
     for (rho, alpha, h), (next_rho, next_alpha, _) in pairwise(seen):
@@ -356,15 +356,15 @@ def test_cycles_are_cut_at_their_weakest_edge_before_the_descent():
     assert set(zip(*np.nonzero(part.adjacency(w)), strict=True)) == {(0, 1), (1, 2)}
 
 
-def test_many_weights_are_minimised_as_well_as_few():
+def test_many_weights_are_minimised_as_well_as_few(monkeypatch):
     """Newton's method ends lower than L-BFGS-B and serves children of few weights; both end at the same minimum."""
     X = hetero_chain(np.random.default_rng(25), 200)
     forbidden = np.tril(np.ones((3, 3), dtype=bool))
     minima = {}
     for most in (0, 200):
-        tuning = dataclasses.replace(DAG_TUNING, newton_weights=most)
+        monkeypatch.setattr(dag, "TUNING", dag.DagTuning(newton_weights=most))
         problem, *empty, starts, weights = empty_dag(X, forbidden=forbidden)
-        part, (w, *_) = minimise_on_dag(problem, *empty, starts, 1e-7, turns=False, tuning=tuning)
+        part, (w, *_) = minimise_on_dag(problem, *empty, starts, 1e-7, turns=False)
         minima[most] = part.solution(w, weights)[0]
     assert minima[200] <= minima[0] * (1.0 + 1e-12)
     assert minima[0] == pytest.approx(minima[200], rel=1e-3)

@@ -168,7 +168,7 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
     required[1, 2] = True
 
     def step(problem, scale, start, rho_max, plan, *_):
-        calls.append((problem.rules.forbidden, plan.finish.reaches))
+        calls.append((problem.rules.forbidden, plan.reaches))
         return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
 
     monkeypatch.setattr(procedure, "fit_means", step)

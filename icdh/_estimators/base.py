@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.imputation import Imputations
 from icdh._ground.aligned import check_same_rows
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, RandomState
 from icdh._ground.checks import check_callback, random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.parameters import Choice, Number, constraints_of, parameter
@@ -104,7 +104,7 @@ class SharedParameters(Parameters):
     missing: str = parameter("error", Choice(MISSING))
     missing_values: Declared = None
     n_imputations: int = parameter(5, Number(1, integer=True))
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = 0
+    random_state: RandomState = 0
     verbose: bool = False
     callback: Callable[[Any], None] | None = None
 

@@ -220,10 +220,11 @@ def cheap_gains(scores: Any, families: list[Family]) -> Gains | None:
     return scores.linear_gains if all(gaussian) and np.mean(linear or 0) > MOST_EFFECTS else None
 
 
+@dataclass(frozen=True)
 class GraphSearch:
     """The search of one table.
 
-    Parameters
+    Attributes
     ----------
     settings : SearchSettings
         How to search.
@@ -239,25 +240,20 @@ class GraphSearch:
         The children of hidden causes that there are, and the variables without one: masks of the user's columns.
     """
 
-    def __init__(
-        self,
-        settings: SearchSettings,
-        table: CanonicalTable,
-        clock: Clock,
-        report: Callable[[Move], None],
-        seed: int,
-        hidden: tuple[list[Mask], Mask],
-    ):
-        self.settings, self.table, self.clock, self.report, self.seed = settings, table, clock, report, seed
-        self.hidden = hidden
-        if settings.search == "exact" and table.order.size > MOST_VARIABLES:
-            raise ValueError(
-                f"{option('search', 'exact')} is for at most {MOST_VARIABLES} variables, {option('X')} has "
-                f"{table.order.size}; use {option('search', 'greedy')}"
-            )
+    settings: SearchSettings
+    table: CanonicalTable
+    clock: Clock
+    report: Callable[[Move], None]
+    seed: int
+    hidden: tuple[list[Mask], Mask]
 
     def run(self) -> FoundGraph:
         """Return the best graph found."""
+        if self.settings.search == "exact" and self.table.order.size > MOST_VARIABLES:
+            raise ValueError(
+                f"{option('search', 'exact')} is for at most {MOST_VARIABLES} variables, {option('X')} has "
+                f"{self.table.order.size}; use {option('search', 'greedy')}"
+            )
         with single_blas_thread():
             transform = self.transform()
             columns = self.table.columns(transform, self.seed).with_normal_scores()
@@ -267,19 +263,8 @@ class GraphSearch:
             causes = None
             if self.settings.hidden_causes and not found.ended_early:
                 found, causes = self._hidden_causes(scores, found)
-        return FoundGraph(
-            found.graph,
-            found.moves,
-            scores,
-            self.table,
-            transform,
-            columns,
-            self.settings,
-            self.seed,
-            found.interrupted,
-            found.timed_out,
-            causes,
-        )
+        how = self.settings, self.seed, found.interrupted, found.timed_out
+        return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes)
 
     def _hidden_causes(self, scores: Any, found: SearchResult) -> tuple[SearchResult, Any]:
         from icdh._estimators.hidden_causes import HiddenCauseSearch

@@ -14,7 +14,7 @@ from icdh._estimators.graph_search import (
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
-from icdh.search.moves import Family, Graph
+from icdh.search.moves import Family, Graph, toggled
 
 
 class Refit(NamedTuple):
@@ -60,7 +60,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
         if node in found.confounded:
             strength[list(parents), node] = _strengths_beside_hidden(found, node)
             continue
-        fewer = [(node, tuple(k for k in parents if k != cause)) for cause in parents]
+        fewer = [(node, toggled(parents, cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
         rise /= scores.families.design_effects((node, parents), scores.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
@@ -72,7 +72,7 @@ def _strengths_beside_hidden(found: FoundGraph, node: int) -> list[float]:
     with single_blas_thread():
         before, graph, rises = sum(found.causes.scores(found.graph)), list(found.graph), []
         for cause in found.graph[node]:
-            graph[node] = tuple(k for k in found.graph[node] if k != cause)
+            graph[node] = toggled(found.graph[node], cause)
             rises.append(max(sum(found.causes.scores(tuple(graph))) - before, np.finfo(float).tiny))
     return rises
 

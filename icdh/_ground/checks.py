@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import RandomState
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 
 
@@ -55,7 +56,7 @@ def check_callback(callback: Any) -> None:
         raise ArgumentTypeError("callback", f"must be callable or None; got {callback!r}")
 
 
-def random_generator(random_state: Any) -> np.random.Generator:
+def random_generator(random_state: RandomState) -> np.random.Generator:
     """Return `numpy.random.default_rng` of ``random_state``, or raise TypeError or ValueError that names it."""
     try:
         return np.random.default_rng(random_state)

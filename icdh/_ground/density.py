@@ -24,6 +24,32 @@ def pointwise_nll(values: Floats, mean: Floats, scale: Floats) -> Floats:
     return nats
 
 
+def mean_of_counted(nats: Floats, rows: Mask | None) -> float:
+    """Return the mean of what observations say, where those that do not count say nothing.
+
+    Parameters
+    ----------
+    nats : ndarray, shape (M,)
+        What each says.
+    rows : ndarray of bool, shape (M,), or None
+        Those that count; None counts all.
+    """
+    return float(np.mean(nats if rows is None else np.where(rows, nats, 0.0)))
+
+
+def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None) -> float:
+    """Return the negative log-likelihood of one variable in nats, mean over observations.
+
+    Parameters
+    ----------
+    values, mean, scale : ndarray, shape (M,)
+        As of `pointwise_nll`.
+    rows : ndarray of bool, shape (M,), optional
+        The observations that count; by default all.
+    """
+    return mean_of_counted(pointwise_nll(values, mean, scale), rows)
+
+
 def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
@@ -39,8 +65,5 @@ def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None 
     float
         (1/M) sum over n, m of log(sigma sqrt(2 pi)) + (x - mu)^2 / (2 sigma^2).
     """
-    total = 0.0
-    for n in range(len(values)):  # one by one: long tables need little more memory
-        nats = pointwise_nll(values[n], mean[n], scale[n])
-        total += float(np.mean(nats if rows is None else np.where(rows[n], nats, 0.0)))
-    return total
+    counts = [None] * len(values) if rows is None else rows  # one by one: long tables need little more memory
+    return float(sum(map(node_nll, values, mean, scale, counts)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
-from icdh._table.categories import Categories
+from icdh._table.categories import Categories, Label
 
 NO = frozenset({"0", "absent", "control", "f", "false", "n", "no", "none", "off", "placebo", "untreated"})
 
@@ -28,8 +28,8 @@ class Contrast(NamedTuple):
 
     low: float
     high: float
-    reference: Any
-    value: Any
+    reference: Label
+    value: Label
 
     def __str__(self) -> str:
         return " -> ".join(map(shown, (self.reference, self.value)))

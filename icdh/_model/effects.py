@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, RandomState
 from icdh._ground.checks import check_number, random_generator
 from icdh._ground.labels import variable_index
 from icdh._ground.shell import shell
@@ -44,8 +44,8 @@ class AverageEffect(NamedTuple):
     3.0
     """
 
-    cause: str
-    effect: str
+    cause: Hashable
+    effect: Hashable
     values: Any
     mean: Floats
     std: Floats
@@ -86,8 +86,8 @@ class TotalEffect(NamedTuple):
     ('0 -> 1', 2.0)
     """
 
-    cause: str
-    effect: str
+    cause: Hashable
+    effect: Hashable
     outcome: str
     contrast: str
     change: float
@@ -105,7 +105,7 @@ def average_effect(
     n_samples: int = 10_000,
     models: Sequence["StructuralModel"] = (),
     level: float = 0.9,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
 ) -> AverageEffect:
     """Return the mean of an effect for values that an intervention sets for its cause.
 
@@ -167,7 +167,7 @@ def _curve(
     return np.array([r.mean() for r in results]), np.array([r.std() for r in results])
 
 
-def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: Any = 0) -> list[TotalEffect]:
+def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: RandomState = 0) -> list[TotalEffect]:
     """Return the total effects of all variables on all that they reach, strongest first.
 
     ``pandas.DataFrame(model.effects())`` makes a table of them.
@@ -200,9 +200,8 @@ def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[
     """Return the effects of one cause under each of its contrasts."""
     contrasts = contrasts_of(rows.values[cause], model.categories.get(cause))
     settings, shares = _settings(model, cause, rows.values[cause])
-    results = {value: under(model, rows, {cause: value}) for value in settings}
-    for value in {value for own in contrasts for value in own[:2]} - results.keys():
-        results[value] = under(model, rows, {cause: value})
+    values = {*settings, *(value for contrast in contrasts for value in contrast[:2])}
+    results = {value: under(model, rows, {cause: value}) for value in values}
     total = []
     for effect in reached:
         for outcome, code in outcomes_of(model.categories.get(effect)):
@@ -213,9 +212,9 @@ def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[
                 low, high = (outcome_values(results[value][effect], code) for value in own[:2])
                 moved = high - low
                 error = float(moved.std()) / math.sqrt(moved.size)
-                names = model.names[cause], model.names[effect], outcome, str(own)
+                names = model.names[cause], model.names[effect]
                 spread = _ratio(float(high.std()), float(low.std()))
-                total.append(TotalEffect(*names, float(moved.mean()), error, strength, spread))
+                total.append(TotalEffect(*names, outcome, str(own), float(moved.mean()), error, strength, spread))
     return total
 
 

@@ -4,7 +4,7 @@ A child of a hidden cause U ~ N(0, 1) is its mean plus loading times U plus scal
 conditional has the scale of both together, U unknown; `icdh._node_model.hidden` says how rows tell of U.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class HiddenCause(NamedTuple):
     ('rain', 'wind', 'ice')
     """
 
-    children: tuple[Any, ...]
+    children: tuple[Hashable, ...]
     loadings: Floats
     strength: float
 
@@ -148,7 +148,7 @@ def bidirected_edges(model: "StructuralModel") -> Mask:
     return joined
 
 
-def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Any]]:
+def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Hashable]]:
     """Return the weights and names of a graph in which hidden causes are nodes, too, after the variables.
 
     The weight of their arrows is their strength.

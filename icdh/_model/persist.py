@@ -215,7 +215,7 @@ class _Content:
 
     def model(self, kind: type["StructuralModel"]) -> "StructuralModel":
         """Return the model."""
-        names = self.value(self.json["names"], list[Any], "names", 0)
+        names = self.value(self.json["names"], list[Hashable], "names", 0)
         model: StructuralModel = self.value(self.json, kind, "model", len(names))
         _check_model(model)
         return model
@@ -223,7 +223,7 @@ class _Content:
     def value(self, code: Any, kind: Any, name: str, n_variables: int, sizes: dict[str, int] | None = None) -> Any:
         """Return a value of a type, as an annotation gives it; ``sizes`` are those of its part's shapes so far."""
         origin, inner = get_origin(kind), get_args(kind)
-        if kind is Any:
+        if kind is Hashable:
             return _name(code)
         if name == "about":
             _demand(isinstance(code, dict) and code.keys() <= ABOUT.keys(), "it does not say how the model was made")

@@ -1,11 +1,12 @@
 """The strength of the edges of a fitted model, in nats, and the graph of the strong ones."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.density import gaussian_nll
+from icdh._ground.density import node_nll
 from icdh.exceptions import option
 from icdh.graphs import strongest_first
 
@@ -40,15 +41,10 @@ def strength_of_inputs(
     among = np.ones(strength.shape, dtype=bool) if among is None else among
     conditional: Any
     for n, conditional in enumerate(model.conditionals):
-        node = slice(n, n + 1)
-        counts = None if rows is None else rows[node]
-
-        def nll(mean: Floats, scale: Floats, node: slice = node, counts: Mask | None = counts) -> float:
-            return float(values.shape[1] * gaussian_nll(values[node], mean[np.newaxis], scale[np.newaxis], counts))
-
+        nll = partial(node_nll, values[n], rows=None if rows is None else rows[n])
         fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
         for i, mean, scale in conditional.with_each_input_held(values, model.centre, among[:, n]):
-            strength[i, n] = max(nll(mean, scale) - fitted, 0.0)
+            strength[i, n] = max(values.shape[1] * nll(mean, scale) - values.shape[1] * fitted, 0.0)
     return strength
 
 

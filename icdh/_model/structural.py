@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._ground.aligned import aligned, check_same_rows
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Mask, RandomState
 from icdh._ground.checks import as_float, check_number, random_generator
+from icdh._ground.density import mean_of_counted
 from icdh._ground.labels import listed, variable_index
 from icdh._ground.shell import shell
 from icdh._model import effects as interventional
@@ -109,7 +110,7 @@ class StructuralModel:
     1.5
     """
 
-    names: list[Any]
+    names: list[Hashable]
     named: bool
     scaling: Scaling
     adjacency: Floats
@@ -409,11 +410,8 @@ class StructuralModel:
         probabilities = np.exp(conditional.log_probabilities(self.scaled(X)))
         if not self.frame:
             return probabilities.T
-        categories, levels = self.categories.get(node), self.levels.get(node)
-        if levels is not None:
-            labels = list(levels if categories is None else categories.decoded(levels))
-        else:
-            labels = list(self.categories[node].labels)
+        known, levels = self.categories.get(node), self.levels.get(node, np.arange(len(probabilities)))
+        labels = (levels if known is None else known.decoded(levels)).tolist()
         columns = labels if self.frame == "pandas" else map(str, labels)
         return frame_of(self.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
 
@@ -456,7 +454,7 @@ class StructuralModel:
             if hasattr(conditional, "loading"):
                 continue
             nats = -log_density(conditional, values[n], values)
-            total += float(np.mean(nats if rows is None else np.where(rows[n], nats, 0.0)))
+            total += mean_of_counted(nats, None if rows is None else rows[n])
         return total
 
     def _given_back(self, values: Floats, X: Any = None, of_labels: bool = True) -> Any:
@@ -473,7 +471,9 @@ class StructuralModel:
             table[:, n] = cells
         return table
 
-    def sample(self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[Hashable, Any] | None = None) -> Any:
+    def sample(
+        self, n_samples: int = 1, random_state: RandomState = None, *, do: Mapping[Hashable, Any] | None = None
+    ) -> Any:
         """Draw observations from the DAG, causes before effects, as they are or under an intervention.
 
         Parameters

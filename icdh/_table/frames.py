@@ -50,13 +50,9 @@ def _of_pandas(series: Any) -> NDArray[Any]:
 
 
 def as_array(X: Any) -> NDArray[Any]:
-    """Return a table as an array, observations in rows. Masked cells and nulls become NaN, or None beside text."""
+    """Return an array, or one column of any library, as an array. Masked cells become NaN, or None beside text."""
     if isinstance(X, np.ma.MaskedArray):
         return _without_mask(X)
-    if library_of(X) == "pyarrow" and X.num_columns:  # before pyarrow 14 NumPy takes the columns for rows
-        columns = columns_of(X) or []
-        numbers = all(column.dtype.kind in "biuf" for column in columns)
-        return np.column_stack(columns if numbers else [column.astype(object) for column in columns])
     return np.asarray(X)
 
 

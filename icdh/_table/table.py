@@ -64,7 +64,7 @@ class Table:
     """
 
     values: Floats
-    names: list[Any]
+    names: list[Hashable]
     named: bool
     frame: str = ""
     categories: dict[int, Categories] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Table:
             raise ValueError(
                 f"{argument} has {counted(n_observations, 'row')}; at least {min_rows} observations are needed"
             )
-        names = default_names(n_variables) if labels is None else labels
+        names: list[Hashable] = [*default_names(n_variables)] if labels is None else labels
         infinite = np.isinf(values).any(axis=1)
         if infinite.any():
             raise ValueError(

@@ -152,7 +152,7 @@ def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str,
     answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
     _draw(args, answer)
     return [
-        {answer.cause: value, f"mean of {answer.effect}": mean, "standard deviation": std}
+        {str(answer.cause): value, f"mean of {answer.effect}": mean, "standard deviation": std}
         for value, mean, std in zip(answer.values.tolist(), answer.mean.tolist(), answer.std.tolist(), strict=True)
     ]
 

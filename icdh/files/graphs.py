@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -246,7 +246,7 @@ def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]
     write_text(path, graph_writer(path)(np.asarray(A), names))
 
 
-def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, list[str]], str]:
+def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, Sequence[Hashable]], str]:
     """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
 
     Examples
@@ -262,19 +262,19 @@ def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, list[str]], 
     return _WRITERS[suffix]
 
 
-def _matrix_text(A: Floats, names: list[str]) -> str:
+def _matrix_text(A: Floats, names: Sequence[Hashable]) -> str:
     rows: list[list[Any]] = [[None, *names]]
     rows += [[name, *row] for name, row in zip(names, A.tolist(), strict=True)]
     return delimited(rows, ",")
 
 
-def _edge_list_text(A: Floats, names: list[str]) -> str:
+def _edge_list_text(A: Floats, names: Sequence[Hashable]) -> str:
     rows: list[list[Any]] = [["cause", "effect", "weight"]]
     rows += map(list, graphs.edge_list(A, names))
     return delimited(rows, "\t")
 
 
-_WRITERS: dict[str, Callable[[Floats, list[str]], str]] = {
+_WRITERS: dict[str, Callable[[Floats, Sequence[Hashable]], str]] = {
     ".csv": _matrix_text,
     ".tsv": _edge_list_text,
     ".json": graphs.to_json,

@@ -1,7 +1,7 @@
 """The edges of a graph, by strength."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ class Edge(NamedTuple):
         Its entry in the weighted adjacency matrix.
     """
 
-    cause: Any
-    effect: Any
+    cause: Hashable
+    effect: Hashable
     strength: float
 
 
@@ -70,7 +70,7 @@ def strongest_first(A: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(causes[order].tolist(), effects[order].tolist(), strict=True))
 
 
-def edge_list(A: np.ndarray, names: Sequence[str]) -> list[Edge]:
+def edge_list(A: np.ndarray, names: Sequence[Hashable]) -> list[Edge]:
     """Return the edges by name, strongest first.
 
     Parameters

@@ -1,7 +1,7 @@
 """Graphs for other programs: networkx, Graphviz, readers of GraphML, and of JSON."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from icdh.exceptions import import_extra
 from icdh.graphs.edges import edge_list, strongest_first
 
 
-def to_networkx(A: np.ndarray, names: Sequence[str]) -> Any:
+def to_networkx(A: np.ndarray, names: Sequence[Hashable]) -> Any:
     """Return the graph as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
     Parameters
@@ -44,7 +44,7 @@ def to_networkx(A: np.ndarray, names: Sequence[str]) -> Any:
     return graph
 
 
-def to_dot(A: np.ndarray, names: Sequence[str]) -> str:
+def to_dot(A: np.ndarray, names: Sequence[Hashable]) -> str:
     """Return the graph in the DOT language of Graphviz, weights as labels.
 
     Parameters
@@ -61,16 +61,16 @@ def to_dot(A: np.ndarray, names: Sequence[str]) -> str:
     >>> '"dose" -> "answer"' in to_dot(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"])
     True
     """
-    names = texts(names)
-    lines = [f"  {_quoted(name)};" for name in names]
+    known = texts(names)
+    lines = [f"  {_quoted(name)};" for name in known]
     lines += [
         f'  {_quoted(edge.cause)} -> {_quoted(edge.effect)} [label="{edge.strength:.3g}"];'
-        for edge in edge_list(A, names)
+        for edge in edge_list(A, known)
     ]
     return "\n".join(["digraph {", *lines, "}"]) + "\n"
 
 
-def to_graphml(A: np.ndarray, names: Sequence[str]) -> str:
+def to_graphml(A: np.ndarray, names: Sequence[Hashable]) -> str:
     """Return the graph in GraphML, weights as data of the edges; Cytoscape, Gephi, yEd and networkx read it.
 
     Parameters
@@ -115,7 +115,7 @@ def to_graphml(A: np.ndarray, names: Sequence[str]) -> str:
     )
 
 
-def to_json(A: np.ndarray, names: Sequence[str]) -> str:
+def to_json(A: np.ndarray, names: Sequence[Hashable]) -> str:
     """Return the graph as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights.
 
     Parameters
@@ -133,9 +133,9 @@ def to_json(A: np.ndarray, names: Sequence[str]) -> str:
     >>> json.loads(to_json(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]))["edges"]
     [{'cause': 'dose', 'effect': 'answer', 'weight': 0.2}]
     """
-    names = texts(names)
-    edges = [dict(zip(("cause", "effect", "weight"), edge, strict=True)) for edge in edge_list(A, names)]
-    return json.dumps({"names": names, "edges": edges}, indent=2) + "\n"
+    known = texts(names)
+    edges = [dict(zip(("cause", "effect", "weight"), edge, strict=True)) for edge in edge_list(A, known)]
+    return json.dumps({"names": known, "edges": edges}, indent=2) + "\n"
 
 
 def _xml_attribute(name: Any) -> str:

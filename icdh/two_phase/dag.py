@@ -52,7 +52,7 @@ class DagTuning:
     worthwhile: float = 1e-4
 
 
-DAG_TUNING = DagTuning()
+TUNING = DagTuning()
 Start = Sequence[Floats]  # the weights of all features for every child, each of shape (features, m1)
 
 
@@ -72,7 +72,6 @@ def minimise_on_dag(
     *,
     turns: bool,
     clock: Clock | None = None,
-    tuning: DagTuning = DAG_TUNING,
 ) -> tuple[NetworkObjective, Minimum]:
     """Minimise the objective of Phase II over DAGs; return it by the inputs of the best, and its minimum.
 
@@ -92,12 +91,10 @@ def minimise_on_dag(
         Whether edges are reversed as well, which needs at least one further start.
     clock : Clock, optional
         Counts evaluations of one child, and ends them when the time is over.
-    tuning : DagTuning
-        Constants.
     """
-    descent = DagDescent(network, starts, tolerance, clock or Clock(), tuning)
+    descent = DagDescent(network, starts, tolerance, clock or Clock())
     descent.begin(*without_cycles(part, w))
-    for _ in range(tuning.most_rounds):
+    for _ in range(TUNING.most_rounds):
         if not (descent.add_edges() | (turns and bool(starts) and descent.turn_edges())):
             break
     best, w = descent.graph()
@@ -108,15 +105,8 @@ def minimise_on_dag(
 class DagDescent:
     """The minima of all children of a DAG, and the moves that change it; arguments as of `minimise_on_dag`."""
 
-    def __init__(
-        self,
-        network: NetworkObjective,
-        starts: Sequence[Start],
-        tolerance: float,
-        clock: Clock,
-        tuning: DagTuning = DAG_TUNING,
-    ):
-        self.network, self.starts, self.tolerance, self.clock, self.tuning = network, starts, tolerance, clock, tuning
+    def __init__(self, network: NetworkObjective, starts: Sequence[Start], tolerance: float, clock: Clock):
+        self.network, self.starts, self.tolerance, self.clock = network, starts, tolerance, clock
         self._look = partial(clock.check, 1)
         self.minima: list[ChildMinimum] = []
         self._tried: dict[tuple[int, bytes], float] = {}
@@ -133,7 +123,7 @@ class DagDescent:
 
     def add_edges(self) -> bool:
         """Add the absent edges that would lower the objective, the best first, unless they close a cycle."""
-        missing = missing_edges(self.network, *self.graph(), self.tuning.optimality)
+        missing = missing_edges(self.network, *self.graph())
         effects, causes = self.network.effects[missing], self.network.causes[missing]
         children = np.unique(effects)
         self.clock.begin("missing edges, node by node", children.size)
@@ -158,7 +148,7 @@ class DagDescent:
                 if n in self.network.families[i].inputs and self._stays_acyclic(i, n):
                     before = minimum.value + self.minima[i].minimum.value
                     after = self._try(*self._without_cause(n, i)) + self._try(*self._with_reverse(i, n))
-                    if before - after > self.tuning.worthwhile * before:
+                    if before - after > TUNING.worthwhile * before:
                         yield before - after, i, n
 
     def _stays_acyclic(self, i: int, n: int) -> bool:
@@ -184,7 +174,7 @@ class DagDescent:
 
     def _with_reverse(self, i: int, n: int) -> tuple[FamilyObjective, Floats]:
         """Return objective and weights of i with the cause n. Its weights are small; zero may be a saddle point."""
-        return self._with_causes(i, np.array([n]), self.tuning.first_share * self.starts[0][i][n])
+        return self._with_causes(i, np.array([n]), TUNING.first_share * self.starts[0][i][n])
 
     def _try(self, family: FamilyObjective, w: Floats) -> float:
         """Return the objective of a child near these weights."""
@@ -198,7 +188,7 @@ class DagDescent:
         best = self._finish(family, w)
         for start in self.starts if family.inputs.size > 0 else ():
             approach = self._approach(family, start[family.child][family.inputs])
-            if approach.value < (1.0 + self.tuning.promising) * best.value:
+            if approach.value < (1.0 + TUNING.promising) * best.value:
                 best = min(best, self._finish(family, approach.w), key=lambda minimum: minimum.value)
         self.clock.part_done()
         present = ~family.is_free | best.w.any(axis=1)
@@ -209,12 +199,12 @@ class DagDescent:
 
     def _finish(self, family: FamilyObjective, w: Floats) -> Minimum:
         """Minimise by Newton's method, or by L-BFGS-B where there are too many weights for it."""
-        if np.count_nonzero(w) > self.tuning.newton_weights:
+        if np.count_nonzero(w) > TUNING.newton_weights:
             minimum = self._approach(family, w)
             w = minimum.w
-            if np.count_nonzero(w) > self.tuning.newton_weights:
+            if np.count_nonzero(w) > TUNING.newton_weights:
                 return minimum
-        return minimise_by_newton(family, w, self.tuning.final_tolerance, self._look)
+        return minimise_by_newton(family, w, TUNING.final_tolerance, self._look)
 
 
 def without_cycles(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Floats]:
@@ -243,7 +233,7 @@ def _stretched(network: NetworkObjective, weights: Weights, reach: float) -> Sta
     return stretched
 
 
-def missing_edges(network: NetworkObjective, part: NetworkObjective, w: Floats, optimality: float) -> Mask:
+def missing_edges(network: NetworkObjective, part: NetworkObjective, w: Floats) -> Mask:
     """Return the absent edges that would lower the objective, without those that close a cycle with better ones.
 
     A weight of zero is optimal as long as the derivative by it does not exceed the lasso penalty. By how much it does
@@ -257,8 +247,6 @@ def missing_edges(network: NetworkObjective, part: NetworkObjective, w: Floats, 
         The same by the inputs of a DAG.
     w : ndarray, shape (inputs, m1)
         Their weights.
-    optimality : float
-        The share of the lasso penalty that a derivative must exceed it by.
 
     Returns
     -------
@@ -272,7 +260,7 @@ def missing_edges(network: NetworkObjective, part: NetworkObjective, w: Floats, 
     every = np.zeros((held.size, w.shape[1]))
     every[held] = w
     gradient = network.smooth(every)[1]
-    excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + optimality) * network.lasso
+    excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + TUNING.optimality) * network.lasso
     violation = np.where(held, 0.0, np.fmax(excess, 0.0))  # what is not a number is no violation
     strength = np.where(held, 1.0 + violation.max(initial=0.0), violation)
     dag = break_cycles(network.adjacency(strength[:, np.newaxis])).adjacency

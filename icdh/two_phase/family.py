@@ -18,7 +18,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.density import gaussian_nll
+from icdh._ground.density import node_nll
 from icdh._network_kernels import node_activations
 from icdh.network import NetworkConditional, Weights, root_mean_square
 from icdh.search.moves import Family
@@ -57,7 +57,7 @@ class FamilyTuning:
     hopeless_gains: float = 3.0
 
 
-FAMILY_TUNING = FamilyTuning()
+TUNING = FamilyTuning()
 
 
 class FamilyFit(NamedTuple):
@@ -98,13 +98,10 @@ class FamilyFitter:
         The table, the penalties, the kind of noise, and when to end.
     unit : float
         What a unit of the penalties costs, in nats over all observations.
-    tuning : FamilyTuning
-        Constants.
     """
 
     problem: Problem
     unit: float
-    tuning: FamilyTuning = FAMILY_TUNING
 
     def until(self, clock: Clock) -> "FamilyFitter":
         """Return the same with another clock."""
@@ -136,19 +133,19 @@ class FamilyFitter:
             Nats that the family must reach to be of use; one that is far from it is given up.
         """
         best: FamilyFit | None = None
-        gain, hopeless, rounds, tuning = np.inf, self.tuning.hopeless_nats, 0, self.tuning
+        gain, hopeless, rounds = np.inf, TUNING.hopeless_nats, 0
         while True:
             self.problem.clock.check()
             objective = self._objective(child, causes, scale)
-            hidden = minimise_by_newton(objective, hidden, tuning.tolerance, self.problem.clock.check).w
+            hidden = minimise_by_newton(objective, hidden, TUNING.tolerance, self.problem.clock.check).w
             fit, scale = self._with_scale(objective, hidden, w3, w3_bias, self.problem.noise)
             w3, w3_bias, rounds = fit.w3, fit.w3_bias, rounds + 1
             if best is not None:
                 gain = best.penalised - fit.penalised
-                hopeless = tuning.hopeless_gains * gain
+                hopeless = TUNING.hopeless_gains * gain
             best = fit if best is None or gain > 0.0 else best
-            finished = self.problem.noise == "equal" or gain < tuning.least_gain
-            if finished or rounds == tuning.most_rounds or fit.nats - limit > hopeless:
+            finished = self.problem.noise == "equal" or gain < TUNING.least_gain
+            if finished or rounds == TUNING.most_rounds or fit.nats - limit > hopeless:
                 return best._replace(finished=finished or limit == np.inf)
 
     def fit_afresh(self, child: int, causes: Sequence[int], units: int, rng: np.random.Generator) -> FamilyFit:
@@ -166,7 +163,7 @@ class FamilyFitter:
         rng : Generator
             Draws the weights.
         """
-        rms, reach = root_mean_square(self.problem.values[list(causes)]), self.tuning.fresh_reach
+        rms, reach = root_mean_square(self.problem.values[list(causes)]), TUNING.fresh_reach
         hidden = rng.uniform(-reach, reach, (len(causes), units))
         hidden /= np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         if self.problem.bias:
@@ -174,7 +171,7 @@ class FamilyFitter:
         rows, values = self.problem.rows_of(child), self.problem.values[child]
         counted = values if rows is None else values[rows]
         spread = np.sqrt(np.mean(np.square(counted))) if counted.size else 0.0
-        scale = np.full(values.size, self.tuning.fresh_scale * (spread if spread > 0.0 else 1.0))
+        scale = np.full(values.size, TUNING.fresh_scale * (spread if spread > 0.0 else 1.0))
         return self.fit(child, causes, hidden, np.zeros(units), np.log(scale[0]), scale)
 
     def adapt(self, child: int, causes: Sequence[int], hidden: Floats) -> FamilyFit:
@@ -194,9 +191,7 @@ class FamilyFitter:
 
     def nats(self, child: int, mean: Floats, scale: Floats) -> float:
         """Return the negative log-likelihood of a child given mean and scale, sum over the observations that count."""
-        one, rows = slice(child, child + 1), self.problem.rows
-        counted = None if rows is None else rows[one]
-        return mean.size * gaussian_nll(self.problem.values[one], mean[np.newaxis], scale[np.newaxis], counted)
+        return mean.size * node_nll(self.problem.values[child], mean, scale, self.problem.rows_of(child))
 
     def _objective(self, child: int, causes: Sequence[int], scale: Floats) -> FamilyObjective:
         return FamilyObjective.of(self._in_the_mean, child, causes, scale)

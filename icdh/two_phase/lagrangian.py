@@ -81,14 +81,14 @@ def fit_means(
     Algorithm 3.
     """
     network = NetworkObjective.of(problem, scale)
-    finish, clock = schedule.finish, problem.clock
-    start, before = network.input_weights(weights), clock.work
-    end = augmented_lagrangian(network, start, finish.decided_h, rho_max, schedule.tolerance, clock)
-    if end.minimum.message != OUT_OF_TIME and end.h <= finish.decided_h:
-        starts = further_starts(network, explore or [weights], finish.reaches)
+    clock, start = problem.clock, network.input_weights(weights)
+    before = clock.work
+    end = augmented_lagrangian(network, start, schedule.decided_h, rho_max, schedule.tolerance, clock)
+    if end.minimum.message != OUT_OF_TIME and end.h <= schedule.decided_h:
+        starts = further_starts(network, explore or [weights], schedule.reaches)
         try:
             part, minimum = minimise_on_dag(
-                network, end.part, end.minimum.w, starts, schedule.tolerance, turns=finish.turns, clock=clock
+                network, end.part, end.minimum.w, starts, schedule.tolerance, turns=schedule.turns, clock=clock
             )
             end = end._replace(part=part, minimum=minimum)
         except OutOfTime:
@@ -146,7 +146,7 @@ def augmented_lagrangian(
                     reached = network, w
 
                 minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, look, keep)
-                reached = network, w = network.without_absent_edges(minimum.w)
+                reached = network, w = network.without(network.is_free & ~minimum.w.any(axis=1), minimum.w)
                 h = network.acyclicity(w)[0]
                 if h <= C * h_previous or rho >= rho_max:
                     break

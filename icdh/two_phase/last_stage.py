@@ -28,6 +28,7 @@ from icdh.search.climb import FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Family, Graph, Move, toggled
 from icdh.search.prior import price_of_width
+from icdh.two_phase.family import TUNING as FAMILY_TUNING
 from icdh.two_phase.family import FamilyFit, FamilyFitter, fit_from_network, with_families
 from icdh.two_phase.problem import Problem
 from icdh.two_phase.rounds import Round, TwoPhaseResult
@@ -58,7 +59,7 @@ class LastStageTuning:
     few_observations: int = 50_000
 
 
-LAST_STAGE_TUNING = LastStageTuning()
+TUNING = LastStageTuning()
 ESTIMATE_OBSERVATIONS = 10_000  # of longer tables, so many serve for gain estimates
 LARGEST_SCORE = 2.5  # of normal scores in the smooth functions of a cause
 DEGREES = 4  # smooth functions of a cause: powers of its normal score and a step
@@ -100,7 +101,6 @@ def refine_edges(
     threshold: float = 0.3,
     random_state: int = 0,
     callback: Callable[[Move], None] | None = None,
-    tuning: LastStageTuning = LAST_STAGE_TUNING,
 ) -> TwoPhaseResult:
     """Insert, delete and reverse single edges until none pays; return the network refitted to the graph.
 
@@ -118,8 +118,6 @@ def refine_edges(
         Draws the weights that added causes, and fresh fits, start from.
     callback : callable, optional
         Called with every move.
-    tuning : LastStageTuning
-        Constants.
 
     Returns
     -------
@@ -128,12 +126,12 @@ def refine_edges(
         the time was over before all families of the first graph were fitted.
     """
     values, rules = problem.values, problem.rules
-    every = -(-values.shape[1] // tuning.few_observations)
+    every = -(-values.shape[1] // TUNING.few_observations)
     fitter = FamilyFitter(problem.of_every(every) if every > 1 else problem, NATS_PER_PENALTY)
-    costs = FamilyCosts(fitter, edge_cost, random_state, tuning)
+    costs = FamilyCosts(fitter, edge_cost, random_state)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     influence = dag * root_mean_square(values)[:, np.newaxis]
-    most = tuning.most_causes_at_first
+    most = TUNING.most_causes_at_first
     graph = tuple(_strongest(influence[:, n], rules.required[:, n], most) for n in range(len(dag)))
     found = SearchResult(graph, [], False)
     options: dict[str, Any] = {"max_parents": len(values), "required": rules.required, "callback": callback}
@@ -143,7 +141,7 @@ def refine_edges(
             costs.begin(graph, result.weights)
             found = greedy_search(costs, nothing, **options, start=found)
             strength = None
-            for _ in range(tuning.most_passes):
+            for _ in range(TUNING.most_passes):
                 if found.ended_early:
                     break
                 before = found.graph
@@ -193,27 +191,23 @@ class FamilyCosts(FamilyScores):
         The price of an edge.
     random_state : int
         Draws the weights that added causes, and fresh fits, start from.
-    tuning : LastStageTuning
-        Constants.
     """
 
-    def __init__(
-        self, fitter: FamilyFitter, edge_cost: float, random_state: int, tuning: LastStageTuning = LAST_STAGE_TUNING
-    ):
+    def __init__(self, fitter: FamilyFitter, edge_cost: float, random_state: int):
         self.fitter, self.edge_cost = fitter, edge_cost
         self.fits: dict[Family, FamilyFit] = {}
         self._fitted: dict[int, list[tuple[int, ...]]] = {child: [] for child in range(len(fitter.problem.values))}
         self._fitted_afresh: set[Family] = set()
         self._estimates: dict[Family, Floats] = {}
         self._functions: Floats | None = None
-        self._random_state, self.tuning = random_state, tuning
+        self._random_state = random_state
 
     def begin(self, graph: Graph, weights: Weights) -> None:
         """Fit the families of a graph from the weights of a network."""
         values = self.fitter.problem.values
         self._units = weights.hidden_units
         size = len(values), self._units
-        draws = np.random.default_rng(self._random_state).uniform(-self.tuning.start, self.tuning.start, size)
+        draws = np.random.default_rng(self._random_state).uniform(-TUNING.start, TUNING.start, size)
         rms = root_mean_square(values)
         self._starts = draws / np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         self.fitter.problem.clock.begin("fitting families of the graph", len(values))
@@ -315,7 +309,7 @@ class FamilyCosts(FamilyScores):
         before = self.fits.get(family)
         if before is None:
             self._fitted[family[0]].append(family[1])
-        elif fit.penalised > before.penalised - self.fitter.tuning.least_gain:  # each is replaced a few times at most
+        elif fit.penalised > before.penalised - FAMILY_TUNING.least_gain:  # each is replaced a few times at most
             fit = before._replace(finished=before.finished or fit.finished)
         self.fits[family] = fit
         self._estimates.pop(family, None)

@@ -254,10 +254,6 @@ class NetworkObjective:
         families = [family.among(family.inputs[~missing]) for family, missing in self.by_child(absent)]
         return NetworkObjective(families), w[~absent]
 
-    def without_absent_edges(self, w: Floats) -> tuple["NetworkObjective", Floats]:
-        """Return objective and weights without the free edges of zero weight."""
-        return self.without(self.is_free & ~w.any(axis=1), w)
-
     def smooth(self, w: Floats) -> tuple[float, Floats]:
         """See `Objective.smooth`."""
         values, gradients = zip(*(family.smooth(hidden) for family, hidden in self.by_child(w)), strict=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Mask, RandomState
 from icdh._ground.checks import check_choice
 from icdh._ground.clock import Clock
 from icdh._ground.density import gaussian_nll
@@ -22,7 +22,7 @@ from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.schedule import FAST_ALONE, SCHEDULES, schedule_for
 
 FEW_OBSERVATIONS = 50_000  # of tables of more than twice as many, so many decide the graph
-EXPLORATIONS = len(FAST_ALONE.finish.reaches)  # fresh random weights for every further start of a node
+EXPLORATIONS = len(FAST_ALONE.reaches)  # fresh random weights for every further start of a node
 
 
 def fit_two_phase(
@@ -41,7 +41,7 @@ def fit_two_phase(
     forbidden_edges: Mask | None = None,
     required_edges: Mask | None = None,
     rows: Mask | None = None,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: RandomState = None,
     initial: Weights | Sequence[Weights] | None = None,
     callback: Callable[[Round], None] | None = None,
     clock: Clock | None = None,

@@ -6,25 +6,6 @@ from typing import NamedTuple
 SCHEDULES = ("fast", "paper")
 
 
-class DagFinish(NamedTuple):
-    """What takes the place of the ill-conditioned end of the augmented Lagrangian method.
-
-    Attributes
-    ----------
-    decided_h : float
-        Once h is below, edges that close cycles are dropped, and the rest is minimised where h is exactly zero.
-    reaches : tuple of float
-        On the DAG every node is also minimised from random weights of these largest sizes, in units of 1 / (root mean
-        square of the input), which escapes poor local minima; the best of all is kept.
-    turns : bool
-        Whether edges of the DAG are turned around where that lowers the objective.
-    """
-
-    decided_h: float
-    reaches: tuple[float, ...]
-    turns: bool
-
-
 class Schedule(NamedTuple):
     """How Phase II is solved, and which round decides the graph.
 
@@ -32,8 +13,14 @@ class Schedule(NamedTuple):
     ----------
     tolerance : float
         Relative decrease at which a subproblem of the augmented Lagrangian method ends.
-    finish : DagFinish
-        What ends the method early.
+    decided_h : float
+        Once h is below, edges that close cycles are dropped, and the rest is minimised where h is exactly zero. That
+        takes the place of the ill-conditioned end of the augmented Lagrangian method.
+    reaches : tuple of float
+        On the DAG every node is also minimised from random weights of these largest sizes, in units of 1 / (root mean
+        square of the input), which escapes poor local minima; the best of all is kept.
+    turns : bool
+        Whether edges of the DAG are turned around where that lowers the objective.
     deciding_gain : float
         The first round that lowers the criterion by less, in nats a variable, decides the graph: later ones refine its
         weights and may drop edges. While scales shrink, the lasso loses weight beside the likelihood, and further
@@ -46,7 +33,9 @@ class Schedule(NamedTuple):
     """
 
     tolerance: float
-    finish: DagFinish
+    decided_h: float
+    reaches: tuple[float, ...]
+    turns: bool
     deciding_gain: float = -math.inf
     first_tolerance: float | None = None
     least_gain: float = -math.inf
@@ -67,20 +56,13 @@ class Schedule(NamedTuple):
 
     def once_the_graph_is_decided(self) -> "Schedule":
         """Return the schedule of rounds that only refine: they start from the weights they find, and no others."""
-        return self._replace(finish=self.finish._replace(reaches=()))
+        return self._replace(reaches=())
 
 
 # One round has to do all of it.
-FAST_ALONE = Schedule(
-    tolerance=1e-5,
-    finish=DagFinish(decided_h=1e-1, reaches=(1.0, 2.0, 4.0, 1.0, 2.0, 4.0), turns=True),
-)
+FAST_ALONE = Schedule(tolerance=1e-5, decided_h=1e-1, reaches=(1.0, 2.0, 4.0, 1.0, 2.0, 4.0), turns=True)
 # Where rounds follow, each mends what the one before left.
-FAST = Schedule(
-    tolerance=1e-4,
-    finish=DagFinish(decided_h=1.0, reaches=(1.0,), turns=False),
-    deciding_gain=0.02,
-)
+FAST = Schedule(tolerance=1e-4, decided_h=1.0, reaches=(1.0,), turns=False, deciding_gain=0.02)
 
 # Where noise alone gains so much in every round that none would decide the graph, while scales that shrink let in more
 # and more edges. The first round, minimised to the end, is dense as well, and takes a third of the time.

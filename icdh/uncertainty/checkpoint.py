@@ -33,21 +33,16 @@ class Checkpoint:
         """
         if self.path is None:
             return []
-        if not self.path.exists():
-            self._write("x", self.header)
-            return []
-        with open(self.path, "rb+") as stream:
+        with self.path.open("ab+") as stream:
+            stream.seek(0)
             content = stream.read()
             whole = content[: content.rfind(b"\n") + 1]
             stream.truncate(len(whole))
         if not whole:
-            self._write("a", self.header)
+            self._write(self.header)
             return []
-        return self._parsed(whole)
-
-    def _parsed(self, content: bytes) -> list[tuple[int, Any]]:
         try:
-            header, *records = [json.loads(line) for line in content.splitlines()]
+            header, *records = [json.loads(line) for line in whole.splitlines()]
             results = [(record["index"], record["result"]) for record in records]
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{self.path} is no checkpoint of resamples; choose another file") from error
@@ -59,12 +54,12 @@ class Checkpoint:
 
     def append(self, index: int, result: Any) -> None:
         """Write one result; once this returns, no crash loses it."""
-        self._write("a", {"index": index, "result": result})
+        self._write({"index": index, "result": result})
 
-    def _write(self, mode: str, record: dict[str, Any]) -> None:
+    def _write(self, record: dict[str, Any]) -> None:
         if self.path is None:
             return
-        with self.path.open(mode, encoding="utf-8") as stream:
+        with self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(record) + "\n")
             stream.flush()
             os.fsync(stream.fileno())

@@ -1,5 +1,6 @@
 """Many directed acyclic graphs with weights: the probability of edges, of ancestors, of paths."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -32,8 +33,8 @@ class EdgeBelief(NamedTuple):
         That of a directed path from cause to effect.
     """
 
-    cause: str
-    effect: str
+    cause: Hashable
+    effect: Hashable
     probability: float
     reverse: float
     ancestor: float
@@ -58,7 +59,7 @@ class GraphEnsemble:
         Probabilities of the graphs; they sum to one.
     """
 
-    names: list[Any]
+    names: list[Hashable]
     graphs: Mask
     weights: Floats
 

@@ -22,7 +22,7 @@ from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.search.climb import MIN_GAIN
-from icdh.search.moves import Family, Graph, with_ancestors
+from icdh.search.moves import Family, Graph, toggled, with_ancestors
 
 POLISH_MARGIN = 30.0  # nats: losses below it are computed again with polished families
 
@@ -87,7 +87,7 @@ class _HiddenCauses:
             for i in parents
             if graph[i] and continuous[i] and continuous[j] and not required[i, j]
         ]
-        self.without = {(i, j): self._pruned(scores, (j, _without(graph[j], i))) for i, j in self.edges}
+        self.without = {(i, j): self._pruned(scores, (j, toggled(graph[j], i))) for i, j in self.edges}
         known = [*((i, graph[i]) for i, _ in self.edges), *(own for own in self.without.values() if own[1])]
         families = list(dict.fromkeys(known))
         self.innovation = {family: len(graph) + k for k, family in enumerate(families)}
@@ -97,9 +97,9 @@ class _HiddenCauses:
     def loss(self, i: int, j: int) -> float:
         """Return the nats lost if i -> j is a hidden common cause: the smaller loss of both ways to write it."""
         without, lines = self.without[i, j], with_ancestors(self.graph)
-        ways = [[_with(j, _without(self.graph[j], i), self.innovation[i, self.graph[i]])]]
+        ways = [[(j, toggled(toggled(self.graph[j], i), self.innovation[i, self.graph[i]]))]]
         if not any(lines[cause] >> i & 1 for cause in without[1]):
-            ways.append([without, _with(i, self.graph[i], self.innovation.get(without, j))])
+            ways.append([without, (i, toggled(self.graph[i], self.innovation.get(without, j)))])
         return min(map(self._loss, ways))
 
     def _loss(self, families: list[Family]) -> float:
@@ -117,20 +117,12 @@ class _HiddenCauses:
         """Return a family without the causes whose loss gains, the one that gains most first."""
         node, causes = family
         kept = {cause for cause in causes if cause < len(self.graph) and self.required[cause, node]}
-        fewer = [(node, _without(causes, cause)) for cause in causes if cause not in kept]
+        fewer = [(node, toggled(causes, cause)) for cause in causes if cause not in kept]
         if not fewer:
             return family
         own, *others = scores([family, *fewer])
         best = int(np.argmin(others))
         return self._pruned(scores, fewer[best]) if others[best] < own - MIN_GAIN else family
-
-
-def _without(causes: tuple[int, ...], cause: int) -> tuple[int, ...]:
-    return tuple(k for k in causes if k != cause)
-
-
-def _with(node: int, causes: tuple[int, ...], cause: int) -> Family:
-    return node, tuple(sorted((*causes, cause)))
 
 
 def _innovation(scores: Any, family: Family) -> Floats:

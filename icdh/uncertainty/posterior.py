@@ -132,21 +132,14 @@ def posterior(
     follow = getattr(callback, "follow", None)
     if follow is not None:
         follow(clock)
-    drawn = [
-        _of_fit(fit, n_candidates, max_parents, temperature, n_samples, random_state, clock)
-        for fit in getattr(model, "imputations_", [model])
-    ]
+    limits = {"n_candidates": n_candidates, "max_parents": max_parents}
+    fits = getattr(model, "imputations_", [model])
+    drawn = [_of_fit(fit, temperature, n_samples, random_state, clock, **limits) for fit in fits]
     return drawn[0] if len(drawn) == 1 else _averaged(drawn)
 
 
 def _of_fit(
-    fit: HNMSearch,
-    n_candidates: int,
-    max_parents: int,
-    temperature: float,
-    n_samples: int,
-    random_state: int,
-    clock: Clock,
+    fit: HNMSearch, temperature: float, n_samples: int, random_state: int, clock: Clock, **limits: int
 ) -> GraphPosterior:
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
@@ -159,8 +152,7 @@ def _of_fit(
                 found.graph,
                 found.rules.forbidden,
                 required=found.rules.required,
-                n_candidates=n_candidates,
-                max_parents=max_parents,
+                **limits,
                 temperature=temperature * scores.families.largest_effect(),
                 prices=untempered * scores.families.edge_penalty,
             )
