@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.jit import CONTRACT, kernel
 
 
 @kernel(fastmath=CONTRACT)
-def sum_of_products_of_distances(x, y, place):
+def sum_of_products_of_distances(x: Floats, y: Floats, place: Integers) -> float:
     """Return the sum over all ordered pairs of |x_i - x_j| |y_i - y_j|.
 
     ``x`` ascends, and ``place`` is the rank of y_i among all y, from 1 to n. All

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfc
 
+from icdh._ground.arrays import Floats
 from icdh.diagnostics._kernels import sum_of_products_of_distances
 
 FEWEST_ROWS = 4
@@ -46,13 +47,13 @@ class Distances(NamedTuple):
         The distance variance: zero of a constant, and of samples too small to tell.
     """
 
-    values: np.ndarray
+    values: Floats
     of_labels: bool
-    sums: np.ndarray
+    sums: Floats
     variance: float
 
     @classmethod
-    def of(cls, values: np.ndarray, of_labels: bool = False) -> "Distances":
+    def of(cls, values: Floats, of_labels: bool = False) -> "Distances":
         """Return the distances of at least four observations, shape (n,)."""
         if of_labels:
             sizes = np.bincount(values.astype(int))
@@ -84,7 +85,7 @@ def p_value(correlation: float, n_observations: int) -> float:
     return float(erfc(math.sqrt(max(n_observations * correlation + 1.0, 0.0) / 2.0)))
 
 
-def _centred(products, sums_of_x, sums_of_y):
+def _centred(products: float, sums_of_x: Floats, sums_of_y: Floats) -> float:
     """Return the distance covariance, given the sum over pairs of the products of distances."""
     n = sums_of_x.size
     rows = float(sums_of_x @ sums_of_y) * 2.0 / (n - 2)
@@ -92,7 +93,7 @@ def _centred(products, sums_of_x, sums_of_y):
     return (products - rows + whole) / (n * (n - 3))
 
 
-def _sums_of_distances(values):
+def _sums_of_distances(values: Floats) -> Floats:
     """Return the sum of the distances of every number to all others."""
     order = np.argsort(values, kind="stable")
     ascending = values[order] - values.mean()
@@ -103,7 +104,7 @@ def _sums_of_distances(values):
     return sums
 
 
-def _products(x, y):
+def _products(x: Floats, y: Floats) -> float:
     order = np.argsort(x, kind="stable")
     x, y = x[order] - x.mean(), y[order] - y.mean()
     place = np.empty(x.size, dtype=np.int64)
@@ -111,7 +112,7 @@ def _products(x, y):
     return float(sum_of_products_of_distances(x, y, place))
 
 
-def _products_with_labels(labels, y):
+def _products_with_labels(labels: Distances, y: Distances) -> float:
     """Return the sum of the distances in y over all pairs of different labels."""
     same = sum(_sums_of_distances(y.values[labels.values == k]).sum() for k in np.unique(labels.values))
     return float(y.sums.sum() - same)

@@ -15,12 +15,13 @@ Holm: "A simple sequentially rejective multiple test procedure", Scandinavian Jo
 Peters, Mooij, Janzing, Schölkopf: "Causal discovery with continuous additive noise models", JMLR 15 (2014).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh import graphs
+from icdh._ground.arrays import Floats
 from icdh._table.transforms import normal_scores
 from icdh.diagnostics.independence import FEWEST_ROWS, Distances, distance_correlation, p_value
 from icdh.diagnostics.records import LEAST_SEEN
@@ -60,7 +61,7 @@ class NodeTest(NamedTuple):
     p_value: float
 
 
-def node_tests(residuals: Residuals, adjacency: np.ndarray, labels: Collection[int]) -> dict[int, NodeTest]:
+def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int]) -> dict[int, NodeTest]:
     """Test the residual of every variable that varies.
 
     Parameters
@@ -73,48 +74,41 @@ def node_tests(residuals: Residuals, adjacency: np.ndarray, labels: Collection[i
         The variables of labels without an order.
     """
     reached = graphs.descendants(adjacency != 0)
-    distances = _Distances(residuals, labels)
-    groups = [_groups(residuals, node, adjacency[:, node] != 0, reached[node], distances) for node in residuals.of]
-    corrected = holm(np.array([_of_all(own) for own in groups]))
-    return {node: NodeTest(*own, float(p)) for node, own, p in zip(residuals.of, groups, corrected, strict=True)}
+    known: dict[tuple[int, bytes], Distances] = {}
 
-
-def _groups(residuals, node, is_cause, is_reached, distances):
-    """Return how a residual depends on causes, on the mean that they predict, and on others."""
-    own = residuals.of[node]
-    if own.values.size < FEWEST_ROWS or own.seen.mean() < LEAST_SEEN:
-        return (_strongest([]),) * 3
-    residual = Distances.of(normal_scores(own.values))
-    others = [other for other in residuals.variables if other != node and not is_reached[other]]
-    causes = [_dependence(other, distances(other, node), residual) for other in others if is_cause[other]]
-    rest = [_dependence(other, distances(other, node), residual) for other in others if not is_cause[other]]
-    mean = []
-    if causes and own.mean is not None:
-        mean = [_dependence(node, Distances.of(normal_scores(own.mean)), residual)]
-    return _strongest(causes), _strongest(mean), _strongest(rest)
-
-
-def _dependence(variable, distances, residual):
-    return Dependence(variable, p_value(distance_correlation(distances, residual), residual.values.size))
-
-
-class _Distances:
-    """The distances of variables at the observations that count for another one, each computed once."""
-
-    def __init__(self, residuals, labels):
-        self.residuals, self.labels, self.known = residuals, labels, {}
-
-    def __call__(self, variable, node):
-        rows = self.residuals.rows[node]
+    def distances(variable: int, node: int) -> Distances:
+        """Return those of a variable at the observations that count for another one, each computed once."""
+        rows = residuals.rows[node]
         key = variable, rows.tobytes()
-        if key not in self.known:
-            values = self.residuals.variables[variable][rows]
-            of_labels = variable in self.labels
-            self.known[key] = Distances.of(values if of_labels else normal_scores(values), of_labels)
-        return self.known[key]
+        if key not in known:
+            values, of_labels = residuals.variables[variable][rows], variable in labels
+            known[key] = Distances.of(values if of_labels else normal_scores(values), of_labels)
+        return known[key]
+
+    def groups(node: int) -> tuple[Dependence, Dependence, Dependence]:
+        """Return how a residual depends on causes, on the mean that they predict, and on others."""
+        residual, is_cause = residuals.of[node], adjacency[:, node] != 0
+        if residual.values.size < FEWEST_ROWS or residual.seen.mean() < LEAST_SEEN:
+            return (_strongest([]),) * 3
+        noise = Distances.of(normal_scores(residual.values))
+        others = [other for other in residuals.variables if other != node and not reached[node, other]]
+        causes = [_dependence(other, distances(other, node), noise) for other in others if is_cause[other]]
+        rest = [_dependence(other, distances(other, node), noise) for other in others if not is_cause[other]]
+        mean = []
+        if causes and residual.mean is not None:
+            mean = [_dependence(node, Distances.of(normal_scores(residual.mean)), noise)]
+        return _strongest(causes), _strongest(mean), _strongest(rest)
+
+    tests = {node: groups(node) for node in residuals.of}
+    corrected = holm(np.array([_of_all(test) for test in tests.values()]))
+    return {node: NodeTest(*test, float(p)) for (node, test), p in zip(tests.items(), corrected, strict=True)}
 
 
-def _strongest(pairs):
+def _dependence(variable: int, distances: Distances, noise: Distances) -> Dependence:
+    return Dependence(variable, p_value(distance_correlation(distances, noise), noise.values.size))
+
+
+def _strongest(pairs: list[Dependence]) -> Dependence:
     """Return the strongest of dependences, its p-value that of all: Bonferroni's."""
     if not pairs:
         return Dependence(None, 1.0)
@@ -122,13 +116,12 @@ def _strongest(pairs):
     return strongest._replace(p_value=min(1.0, len(pairs) * strongest.p_value))
 
 
-def _of_all(groups):
+def _of_all(groups: Sequence[Dependence]) -> float:
     """Return the p-value of all groups that are not empty: Bonferroni's."""
-    asked = [group.p_value for group in groups if group.variable is not None]
-    return min(1.0, len(asked) * min(asked)) if asked else 1.0
+    return _strongest([group for group in groups if group.variable is not None]).p_value
 
 
-def holm(p: np.ndarray) -> np.ndarray:
+def holm(p: Floats) -> Floats:
     """Return p-values, shape (n,), so corrected that those below a level are the ones that Holm's procedure rejects."""
     order = np.argsort(p, kind="stable")
     corrected = np.empty(p.size)

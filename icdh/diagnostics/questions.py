@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 from icdh._ground.checks import check_number
+from icdh.diagnostics.records import EdgeCheck
 
 HEAD = (
     "# Arrows in doubt, the most doubtful first, both directions of each.",
@@ -13,7 +14,7 @@ HEAD = (
 )
 
 
-def questions_about(edges: Sequence[Any], n_questions: int) -> str:
+def questions_about(edges: Sequence[EdgeCheck], n_questions: int) -> str:
     """Return the first edges as TOML that `icdh.Knowledge.read` reads: all arrows are comments.
 
     Parameters
@@ -33,23 +34,23 @@ def questions_about(edges: Sequence[Any], n_questions: int) -> str:
     return "\n".join([*HEAD, "forbidden = [", *lines, "]", ""])
 
 
-def _question(number, edge):
+def _question(number: int, edge: EdgeCheck) -> list[str]:
     cause, effect = _quoted(edge.cause), _quoted(edge.effect)
-    found = [f"strength {edge.strength:.3g}"]
+    known = [f"strength {edge.strength:.3g}"]
     if edge.direction_loss is not None:
-        found.append(f"{edge.direction_loss:.3g} nats lost by reversing it")
+        known.append(f"{edge.direction_loss:.3g} nats lost by reversing it")
     if edge.probability is not None:
-        found.append(f"probability {edge.probability:.2f}")
+        known.append(f"probability {edge.probability:.2f}")
     if edge.track_record is not None:
-        found.append(f"{100 * edge.track_record.share:.0f} % of such arrows pointed the right way in real tables")
+        known.append(f"{100 * edge.track_record.share:.0f} % of such arrows pointed the right way in real tables")
     return [
-        f"    # {number}. {cause} -> {effect} was found: {', '.join(found)}.",
+        f"    # {number}. {cause} -> {effect} was found: {', '.join(known)}.",
         f"    # [{cause}, {effect}],",
         f"    # [{effect}, {cause}],",
     ]
 
 
-def _quoted(name):
+def _quoted(name: Any) -> str:
     """Return a label as TOML holds it, on one line: a whole number, or text with its control characters escaped."""
     if isinstance(name, Integral):
         return str(int(name))

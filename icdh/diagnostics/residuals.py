@@ -18,24 +18,26 @@ References
 Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Statistics 5 (1996).
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.graph_search import MOST_UNITS, SearchSettings, family_evidence
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import is_of_labels, nearest
 from icdh._node_model.families import RESOLVED
+from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
 from icdh._table.experiments import LEAST_ROWS, Design
 from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
+from icdh.search.moves import Family
 
 SMALLEST_SHARE = 1e-12
 
@@ -56,9 +58,9 @@ class Residual(NamedTuple):
         residual.
     """
 
-    values: np.ndarray
-    seen: np.ndarray
-    mean: np.ndarray | None
+    values: Floats
+    seen: Mask
+    mean: Floats | None
     noise: str
 
 
@@ -76,16 +78,16 @@ class Residuals(NamedTuple):
     """
 
     of: dict[int, Residual]
-    variables: dict[int, np.ndarray]
-    rows: dict[int, np.ndarray]
+    variables: dict[int, Floats]
+    rows: dict[int, Mask]
 
 
 def fit_residuals(
     table: Table,
-    kinds: Sequence[str],
+    kinds: list[str],
     transform: str,
-    adjacency: np.ndarray,
-    rows: np.ndarray | None = None,
+    adjacency: Floats,
+    rows: Mask | None = None,
     random_state: int = 0,
 ) -> Residuals:
     """Fit the families of a graph to a table, and return their residuals.
@@ -94,7 +96,7 @@ def fit_residuals(
     ----------
     table : Table
         Observations.
-    kinds : sequence of str
+    kinds : list of str
         The kinds of its columns.
     transform : {"none", "log", "yeo-johnson"}
         That of its numbers.
@@ -107,56 +109,53 @@ def fit_residuals(
     """
     if not table.varying.any():
         return Residuals({}, {}, {})
-    own = _canonical(table, kinds, rows)
-    columns = own.columns(transform, random_state).with_normal_scores()
-    among = adjacency[np.ix_(own.order, own.order)] != 0
+    counts = np.ones(table.values.shape, dtype=bool) if rows is None else rows
+    canonical = _canonical(table, kinds, counts)
+    columns = canonical.columns(transform, random_state).with_normal_scores()
+    among = adjacency[np.ix_(canonical.order, canonical.order)] != 0
     graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
-    seen = columns.causes[np.cumsum(columns.widths) - columns.widths]
-    labels = [k for k, kind in enumerate(own.kinds) if kind == "categorical"]
-    seen[labels] = own.values[labels]
+    values = columns.causes[np.cumsum(columns.widths) - columns.widths]
+    labels = [k for k, kind in enumerate(canonical.kinds) if kind == "categorical"]
+    values[labels] = canonical.values[labels]
     settings = SearchSettings()
     with single_blas_thread():
-        scores = family_evidence(settings, columns, own, settings.n_restarts, random_state, Clock())
+        scores = family_evidence(settings, columns, canonical, settings.n_restarts, random_state, Clock())
         scores(graph)
         scores = scores.with_more_units(graph, MOST_UNITS)
         scores.polish(graph)
-        found = [_residual_of(scores, family, seen, random_state) for family in graph]
-    places = own.order.tolist()
-    of = dict(zip(places, found, strict=True))
-    for place in places:
-        if rows is not None and (n_rows := np.count_nonzero(rows[place])) < LEAST_ROWS:
-            of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none")
-    return Residuals(of, dict(zip(places, seen, strict=True)), {k: _rows_of(of[k], k, rows) for k in places})
+        fitted = [_residual_of(scores, family, values, random_state) for family in graph]
+    of: dict[int, Residual] = {}
+    seen: dict[int, Mask] = {}
+    for place, residual in zip(canonical.order.tolist(), fitted, strict=True):
+        n_rows = np.count_nonzero(counts[place])
+        few = rows is not None and n_rows < LEAST_ROWS
+        of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none") if few else residual
+        seen[place] = counts[place].copy()
+        seen[place][counts[place]] = of[place].seen
+    return Residuals(of, dict(zip(of, values, strict=True)), seen)
 
 
-def _rows_of(residual, place, rows):
-    """Return the observations that a residual is of."""
-    chosen = np.ones(residual.seen.size, dtype=bool) if rows is None else rows[place].copy()
-    chosen[chosen] = residual.seen
-    return chosen
-
-
-def _canonical(table, kinds, rows):
+def _canonical(table: Table, kinds: list[str], counts: Mask) -> CanonicalTable:
     """Return the standardised table in an order and with signs that depend on its values alone."""
-    counts = np.ones(table.values.shape, dtype=bool) if rows is None else rows
     design = replace(Design.of(None, table), left_alone=counts)
     anything = EdgeRules.of(np.zeros((table.n_variables, table.n_variables), dtype=bool))
     return CanonicalTable.of(table, Scaling.of(table, "standardize"), kinds, design, anything)
 
 
-def _residual_of(scores, family, values, random_state):
+def _residual_of(scores: FamilyEvidence, family: Family, values: Floats, random_state: int) -> Residual:
     (node, parents), fit, families = family, scores.fit_of(family), scores.families
     if families.has_density(node):
         samples, deviation = families.residuals(family, fit)
         x, response = families.data(family)
-        mean, seen = node_outputs(fit.theta, x, fit.hidden_units)[0], response.has_density.copy()
-        samples = [sample[deviation**2 > RESOLVED] for sample in samples]
-        seen[seen] = deviation**2 > RESOLVED
+        mean = node_outputs(fit.theta, x, fit.hidden_units)[0]
+        density: Any = response  # of numbers, which have more than the protocol of responses
+        seen = density.has_density.copy()
+        resolved = deviation**2 > RESOLVED
+        samples = [sample[resolved] for sample in samples]
+        seen[seen] = resolved
         return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
-    widths = families.widths[list(parents)]
-    conditional = families.responses[node].conditional(
-        np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units
-    )
+    inputs = np.array(parents, dtype=int), families.widths[list(parents)]
+    conditional: Any = families.responses[node].conditional(*inputs, fit.theta, fit.hidden_units)  # of few values
     values = values if families.rows is None else values[:, families.rows[node]]
     codes = values[node].astype(int) if is_of_labels(conditional) else nearest(conditional.levels, values[node])
     rng = np.random.default_rng([random_state, node])
@@ -164,7 +163,7 @@ def _residual_of(scores, family, values, random_state):
     return Residual(residual, np.ones(residual.size, dtype=bool), None, "none")
 
 
-def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def quantile_residuals(probabilities: Floats, codes: Integers, rng: np.random.Generator) -> Floats:
     """Return randomised quantile residuals, shape (n,).
 
     Parameters
@@ -180,4 +179,5 @@ def quantile_residuals(probabilities: np.ndarray, codes: np.ndarray, rng: np.ran
     at = np.arange(codes.size)
     low, high = up_to[codes, at], up_to[codes + 1, at]
     share = low + (high - low) * rng.random(codes.size)
-    return ndtri(np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE))
+    residuals: Floats = ndtri(np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE))
+    return residuals

@@ -10,13 +10,14 @@ shorter description has the more independent noise; no distribution is assumed. 
 (`mean_entropy`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.checks import check_number, random_generator
 from icdh._ground.entropy import default_spacing, vasicek_entropy, without_ties
 from icdh._node_model.evidence import fit_node
@@ -28,20 +29,27 @@ from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge
 
-HIDDEN_UNITS = 5
-PRIOR_PRECISION = 1.0
-MAX_STEPS = 60
-CLIPPED = (0.0005, 0.01)  # shares at each end: outliers bend the first fit; the second hides where the noise is widest
-MOST_ROWS = 1000
-BAG_SHARE = 0.8
+
+@dataclass(frozen=True)
+class Tuning:
+    """How pairs are fitted and compared."""
+
+    hidden_units: int = 5
+    prior_precision: float = 1.0
+    max_steps: int = 60
+    clipped: tuple[float, ...] = (0.0005, 0.01)  # shares at each end: outliers bend the first fit; the second hides
+    # where the noise is widest
+    most_rows: int = 1000
+    bag_share: float = 0.8
+    windows: tuple[float, ...] = (0.25, 0.5, 1.0)  # of entropies, in units of the usual spacing
+    doubt: float = 1.0  # the most confidence where a point mass or a coarse grid may have decided
+
+
+TUNING = Tuning()
 COLLINEAR = 1.0 - 1e-12
 ROUNDING = 1e-9  # of the skewness of a symmetric variable
-LARGEST = np.finfo(float).max
-MIN_ROWS = 20
-FEW_ROWS = 100
-GRID = 200
-DOUBT = 1.0  # the most confidence where a point mass or a coarse grid may have decided
-WINDOWS = (0.25, 0.5, 1.0)  # of entropies, in units of the usual spacing
+LARGEST = float(np.finfo(float).max)
+MIN_ROWS, FEW_ROWS, GRID = 20, 100, 200
 
 
 @dataclass(frozen=True)
@@ -59,9 +67,9 @@ class DirectionFit:
         L of the standardised variables, in nats per observation.
     """
 
-    cause_values: np.ndarray
-    mean: np.ndarray
-    scale: np.ndarray
+    cause_values: Floats
+    mean: Floats
+    scale: Floats
     description_length: float
 
 
@@ -100,7 +108,7 @@ def causal_direction(
     names: tuple[str, str] = ("x", "y"),
     abstain_below: float = 0.0,
     n_bags: int = 6,
-    knowledge: Knowledge | Mapping | None = None,
+    knowledge: Knowledge | Mapping[str, Any] | None = None,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
 ) -> CausalDirection:
     """Decide whether x causes y or y causes x, given that one does and nothing else causes both.
@@ -178,126 +186,102 @@ def causal_direction(
     check_number("n_bags", n_bags, low=2, integer=True)
     rng = random_generator(random_state)
     forbidden = Knowledge.of(knowledge).rules(names).forbidden
-    first, second = _checked_column(names[0], x), _checked_column(names[1], y)
+    first, second = _Standardised.of(names[0], x), _Standardised.of(names[1], y)
     if first.values.size != second.values.size:
         raise ValueError(
             f"the variables must be paired observations; got {first.values.size} values of {names[0]!r} "
             f"and {second.values.size} of {names[1]!r}"
         )
-    _warn_about_ties_and_rows(first, second)
+    coarse = _is_coarse(first, second)
     swapped = _comes_before(np.sort(second.values), np.sort(first.values))
     pair = (second, first) if swapped else (first, second)
     rows = rows_by_content([column.values for column in pair])
-    result = _compare(*(column.of_rows(rows) for column in pair), n_bags, rng, abstain_below)
-    result = result.swapped() if swapped else result
+    score, confidence, forward, backward = _compare(pair[0].of_rows(rows), pair[1].of_rows(rows), n_bags, rng)
+    if swapped:
+        score, forward, backward = -score, backward, forward
     if _are_collinear(first, second):
-        result = _undecided(result)
-    few = min(np.unique(column.values).size for column in (first, second)) < FEW_VALUES
-    if _has_point_mass(first, second) or few:
-        result = _doubted(result, abstain_below)
-    return _with_knowledge(result, forbidden[0, 1], forbidden[1, 0])
-
-
-def _with_knowledge(result, forward_forbidden, backward_forbidden):
-    """Return the verdict under background knowledge that forbids directions."""
-    if forward_forbidden and backward_forbidden:
-        return _undecided(result)
-    if forward_forbidden or backward_forbidden:
-        return replace(result, direction="y->x" if forward_forbidden else "x->y", confidence=np.inf)
-    return result
-
-
-def _checked_column(name, values):
-    column = as_array(values)
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0]
-    if column.ndim != 1:
-        raise ValueError(f"{name!r} must be one variable, of shape (M,); got shape {column.shape}")
-    table = Table.of(LabelledTable(column[:, None], [name]), min_rows=MIN_ROWS, argument="the pair")
-    return _Standardised.of(name, table.values[0])
-
-
-def _warn_about_ties_and_rows(x, y):
-    n = x.values.size
-    if n < FEW_ROWS:
-        warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
-    for column in (x, y):
-        distinct = np.unique(column.values).size
-        if distinct < n / 2:
-            warn(
-                f"{column.name!r} has {distinct} distinct values in {n} observations: ties are spread at random; "
-                "if you can, measure with more digits",
-                DataWarning,
-            )
-
-
-def _has_point_mass(*columns):
-    masses = [(column, point_mass(column.original())) for column in columns]
-    for column, mass in masses:
-        if mass is not None:
-            warn(
-                f"{column.name!r} has a point mass, as of censored values or of many zeros ({mass}): the direction "
-                "cannot be trusted",
-                DataWarning,
-            )
-    return any(mass is not None for _, mass in masses)
-
-
-def _doubted(result, abstain_below):
-    """Return the verdict with its confidence limited to `DOUBT`."""
-    confidence = min(result.confidence, DOUBT)
-    return replace(
-        result,
-        confidence=confidence,
-        direction=result.direction if confidence >= abstain_below else "undecided",
-    )
-
-
-def _are_collinear(x, y):
-    collinear = abs(np.mean(x.values * y.values)) > COLLINEAR
-    if collinear:
-        warn(
-            f"{y.name!r} is a linear function of {x.name!r}: which of them is the cause cannot be told",
-            DataWarning,
-        )
-    return collinear
-
-
-def _undecided(result):
-    return replace(result, direction="undecided", score=0.0, confidence=0.0)
+        score = confidence = 0.0
+    elif coarse:
+        confidence = min(confidence, TUNING.doubt)
+    undecided = score == 0.0 or not confidence >= abstain_below
+    direction = "undecided" if undecided else "x->y" if score > 0.0 else "y->x"
+    if forbidden[0, 1] and forbidden[1, 0]:
+        direction, score, confidence = "undecided", 0.0, 0.0
+    elif forbidden[0, 1] or forbidden[1, 0]:
+        direction, confidence = "y->x" if forbidden[0, 1] else "x->y", np.inf
+    return CausalDirection(direction, score, confidence, forward, backward)
 
 
 class _Standardised(NamedTuple):
     """A variable of mean 0, standard deviation 1 and no negative skewness: values = (original - offset) / scale."""
 
     name: str
-    values: np.ndarray
+    values: Floats
     offset: float
     scale: float
 
-    def original(self) -> np.ndarray:
-        """Return the variable in its units."""
-        return self.offset + self.scale * self.values
+    def in_units(self, standardised: Floats) -> Floats:
+        """Return values in the variable's units, at most the largest number: a fit may go beyond data near it."""
+        with np.errstate(over="ignore"):
+            return np.clip(self.offset + self.scale * standardised, -LARGEST, LARGEST)
 
     @classmethod
-    def of(cls, name, column):
+    def of(cls, name: str, values: ArrayLike) -> "_Standardised":
+        column = as_array(values)
+        if column.ndim == 2 and column.shape[1] == 1:
+            column = column[:, 0]
+        if column.ndim != 1:
+            raise ValueError(f"{name!r} must be one variable, of shape (M,); got shape {column.shape}")
+        table = Table.of(LabelledTable(column[:, None], [name]), min_rows=MIN_ROWS, argument="the pair")
+        column = table.values[0]
         unit = np.abs(column).max()
         if unit == 0.0 or np.ptp(column / unit) == 0.0:
             raise ValueError(f"{name!r} is constant, and so neither cause nor effect; choose another variable")
         centre, deviation = mean_and_deviation(column / unit)
-        values = (column / unit - centre) / deviation
-        sign = -1.0 if np.mean(values**3) < -ROUNDING else 1.0
-        return cls(name, sign * values, unit * centre, sign * unit * deviation)
+        standardised = (column / unit - centre) / deviation
+        sign = -1.0 if np.mean(standardised**3) < -ROUNDING else 1.0
+        return cls(name, sign * standardised, unit * centre, sign * unit * deviation)
 
-    def of_rows(self, rows: np.ndarray) -> "_Standardised":
+    def of_rows(self, rows: Integers) -> "_Standardised":
         """Return the variable at some rows, given their positions."""
         return self._replace(values=self.values[rows])
 
 
-def _comes_before(a, b):
+def _is_coarse(*columns: _Standardised) -> bool:
+    """Return whether a point mass or few values may decide the direction; warn of these, of ties and of few rows."""
+    n, coarse = columns[0].values.size, False
+    if n < FEW_ROWS:
+        warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
+    for column in columns:
+        distinct = np.unique(column.values).size
+        mass = point_mass(column.in_units(column.values))
+        coarse |= mass is not None or distinct < FEW_VALUES
+        if distinct < n / 2:
+            warn(
+                f"{column.name!r} has {distinct} distinct values in {n} observations: ties are spread at random; "
+                "if you can, measure with more digits",
+                DataWarning,
+            )
+        if mass is not None:
+            warn(
+                f"{column.name!r} has a point mass, as of censored values or of many zeros ({mass}): the direction "
+                "cannot be trusted",
+                DataWarning,
+            )
+    return coarse
+
+
+def _are_collinear(x: _Standardised, y: _Standardised) -> bool:
+    collinear = bool(abs(np.mean(x.values * y.values)) > COLLINEAR)
+    if collinear:
+        warn(f"{y.name!r} is a linear function of {x.name!r}: which of them is the cause cannot be told", DataWarning)
+    return collinear
+
+
+def _comes_before(a: Floats, b: Floats) -> bool:
     """Return whether an ordered sample is lexicographically before another one of the same size."""
     k = np.argmax(a != b)
-    return a[k] < b[k]
+    return bool(a[k] < b[k])
 
 
 class _Sample(NamedTuple):
@@ -307,9 +291,9 @@ class _Sample(NamedTuple):
     outliers would otherwise decide where the curves bend. ``grid`` is clipped likewise.
     """
 
-    values: np.ndarray
-    clipped: np.ndarray
-    grid: np.ndarray
+    values: Floats
+    clipped: Floats
+    grid: Floats
     offset: float
     scale: float
 
@@ -318,60 +302,36 @@ class _Evaluation(NamedTuple):
     """One fit of one direction: its description length, and the standardised effect over the grid."""
 
     description_length: float
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: Floats
+    scale: Floats
 
 
-def _compare(x, y, n_bags, rng, abstain_below):
+def _compare(
+    x: _Standardised, y: _Standardised, n_bags: int, rng: np.random.Generator
+) -> tuple[float, float, DirectionFit, DirectionFit]:
+    """Return score and confidence of x -> y, and the fits of both directions."""
     fits = [fit for start in range(n_bags) for fit in _bag(x, y, rng, start)]
-    forward = _Evaluation(*map(np.array, zip(*(fit[0] for fit in fits), strict=True)))
-    backward = _Evaluation(*map(np.array, zip(*(fit[1] for fit in fits), strict=True)))
-    scores = backward.description_length - forward.description_length
-    scores = scores.reshape(n_bags, len(CLIPPED)).mean(axis=1)
+    forward, backward = ([fit[way] for fit in fits] for way in (0, 1))
+    scores = np.array([back.description_length - forth.description_length for forth, back in fits])
+    scores = scores.reshape(n_bags, len(TUNING.clipped)).mean(axis=1)
     score = float(scores.mean())
     confidence = abs(score) / max(float(scores.std(ddof=1)), float(np.finfo(float).eps))
-    direction = "undecided" if score == 0.0 or not confidence >= abstain_below else "x->y" if score > 0.0 else "y->x"
-    return CausalDirection(direction, score, confidence, _summary(x, y, forward), _summary(y, x, backward))
+    return score, confidence, _summary(x, y, forward), _summary(y, x, backward)
 
 
-def _bag(x, y, rng, start):
+def _bag(
+    x: _Standardised, y: _Standardised, rng: np.random.Generator, start: int
+) -> Iterator[tuple[_Evaluation, _Evaluation]]:
     """Yield, on one random subsample, the evaluations of x -> y and y -> x, clipped little and more."""
     n = x.values.size
-    rows = rng.permutation(n)[: min(MOST_ROWS, int(BAG_SHARE * n))]
+    rows = rng.permutation(n)[: min(TUNING.most_rows, int(TUNING.bag_share * n))]
     spread = [(column, _without_ties(column, rows, rng)) for column in (x, y)]
-    for share in CLIPPED:
+    for share in TUNING.clipped:
         a, b = (_sample(column, values, share) for column, values in spread)
         yield _evaluate(a, b, start), _evaluate(b, a, start)
 
 
-def _sample(column, values, share):
-    low, high = np.quantile(values, (share, 1.0 - share))
-    clipped = np.clip(values, low, high)
-    offset, scale = clipped.mean(), clipped.std()
-    grid = np.clip(_grid(column.values), low, high)
-    return _Sample(*((part - offset) / scale for part in (values, clipped, grid)), offset, scale)
-
-
-def _evaluate(cause, effect, start):
-    fit = fit_node(
-        cause.clipped[np.newaxis],
-        effect.clipped,
-        random_state=start,
-        hidden_units=HIDDEN_UNITS,
-        prior_precision=PRIOR_PRECISION,
-        max_steps=MAX_STEPS,
-        precision_updates=0,
-    )
-    mean, scale = node_outputs(fit.theta, cause.clipped[np.newaxis], HIDDEN_UNITS)
-    noise = (effect.values - mean) / scale
-    length = (
-        mean_entropy(cause.values) + np.log(scale).mean() + mean_entropy(noise) + np.log(cause.scale * effect.scale)
-    )
-    mean, scale = node_outputs(fit.theta, cause.grid[np.newaxis], HIDDEN_UNITS)
-    return _Evaluation(length, effect.offset + effect.scale * mean, effect.scale * scale)
-
-
-def _without_ties(column, rows, rng):
+def _without_ties(column: _Standardised, rows: Integers, rng: np.random.Generator) -> Floats:
     """Return these rows with tied values spread, in random order, over the interval that is nearest to them."""
     sample = column.values[rows]
     if np.ptp(sample) == 0.0:
@@ -379,33 +339,54 @@ def _without_ties(column, rows, rng):
     return without_ties(sample, rng)
 
 
-def _grid(cause):
-    return np.linspace(cause.min(), cause.max(), GRID)
+def _sample(column: _Standardised, values: Floats, share: float) -> _Sample:
+    low, high = np.quantile(values, (share, 1.0 - share))
+    clipped = np.clip(values, low, high)
+    offset, scale = float(clipped.mean()), float(clipped.std())
+    values, clipped, grid = ((part - offset) / scale for part in (values, clipped, np.clip(_grid(column), low, high)))
+    return _Sample(values, clipped, grid, offset, scale)
 
 
-def _summary(cause, effect, evaluations):
+def _evaluate(cause: _Sample, effect: _Sample, start: int) -> _Evaluation:
+    fit = fit_node(
+        cause.clipped[np.newaxis],
+        effect.clipped,
+        random_state=start,
+        hidden_units=TUNING.hidden_units,
+        prior_precision=TUNING.prior_precision,
+        max_steps=TUNING.max_steps,
+        precision_updates=0,
+    )
+    mean, scale = node_outputs(fit.theta, cause.clipped[np.newaxis], TUNING.hidden_units)
+    noise = (effect.values - mean) / scale
+    length = (
+        mean_entropy(cause.values) + np.log(scale).mean() + mean_entropy(noise) + np.log(cause.scale * effect.scale)
+    )
+    mean, scale = node_outputs(fit.theta, cause.grid[np.newaxis], TUNING.hidden_units)
+    return _Evaluation(float(length), effect.offset + effect.scale * mean, effect.scale * scale)
+
+
+def _grid(cause: _Standardised) -> Floats:
+    return np.linspace(cause.values.min(), cause.values.max(), GRID)
+
+
+def _summary(cause: _Standardised, effect: _Standardised, fits: list[_Evaluation]) -> DirectionFit:
     """Return the fits of one direction as one, in the variables' units."""
-    mean = evaluations.mean.mean(axis=0)
-    scale = np.sqrt((evaluations.scale**2).mean(axis=0) + evaluations.mean.var(axis=0))
+    means, scales = np.array([fit.mean for fit in fits]), np.array([fit.scale for fit in fits])
+    scale = np.sqrt((scales**2).mean(axis=0) + means.var(axis=0))
     order = slice(None, None, 1 if cause.scale > 0.0 else -1)
     return DirectionFit(
-        _in_units(cause, _grid(cause.values))[order],
-        _in_units(effect, mean)[order],
+        cause.in_units(_grid(cause))[order],
+        effect.in_units(means.mean(axis=0))[order],
         (abs(effect.scale) * scale)[order],
-        float(evaluations.description_length.mean()),
+        float(np.mean([fit.description_length for fit in fits])),
     )
 
 
-def _in_units(column, standardised):
-    """Return values in a column's own units: at most the largest number, though a fit may go beyond data near it."""
-    with np.errstate(over="ignore"):
-        return np.clip(column.offset + column.scale * standardised, -LARGEST, LARGEST)
-
-
-def mean_entropy(sample: np.ndarray) -> float:
+def mean_entropy(sample: Floats) -> float:
     """Return the mean entropy over three windows: small windows have less bias, large ones less variance.
 
     The sample needs 13 values or more, so that the smallest window is at least one.
     """
     root = default_spacing(sample.size)
-    return np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in WINDOWS])
+    return float(np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in TUNING.windows]))
