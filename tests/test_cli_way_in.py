@@ -275,7 +275,7 @@ def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
     assert cli.main(["report", table, "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert 'class="edge doubtful' in page
-    assert "Dashed, and marked by ? below: the data hardly tell the direction" in page
+    assert "Dashed, and marked by ? below: reversing it loses less than 6 nats" in page
 
 
 def test_the_time_that_is_asked_for_bounds_resamples_and_posterior(searched):

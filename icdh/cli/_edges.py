@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from icdh._model.structural import StructuralModel
 from icdh.cli._input import Input, complete_rows
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import Either, Option, choice, flag, number, text
-from icdh.diagnostics.records import EdgeCheck, edge_records
+from icdh.diagnostics.records import DECIDED, EdgeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals
 from icdh.diagnostics.words import edge_rows, legend
 from icdh.exceptions import import_extra, option
@@ -50,10 +51,23 @@ def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock)
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
     """
-    if model.interrupted_:
+    if model.interrupted_ or (args.bootstrap is None and not args.posterior):
         return None, None
+    from icdh.uncertainty.posterior import posterior
+    from icdh.uncertainty.resampling import bootstrap
+
     try:
-        return _ensemble(args, model, rows, clock), None
+        if clock.is_over:
+            limit = option("max_seconds", clock.max_seconds)
+            raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
+        left = None if clock.max_seconds is None else clock.left
+        with watched(args, "steps" if args.posterior else "resamples", args.bootstrap) as callback:
+            how = {"random_state": args.seed, "max_seconds": left, "callback": callback}
+            if args.posterior:
+                return posterior(model, **how), None
+            relations = {"interventions": rows.interventions, **rows.relations}
+            how |= {"sampling": args.sampling, "checkpoint": args.checkpoint, "n_jobs": model.n_jobs}
+            return bootstrap(model, rows.table, args.bootstrap, **relations, **how), None
     except (KeyboardInterrupt, Exception) as error:
         return None, error
 
@@ -68,37 +82,6 @@ def exit_code(model: Any, failure: BaseException | None) -> int:
     elif failure is not None:
         raise failure
     return INTERRUPTED if model.interrupted_ else SUCCESS
-
-
-def _ensemble(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> Any:
-    if (args.bootstrap is not None or args.posterior) and clock.is_over:
-        raise TimeoutError(
-            f"{option('max_seconds', clock.max_seconds)} were over after the fit: there are no probabilities"
-        )
-    left = None if clock.max_seconds is None else clock.left
-    if args.bootstrap is not None:
-        from icdh.uncertainty.resampling import bootstrap
-
-        with watched(args, "resamples", args.bootstrap) as callback:
-            return bootstrap(
-                model,
-                rows.table,
-                args.bootstrap,
-                interventions=rows.interventions,
-                **rows.relations,
-                sampling=args.sampling,
-                n_jobs=model.n_jobs,
-                random_state=args.seed,
-                callback=callback,
-                checkpoint=args.checkpoint,
-                max_seconds=left,
-            )
-    if args.posterior:
-        from icdh.uncertainty.posterior import posterior
-
-        with watched(args, "steps") as callback:
-            return posterior(model, random_state=args.seed, max_seconds=left, callback=callback)
-    return None
 
 
 def check_uncertainty(args: argparse.Namespace) -> None:
@@ -131,25 +114,18 @@ def probability_lines(ensemble: Any, dag: Floats) -> list[str]:
             label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
             rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))
     lines = aligned(rows, "<>>><")
-    return [*lines, f"direction undecided: {direction_undecided()}"] if undecided.any() else lines
-
-
-def direction_undecided() -> str:
-    """Return the meaning of "direction undecided"."""
-    from icdh.uncertainty.ensemble import DECIDED
-
-    return f"of the graphs that join the two, fewer than {DECIDED:.0%} agree on the direction"
+    if undecided.any():
+        lines.append(
+            f"direction undecided: of the graphs that join the two, fewer than {DECIDED:.0%} agree on the direction"
+        )
+    return lines
 
 
 def write_probabilities(path: str, ensemble: Any) -> None:
     """Write one row for every ordered pair of variables: cause, effect, probability, ancestor."""
-    names = list(map(str, ensemble.names))
-    rows = [
-        [cause, effect, float(ensemble.edge_probability[i, j]), float(ensemble.ancestor_probability[i, j])]
-        for i, cause in enumerate(names)
-        for j, effect in enumerate(names)
-        if i != j
-    ]
+    names, both = list(map(str, ensemble.names)), (ensemble.edge_probability, ensemble.ancestor_probability)
+    pairs = permutations(range(len(names)), 2)
+    rows = [[names[i], names[j], *(float(probability[i, j]) for probability in both)] for i, j in pairs]
     write_text(path, delimited([PROBABILITIES, *rows], ","))
 
 

@@ -2,17 +2,17 @@
 
 import argparse
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import aligned, counted, printable
 from icdh.cli._files import check_files, check_picture
 from icdh.cli._input import read
 from icdh.cli._knowledge import KNOWLEDGE, knowledge_of
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
-from icdh.files import LabelledTable
 
 if TYPE_CHECKING:
     from icdh.pairs.comparison import CausalDirection
@@ -25,13 +25,25 @@ def run(args: argparse.Namespace) -> int:
     if twice is not None:
         raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
     table, _ = read(args)
-    pairs: list[tuple[int, int]] = list(combinations(range(len(table.names)), 2))
-    _check_pairs(args, pairs, table.names)
-    with watched(args, "pairs", len(pairs)) as callback:
-        results, interrupted = _compare(args, table, pairs, callback)
+    pairs = list(combinations(range(len(table.names)), 2))
+    if not pairs:
+        raise ValueError(f"a direction needs two variables; {args.data} has {', '.join(table.names)}")
+    if args.plot and len(pairs) > 1:
+        raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
+    check_picture(args.plot)
+    forbidden = knowledge_of(args).rules(table.names, strict=not args.columns).forbidden
+    results, rows, interrupted = [], [("pair", "verdict", "nats", "confidence")], False
+    try:
+        with watched(args, "pairs", len(pairs)) as callback:
+            for pair in pairs:
+                callback()
+                names = table.names[pair[0]], table.names[pair[1]]
+                results.append(_compare(args, table.values[:, pair], names, forbidden[np.ix_(pair, pair)]))
+                rows.append(_row(results[-1], *map(printable, names)))
+    except KeyboardInterrupt:
+        interrupted = True
     if results:
-        rows = [_row(result, *names) for result, names in results]
-        print(*aligned([("pair", "verdict", "nats", "confidence"), *rows], "<<>"), sep="\n")
+        print(*aligned(rows, "<<>"), sep="\n")
     if interrupted:
         report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
         return INTERRUPTED
@@ -39,44 +51,23 @@ def run(args: argparse.Namespace) -> int:
         from icdh.pairs.picture import plot_direction
         from icdh.plotting import save_figure
 
-        save_figure(args.plot, plot_direction(table.values[:, 0], table.values[:, 1], *results[0]))
+        x, y = table.values.T
+        save_figure(args.plot, plot_direction(x, y, results[0], (table.names[0], table.names[1])))
     return SUCCESS
 
 
-def _check_pairs(args: argparse.Namespace, pairs: list[tuple[int, int]], names: list[str]) -> None:
-    """Raise ValueError unless there are pairs to compare, and one if it is to be drawn."""
-    if not pairs:
-        raise ValueError(f"a direction needs two variables; {args.data} has {', '.join(names)}")
-    if args.plot and len(pairs) > 1:
-        raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
-    check_picture(args.plot)
-
-
-def _compare(
-    args: argparse.Namespace, table: LabelledTable, pairs: list[tuple[int, int]], callback: Any
-) -> tuple[list[tuple["CausalDirection", tuple[str, str]]], bool]:
-    """Return the verdict and the names of each pair, as far as it came, and whether it was interrupted."""
+def _compare(args: argparse.Namespace, values: Floats, names: tuple[str, str], forbidden: Mask) -> "CausalDirection":
+    """Return the verdict on two columns, of which knowledge forbids directions."""
     from icdh.pairs.comparison import causal_direction
 
-    results = []
-    forbidden = knowledge_of(args).rules(table.names, strict=not args.columns).forbidden
-    try:
-        for a, b in pairs:
-            callback()
-            names = table.names[a], table.names[b]
-            options = {"names": names, "abstain_below": args.abstain_below, "random_state": args.seed}
-            known = [way for way in ((0, 1), (1, 0)) if forbidden[(a, b)[way[0]], (a, b)[way[1]]]]
-            both = table.values[:, [a, b]]
-            if args.missing == "drop":
-                both = both[~np.isnan(both).any(axis=1)]
-            results.append((causal_direction(*both.T, knowledge={"forbidden": known}, **options), names))
-    except KeyboardInterrupt:
-        return results, True
-    return results, False
+    if args.missing == "drop":
+        values = values[~np.isnan(values).any(axis=1)]
+    knowledge = {"forbidden": [tuple(edge) for edge in np.argwhere(forbidden).tolist()]}
+    options = {"abstain_below": args.abstain_below, "random_state": args.seed}
+    return causal_direction(*values.T, names=names, knowledge=knowledge, **options)
 
 
 def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, str, str, str]:
-    x, y = printable(x), printable(y)
     verdict = {"x->y": f"{x} -> {y}", "y->x": f"{y} -> {x}"}.get(result.direction, result.direction)
     return f"{x}, {y}", verdict, f"{abs(result.score):.4f}", f"{result.confidence:.1f}"
 

@@ -11,7 +11,7 @@ shorter description has the more independent noise; no distribution is assumed. 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,11 +94,6 @@ class CausalDirection:
     confidence: float
     forward: DirectionFit = field(repr=False)
     backward: DirectionFit = field(repr=False)
-
-    def swapped(self) -> "CausalDirection":
-        """Return the verdict with x and y exchanged."""
-        direction = {"x->y": "y->x", "y->x": "x->y"}.get(self.direction, self.direction)
-        return replace(self, direction=direction, score=-self.score, forward=self.backward, backward=self.forward)
 
 
 def causal_direction(
