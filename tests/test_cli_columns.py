@@ -220,11 +220,9 @@ def test_parquet(tmp_path):
         table.values, [[1.0, 1.0, 0.5, 1.0], [2.5, np.nan, 1.5, 0.0], [np.nan, 3.0, 2.5, 1.0]]
     )
     assert read_table(path, columns=["b"]).values.tolist() == [[0.5], [1.5], [2.5]]
-    with pytest.raises(
-        ValueError, match=r"'when' holds dates, to be counted in days or left out; say dates=\['when'\]"
-    ):
+    with pytest.raises(ValueError, match=r"column 'when': .* is a date, .*; say dates=\['when'\]"):
         read_table(path, drop=["text"], gaps=True)
-    with pytest.raises(ValueError, match="'text' holds text, such as 'x', not numbers"):
+    with pytest.raises(ValueError, match="column 'text': 'x' is not a number; write the numbers"):
         read_table(path, dates=["when"])
     with pytest.raises(ValueError, match="no column 'q'"):
         read_table(path, columns=["q"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from icdh._ground.labels import variable_index
 from icdh._table.actions import Shift
 from icdh.cli._messages import report
 from icdh.files import check_writable, write_table
@@ -111,25 +112,31 @@ def columns_of_labels(model: Any) -> list[str] | None:
 def do_of(args: argparse.Namespace, model: Any) -> dict[Hashable, Any]:
     """Return the intervention on variables of a model that the options describe."""
     do, by_text = {}, {str(name): name for name in model.names}
-    of_labels = columns_of_labels(model) or ()
-    for option, texts, action in (("--do", args.do, float), ("--shift", args.shift, Shift)):
+    for option, texts in (("--do", args.do), ("--shift", args.shift)):
         for text in texts:
             name, equals, value = text.rpartition("=")
             if not equals:
                 raise ValueError(f"{option} needs NAME=NUMBER; got {text!r}")
-            if by_text.get(name, name) in do:
+            name = by_text.get(name, name)
+            if name in do:
                 raise ValueError(f"the variable {name!r} is given to --do or --shift twice; keep one")
-            to_label = option == "--do" and name in of_labels
-            do[by_text.get(name, name)] = value if to_label else action(number_of(option, value, "NAME=NUMBER"))
+            do[name] = Shift(_number(option, value)) if option == "--shift" else cell_of(model, name, value, option)
     return do
 
 
-def number_of(option: str, text: str, form: str = "numbers") -> float:
-    """Return the number that an option holds, or raise ValueError."""
+def cell_of(of: Any, name: Any, text: str, option: str) -> Any:
+    """Return a value of a variable that an option holds: one of its labels, or a number."""
+    known = of.categories.get(variable_index(name, of.names, option))
+    if known is None:
+        return _number(option, text)
+    return {str(label): label for label in known.labels}.get(text, text)
+
+
+def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{option} needs {form}; {text!r} is not a number") from None
+        raise ValueError(f"{option} needs numbers; {text!r} is not a number") from None
 
 
 def give_table(path: str | None, values: NDArray[Any], names: Sequence[Any]) -> None:

@@ -196,21 +196,13 @@ LOUDNESS = Either(
     }
 )
 OUTPUT_TABLE = text("FILE", "output file: .csv or .tsv; by default standard output")
+NOTHING = ("columns", "condition_column", "dataset", "drop", "group_column", "id_column", "missing_values", "model")
 NOT_GIVEN = {  # what a command knows of options that it does not have
-    "columns": None,
-    "condition_column": None,
-    "dataset": None,
+    **dict.fromkeys(NOTHING),
+    **dict.fromkeys(("quiet", "sequence", "verbose"), False),
     "dates": (),
-    "drop": None,
-    "group_column": None,
-    "id_column": None,
     "method": "search",
     "missing": "error",
-    "missing_values": None,
-    "model": None,
-    "quiet": False,
-    "sequence": False,
-    "verbose": False,
 }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from icdh._ground.labels import aligned, printable, variable_index
-from icdh.cli._files import check_files, check_picture, is_model, loaded, number_of
+from icdh._ground.labels import aligned, printable
+from icdh.cli._files import cell_of, check_files, check_picture, is_model, loaded
 from icdh.cli._input import Input, read_input
 from icdh.cli._knowledge import KNOWLEDGE, knowledge_of, names_in
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_KNOWLEDGE, declared_labels, learned
@@ -75,13 +75,13 @@ def _answer(args: argparse.Namespace) -> "Effect":
     from icdh._effect.answer import effect
     from icdh._table.table import Table
 
-    adjust = args.adjust if args.adjust == "graph" else _names(args.adjust)
+    adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == NOTHING else names_in([args.adjust])[0]
     where = [text.rpartition("=")[::2] for text in args.where]
+    how = {"target": args.target, "trim": args.trim, "random_state": args.seed}
     if is_model(args.data):
         model = _model(args, None)
-        options = {"target": args.target, "trim": args.trim, "groups": args.group_column, "where": args.where or None}
-        contrast = _contrast(args, model)
-        return effect(model, args.cause, args.effect, adjust, contrast=contrast, **options, random_state=args.seed)
+        how |= {"contrast": _contrast(args, model), "groups": args.group_column, "where": args.where or None}
+        return effect(model, args.cause, args.effect, adjust, **how)
     saved = _model(args, None) if args.model else None
     asked = [] if saved is None else saved.names
     if adjust != "graph":
@@ -105,22 +105,15 @@ def _answer(args: argparse.Namespace) -> "Effect":
         args.cause,
         args.effect,
         adjust,
+        **how,
         contrast=_contrast(args, coded),
-        target=args.target,
-        where={name: _cell(coded, name, value, "--where") for name, value in where} or None,
+        where={name: cell_of(coded, name, value, "--where") for name, value in where} or None,
         level=args.level,
         groups=rows.groups,
-        trim=args.trim,
         kinds=kinds,
         model=_model(args, rows) if saved is None and adjust == "graph" else saved,
         knowledge=knowledge_of(args),
-        random_state=args.seed,
     )
-
-
-def _names(text: str) -> list[str]:
-    """Return the covariates of --adjust; none in a randomised trial."""
-    return [] if text == NOTHING else names_in([text])[0]
 
 
 def _contrast(args: argparse.Namespace, of: Any) -> list[Any] | None:
@@ -128,15 +121,7 @@ def _contrast(args: argparse.Namespace, of: Any) -> list[Any] | None:
     if args.contrast is None:
         return None
     texts = args.contrast.split(",")
-    return [_cell(of, args.cause, text.strip(), "--contrast") for text in texts]
-
-
-def _cell(of: Any, name: str, text: str, option: str) -> Any:
-    """Return a value of a variable that an option holds: one of its labels, or a number."""
-    known = of.categories.get(variable_index(name, of.names, option))
-    if known is None:
-        return number_of(option, text)
-    return {str(label): label for label in known.labels}.get(text, text)
+    return [cell_of(of, args.cause, text.strip(), "--contrast") for text in texts]
 
 
 def _draw(args: argparse.Namespace, answer: Any) -> None:
@@ -148,7 +133,7 @@ def _draw(args: argparse.Namespace, answer: Any) -> None:
 
 def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str, Any]]:
     """Return the effect at every value, drawn if that was asked for."""
-    values = [_cell(model, args.cause, text, "--values") for text in args.values]
+    values = [cell_of(model, args.cause, text, "--values") for text in args.values]
     answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
     _draw(args, answer)
     return [
@@ -182,6 +167,23 @@ def _text(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
 
 
+QUESTION = {
+    "--cause": text("NAME", "the variable that is set"),
+    "--effect": text("NAME", "the variable that is looked at"),
+    "--adjust": text(
+        "A,B",
+        "common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
+        default="graph",
+    ),
+    "--contrast": text("A,B", "from and to what the cause is set: 0,1 or no,yes; a number by its deviation"),
+    "--target": choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
+    "--where": repeated("NAME=X", "only rows with this value"),
+    "--level": text("P", "probability of the interval", type=float, default=0.95),
+    "--trim": text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
+    "--values": several("X", "the curve of the effect at these values, by the graph"),
+    "--model": text("FILE", "a fitted model whose graph is asked, also given before the table; else one is fitted"),
+}
+ASKED = [option.strip("-") for option in QUESTION]
 COMMAND = Command(
     "what happens to one variable if another is changed",
     "Answer what happens to --effect if --cause is changed, with an interval, from a table and either covariates "
@@ -190,22 +192,7 @@ COMMAND = Command(
     {
         "input": INPUT,
         "experiments": EXPERIMENTS,
-        "question": {
-            "--cause": text("NAME", "the variable that is set"),
-            "--effect": text("NAME", "the variable that is looked at"),
-            "--adjust": text(
-                "A,B",
-                "common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
-                default="graph",
-            ),
-            "--contrast": text("A,B", "from and to what the cause is set: 0,1 or no,yes; a number by its deviation"),
-            "--target": choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
-            "--where": repeated("NAME=X", "only rows with this value"),
-            "--level": text("P", "probability of the interval", type=float, default=0.95),
-            "--trim": text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
-            "--values": several("X", "the curve of the effect at these values, by the graph"),
-            "--model": text("FILE", "a fitted model whose graph is asked; by default one is fitted"),
-        },
+        "question": QUESTION,
         "knowledge": KNOWLEDGE,
         "estimator": ESTIMATOR,
         "output": {
@@ -215,22 +202,5 @@ COMMAND = Command(
         },
     },
     run,
-    usual=(
-        "data",
-        "missing",
-        "kinds",
-        "group_column",
-        "cause",
-        "effect",
-        "adjust",
-        "contrast",
-        "target",
-        "where",
-        "level",
-        "trim",
-        "model",
-        *USUAL_KNOWLEDGE,
-        "plot",
-        "json",
-    ),
+    usual=("data", "missing", "kinds", "group_column", *ASKED, *USUAL_KNOWLEDGE, "plot", "json"),
 )

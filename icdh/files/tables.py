@@ -2,7 +2,7 @@
 
 import os
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -247,21 +247,6 @@ def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: An
     return labels
 
 
-def _chosen(
-    name: str, options: Options, known: Sequence[str], row_labels: bool = False
-) -> tuple[list[int], list[int], set[int]]:
-    """Return the positions of variables, of labels and of dates; ``row_labels`` stand in the first column."""
-    for column in options.missing_values if isinstance(options.missing_values, Mapping) else ():
-        if column is not None:
-            column_at(name, str(column), known)
-    drop, dates, labels, columns = (
-        [column_at(name, column, known) for column in group]
-        for group in (options.drop, options.dates, options.labels, options.columns or ())
-    )
-    chosen = range(row_labels, len(known)) if options.columns is None else columns
-    return [k for k in chosen if k not in {*drop, *labels}], labels, set(dates)
-
-
 def _read_text(
     path: str | os.PathLike[str] | BinaryIO, options: Options, refusals: Refusals
 ) -> tuple[list[str] | None, _Values]:
@@ -279,14 +264,25 @@ def _read_text(
 
 
 def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Column]:
-    """Return the columns that are wanted, still without cells."""
+    """Return the columns that are wanted, still without cells: variables, then labels of the rows."""
     known = sheet.labels or default_names(len(sheet.top))
-    chosen, of_labels, of_dates = _chosen(refusals.name, options, known, bool(sheet.row_labels))
-    dropped = any(column_at("", column, known) == 0 for column in options.drop)
-    if sheet.row_labels and options.columns is None and not dropped:
+
+    def places(columns: Iterable[str]) -> list[int]:
+        return [column_at(refusals.name, column, known) for column in columns]
+
+    if isinstance(options.missing_values, Mapping):
+        places(str(column) for column in options.missing_values if column is not None)
+    drop, dates, of_labels = places(options.drop), places(options.dates), places(options.labels)
+    if options.columns is None and sheet.row_labels and 0 not in drop:
         logger.info(
             "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
         )
+    every = range(bool(sheet.row_labels), len(known))
+    chosen = [
+        k
+        for k in (every if options.columns is None else places(options.columns))
+        if k not in drop and k not in of_labels
+    ]
     columns: list[Column] = []
     for k in [*chosen, *of_labels]:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
@@ -298,7 +294,7 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
             decimal=sheet.decimal,
             thousands=sheet.thousands,
             codes=codes_of({key: ()} if is_label else options.missing_values, known[k], str(k + 1)),
-            dates=k in of_dates and not is_label,
+            dates=k in dates and not is_label,
             declared=is_label or not {known[k], key}.isdisjoint(options.categorical or ()),
             labels=options.categorical is not None,
             many=is_label,
@@ -341,8 +337,8 @@ def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -
     return kept
 
 
-def _values(columns: Sequence[Column], lines: Sequence[int], named: bool, refusals: Refusals) -> _Values:
-    """Return the values of the columns that can be read."""
+def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool, refusals: Refusals) -> _Values:
+    """Return the values of the columns that can be read; ``lines`` are those of the rows, if it has any."""
     values = []
     for column in columns:
         try:
@@ -351,7 +347,7 @@ def _values(columns: Sequence[Column], lines: Sequence[int], named: bool, refusa
             row = column.row_of(refusal.cell)
             is_kept = refusal.option != "drop" and any(map(column.is_gap, column.counts))
             refusals.gaps |= refusal.option == "missing_values" or is_kept
-            line = "" if row is None else f"line {lines[row]}, "
+            line = "" if row is None or lines is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else f", or say {option('header', True)} if the line holds names"
             called = repr(column.name) if named else column.at + 1
             refusals.add(f"{line}column {called}: {refusal}{header}", refusal.option, refusal.value)
@@ -419,39 +415,16 @@ def check_names(names: Sequence[str], place: str) -> None:
 def _read_parquet(path: Any, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
     """Return names and values of the columns of a Parquet file."""
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
-    known, cells = table.column_names, columns_of(table) or []
-    chosen, of_labels, of_dates = _chosen(refusals.name, options, known)
-    values = []
-    for k in [*chosen, *of_labels]:
-        categorical = [known[k]] if k in of_labels else options.categorical
-        try:
-            values.append((known[k], _arrow_values(known[k], cells[k], k in of_dates, categorical)))
-        except RefusedColumn as error:
-            refusals.add(f"column {known[k]!r} {error}", error.option, error.value)
-    return [known[k] for k in [*chosen, *of_labels]], values
-
-
-def _arrow_values(name: str, cells: NDArray[Any], of_dates: bool, categorical: Collection[str] | None) -> NDArray[Any]:
-    """Return the values of a column of a Parquet file."""
-    if name in (categorical or ()):
-        return np.array([None if cell is None else str(cell) for cell in cells.tolist()], dtype=object)
-    if cells.dtype.kind == "M":
-        if not of_dates:
-            raise RefusedColumn("holds dates, to be counted in days or left out", None, "dates", [name])
-        moments = cells.astype("datetime64[us]")
-        days: NDArray[Any] = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
-        return days
-    present = [cell for cell in cells.tolist() if cell is not None]
-    text = [cell for cell in present if isinstance(cell, str)]
-    if categorical is not None and text and len(text) == len(present):
-        return cells
-    try:
-        if not text:
-            return np.array([np.nan if cell is None else float(cell) for cell in cells.tolist()])
-    except TypeError:
-        text = present
-    what = f"holds {'text' if isinstance(text[0], str) else type(text[0]).__name__}, such as {text[0]!r}, not numbers"
-    raise RefusedColumn(f"{what}; encode it as numbers or leave it out", None, "drop", [name])
+    arrays, names = columns_of(table) or [], table.column_names
+    columns = _columns_of(Sheet(names, names, iter(()), "", ".", None), options, refusals)
+    for column in columns:
+        cells = arrays[column.at]
+        if cells.dtype.kind in "biuf" and not column.declared:
+            column.parts.append(cells.astype(np.float64))
+        else:
+            moments = cells.astype("datetime64[us]") if cells.dtype.kind == "M" else cells
+            column.add(["" if cell is None else str(cell) for cell in moments.tolist()])
+    return [column.name for column in columns], _values(columns, None, True, refusals)
 
 
 def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns: Sequence[Column]) -> None:
