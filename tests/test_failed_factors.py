@@ -64,7 +64,7 @@ def test_minimisers_give_such_a_start_back_and_say_so():
 def test_the_descent_reports_a_child_without_a_solution_and_solves_the_others():
     problem, w = problem_without_a_solution(0)
     chain = problem.without(problem.effects <= problem.causes, w)
-    part, minimum = minimise_on_dag(problem, *chain, [], 1e-6, turns=False)
+    part, minimum = minimise_on_dag(problem, *chain, [], 1e-6)
     assert minimum.status == 2
     assert np.isfinite(minimum.w).all()
     assert part.adjacency(minimum.w)[0, 1] > 0.3

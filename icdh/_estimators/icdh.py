@@ -202,7 +202,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
       Weights are optimised in units of like curvature.
     - Edges stay absent once their weights are zero. When h < 1 (0.1 for ``noise="equal"``) the edges that close cycles
       are dropped, weakest first, and every node is minimised on the DAG by itself, by Newton's method and from further
-      random weights; edges that still lower the objective are added and, for ``noise="equal"``, turned around. It
+      random weights; edges that still lower the objective are added. It
       replaces the ill-conditioned end of the augmented Lagrangian method, where most of its time goes, and h is zero.
     - The graph is decided once a round lowers the criterion by less than 0.02 nats a variable: later ones refine the
       weights, and may drop edges. While the scales shrink, the lasso weighs less beside the likelihood, and edges would

@@ -1,10 +1,10 @@
 """Phase II on a DAG. There h = 0 whatever the weights, and the objective is a sum over children.
 
-Each child is minimised by itself, from several starts. Then absent edges are added, and edges reversed, as long as that
-lowers the objective and closes no cycle.
+Each child is minimised by itself, from several starts. Then absent edges are added, as long as that lowers the
+objective and closes no cycle.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
@@ -14,7 +14,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
-from icdh.graphs import break_cycles, is_dag
+from icdh.graphs import break_cycles
 from icdh.network import Weights, node_inputs, root_mean_square
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.newton import minimise_by_newton
@@ -34,22 +34,16 @@ class DagTuning:
     promising : float
         A further start this near to the best minimum (relative excess) is minimised to the end.
     most_rounds : int
-        Rounds of adding and reversing edges.
-    first_share : float
-        Share of a further start that a reversed edge begins with.
+        Rounds of adding edges.
     optimality : float
         An edge is added if a derivative exceeds the lasso penalty by this share.
-    worthwhile : float
-        An edge is reversed if the objective of its two ends falls by this share.
     """
 
     final_tolerance: float = 1e-9
     newton_weights: int = 200
     promising: float = 0.01
     most_rounds: int = 10
-    first_share: float = 0.1
     optimality: float = 0.01
-    worthwhile: float = 1e-4
 
 
 TUNING = DagTuning()
@@ -69,8 +63,6 @@ def minimise_on_dag(
     w: Floats,
     starts: Sequence[Start],
     tolerance: float,
-    *,
-    turns: bool,
     clock: Clock | None = None,
 ) -> tuple[NetworkObjective, Minimum]:
     """Minimise the objective of Phase II over DAGs; return it by the inputs of the best, and its minimum.
@@ -87,15 +79,13 @@ def minimise_on_dag(
         Further weights to start every child from.
     tolerance : float
         Relative decrease at which a start is judged; the best is minimised to the end.
-    turns : bool
-        Whether edges are reversed as well, which needs at least one further start.
     clock : Clock, optional
         Counts evaluations of one child, and ends them when the time is over.
     """
     descent = DagDescent(network, starts, tolerance, clock or Clock())
     descent.begin(*without_cycles(part, w))
     for _ in range(TUNING.most_rounds):
-        if not (descent.add_edges() | (turns and bool(starts) and descent.turn_edges())):
+        if not descent.add_edges():
             break
     best, w = descent.graph()
     worst = max((child.minimum for child in descent.minima), key=lambda minimum: minimum.status)
@@ -103,13 +93,12 @@ def minimise_on_dag(
 
 
 class DagDescent:
-    """The minima of all children of a DAG, and the moves that change it; arguments as of `minimise_on_dag`."""
+    """The minima of all children of a DAG, which grows by edges; arguments as of `minimise_on_dag`."""
 
     def __init__(self, network: NetworkObjective, starts: Sequence[Start], tolerance: float, clock: Clock):
         self.network, self.starts, self.tolerance, self.clock = network, starts, tolerance, clock
         self._look = partial(clock.check, 1)
         self.minima: list[ChildMinimum] = []
-        self._tried: dict[tuple[int, bytes], float] = {}
 
     def begin(self, part: NetworkObjective, w: Floats) -> None:
         """Minimise every child from these weights of a DAG."""
@@ -128,60 +117,16 @@ class DagDescent:
         children = np.unique(effects)
         self.clock.begin("missing edges, node by node", children.size)
         for n in children:
-            self.minima[n] = self._minimise(*self._with_causes(n, causes[effects == n], 0.0))
+            self.minima[n] = self._minimise(*self._with_causes(n, causes[effects == n]))
         return bool(missing.any())
 
-    def turn_edges(self) -> bool:
-        """Reverse edges where that lowers the objective of their ends, the best first, at most one edge a node."""
-        turned: set[int] = set()
-        for _, i, n in sorted(self._falls(), key=lambda turn: -turn[0]):
-            if not {i, n} & turned and self._stays_acyclic(i, n):
-                self.minima[n] = self._minimise(*self._without_cause(n, i))
-                self.minima[i] = self._minimise(*self._with_reverse(i, n))
-                turned |= {i, n}
-        return bool(turned)
-
-    def _falls(self) -> Iterator[tuple[float, int, int]]:
-        """Yield every edge i -> n whose reversal lowers the objective, as (fall, i, n)."""
-        for n, (family, minimum) in enumerate(self.minima):
-            for i in family.inputs[family.inputs < len(self.minima)].tolist():
-                if n in self.network.families[i].inputs and self._stays_acyclic(i, n):
-                    before = minimum.value + self.minima[i].minimum.value
-                    after = self._try(*self._without_cause(n, i)) + self._try(*self._with_reverse(i, n))
-                    if before - after > TUNING.worthwhile * before:
-                        yield before - after, i, n
-
-    def _stays_acyclic(self, i: int, n: int) -> bool:
-        """Return whether the graph stays acyclic when i -> n is reversed."""
-        part, w = self.graph()
-        A = part.adjacency(w)
-        A[n, i], A[i, n] = 1.0, 0.0
-        return is_dag(A)
-
-    def _without_cause(self, n: int, cause: int) -> tuple[FamilyObjective, Floats]:
-        family, minimum = self.minima[n]
-        keep = family.inputs != cause
-        return family.among(family.inputs[keep]), minimum.w[keep]
-
-    def _with_causes(self, n: int, causes: Integers, weights: Floats | float) -> tuple[FamilyObjective, Floats]:
-        """Return objective and weights of a child with further causes of these weights."""
+    def _with_causes(self, n: int, causes: Integers) -> tuple[FamilyObjective, Floats]:
+        """Return objective and weights of a child with further causes of weight zero."""
         family, minimum = self.minima[n]
         inputs = np.union1d(family.inputs, causes)
-        w = np.empty((inputs.size, minimum.w.shape[1]))
+        w = np.zeros((inputs.size, minimum.w.shape[1]))
         w[np.searchsorted(inputs, family.inputs)] = minimum.w
-        w[np.searchsorted(inputs, causes)] = weights
         return self.network.families[n].among(inputs), w
-
-    def _with_reverse(self, i: int, n: int) -> tuple[FamilyObjective, Floats]:
-        """Return objective and weights of i with the cause n. Its weights are small; zero may be a saddle point."""
-        return self._with_causes(i, np.array([n]), TUNING.first_share * self.starts[0][i][n])
-
-    def _try(self, family: FamilyObjective, w: Floats) -> float:
-        """Return the objective of a child near these weights."""
-        key = family.child, family.inputs.tobytes()
-        if key not in self._tried:
-            self._tried[key] = minimise_by_newton(family, w, self.tolerance, self._look).value
-        return self._tried[key]
 
     def _minimise(self, family: FamilyObjective, w: Floats) -> ChildMinimum:
         """Return the best minimum of a child from its weights and every further start, without edges of weight zero."""

@@ -87,9 +87,7 @@ def fit_means(
     if end.minimum.message != OUT_OF_TIME and end.h <= schedule.decided_h:
         starts = further_starts(network, explore or [weights], schedule.reaches)
         try:
-            part, minimum = minimise_on_dag(
-                network, end.part, end.minimum.w, starts, schedule.tolerance, turns=schedule.turns, clock=clock
-            )
+            part, minimum = minimise_on_dag(network, end.part, end.minimum.w, starts, schedule.tolerance, clock=clock)
             end = end._replace(part=part, minimum=minimum)
         except OutOfTime:
             end = end._replace(minimum=end.minimum._replace(message=OUT_OF_TIME))

@@ -19,8 +19,6 @@ class Schedule(NamedTuple):
     reaches : tuple of float
         On the DAG every node is also minimised from random weights of these largest sizes, in units of 1 / (root mean
         square of the input), which escapes poor local minima; the best of all is kept.
-    turns : bool
-        Whether edges of the DAG are turned around where that lowers the objective.
     deciding_gain : float
         The first round that lowers the criterion by less, in nats a variable, decides the graph: later ones refine its
         weights and may drop edges. While scales shrink, the lasso loses weight beside the likelihood, and further
@@ -35,7 +33,6 @@ class Schedule(NamedTuple):
     tolerance: float
     decided_h: float
     reaches: tuple[float, ...]
-    turns: bool
     deciding_gain: float = -math.inf
     first_tolerance: float | None = None
     least_gain: float = -math.inf
@@ -60,9 +57,9 @@ class Schedule(NamedTuple):
 
 
 # One round has to do all of it.
-FAST_ALONE = Schedule(tolerance=1e-5, decided_h=1e-1, reaches=(1.0, 2.0, 4.0, 1.0, 2.0, 4.0), turns=True)
+FAST_ALONE = Schedule(tolerance=1e-5, decided_h=1e-1, reaches=(1.0, 2.0, 4.0, 1.0, 2.0, 4.0))
 # Where rounds follow, each mends what the one before left.
-FAST = Schedule(tolerance=1e-4, decided_h=1.0, reaches=(1.0,), turns=False, deciding_gain=0.02)
+FAST = Schedule(tolerance=1e-4, decided_h=1.0, reaches=(1.0,), deciding_gain=0.02)
 
 # Where noise alone gains so much in every round that none would decide the graph, while scales that shrink let in more
 # and more edges. The first round, minimised to the end, is dense as well, and takes a third of the time.
