@@ -30,7 +30,7 @@ def messy(tmp_path):
     return path
 
 
-MESSY = ["--decimal", ",", "--id-column", "id", "--drop", "remark", "--dates", "when"]
+MESSY = ["--decimal", ",", "--drop", "remark", "id", "--dates", "when"]
 
 
 def run(capsys, *arguments):

@@ -91,7 +91,7 @@ def test_the_index_of_pandas_goes_through_the_command(tmp_path, chain, capsys):
     out, err = capsys.readouterr()
     assert out.startswith("400 observations of 3 variables")
     assert f"icdh: note: the first column of {path} has no name: its cells are taken for labels of the rows\n" in err
-    assert cli.main(["fit", str(path), "--id-column", "1", "--quiet"]) == 0
+    assert cli.main(["fit", str(path), "--drop", "1", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
 

@@ -22,7 +22,7 @@ from icdh.progress import Progress
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 FORMAT = ("header", "delimiter", "decimal", "thousands", "encoding", "skip_rows", "comment", "units_row")
-NO_VARIABLES = ("id_column", "condition_column", "group_column")  # what such options name
+NO_VARIABLES = ("condition_column", "group_column")  # what such options name
 UNKNOWN = "?"
 
 
@@ -48,16 +48,15 @@ def read(
     categorical : collection of str, optional
         Categorical columns. By default text is refused; an empty collection lets columns of text be categorical.
     """
-    given = {option: getattr(args, option) for option in NO_VARIABLES if getattr(args, option) is not None}
-    roles = [option for option in given if option != "id_column"]
-    drop = [*(args.drop or ()), *given.values()]
+    roles = {option: getattr(args, option) for option in NO_VARIABLES if getattr(args, option) is not None}
+    drop = [*(args.drop or ()), *roles.values()]
     columns = columns or args.columns
     check_table(args.data, args.model)
     with Progress("", shown=False if args.quiet else None, doing=f"reading {args.data}"):
         try:
             (values, names), labels = read_with_labels(
                 source(args.data),
-                [given[role] for role in roles],
+                list(roles.values()),
                 **format_of(args),
                 columns=columns and [column for column in columns if column not in drop],
                 drop=drop,

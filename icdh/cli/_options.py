@@ -160,12 +160,7 @@ FORMAT = {
 }
 COLUMNS = {
     "--columns": several("NAME", "the variables, by name or by number from 1; by default all columns"),
-    "--drop": several("NAME", "columns to leave out, by name or by number from 1", default=[]),
-    "--id-column": text(
-        "NAME",
-        "the column of row labels, which is not a variable, by name or by number; a first column without a name is "
-        "taken as one",
-    ),
+    "--drop": several("NAME", "columns to leave out, likewise; a first column without a name is left out", default=[]),
 }
 RELATIONS = {
     "--group-column": text(
@@ -196,7 +191,7 @@ LOUDNESS = Either(
     }
 )
 OUTPUT_TABLE = text("FILE", "output file: .csv or .tsv; by default standard output")
-NOTHING = ("columns", "condition_column", "dataset", "drop", "group_column", "id_column", "missing_values", "model")
+NOTHING = ("columns", "condition_column", "dataset", "drop", "group_column", "missing_values", "model")
 NOT_GIVEN = {  # what a command knows of options that it does not have
     **dict.fromkeys(NOTHING),
     **dict.fromkeys(("quiet", "sequence", "verbose"), False),
