@@ -21,7 +21,7 @@ from icdh._table.table import Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
-from icdh.diagnostics.nodes import holm
+from icdh.diagnostics.nodes import holm, node_tests
 from icdh.diagnostics.questions import questions_about
 from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import fit_residuals
@@ -41,6 +41,16 @@ def fit():
 @pytest.fixture(scope="module")
 def found(fit):
     return icdh.check(fit, X)
+
+
+def residuals_and_tests(values, *edges, kinds=None, transform="none"):
+    """The residuals of a table given a graph of these edges, and the tests of its variables."""
+    table = Table.of(values).coded(kinds)
+    graph = np.zeros((table.n_variables, table.n_variables))
+    for edge in edges:
+        graph[edge] = 1.0
+    residuals = fit_residuals(table, table.kinds_given(kinds), transform, graph)
+    return residuals, node_tests(residuals, graph, table.unordered)
 
 
 def p_of(x, y, of_labels=False):
@@ -88,10 +98,7 @@ def test_holms_procedure():
 
 
 def test_p_values_are_corrected_for_all_questions_and_all_variables():
-    wrong = np.zeros((3, 3))
-    wrong[0, 1] = 1.0  # and not x1 -> x2: dependence is left
-    table = Table.of(X)
-    tests = icdh.diagnostics.nodes.node_tests(fit_residuals(table, table.kinds, "none", wrong), wrong, [])
+    _, tests = residuals_and_tests(X, (0, 1))  # and not x1 -> x2: dependence is left
     assert {node: [group.variable is not None for group in test[:3]] for node, test in tests.items()} == {
         0: [False, False, True],
         1: [True, True, True],
@@ -166,52 +173,36 @@ def nearly_without_noise(rng, below, m=800):
     return np.column_stack([cause, 2.0 * np.tanh(cause) + spread * rng.normal(size=m)])
 
 
-def residuals_given_the_first(values):
-    graph = np.zeros((2, 2))
-    graph[0, 1] = 1.0
-    table = Table.of(values)
-    residuals = fit_residuals(table, table.kinds, "none", graph)
-    return residuals, icdh.diagnostics.nodes.node_tests(residuals, graph, [])[1]
-
-
 def test_observations_whose_noise_cannot_be_seen_do_not_count(monkeypatch):
     values = nearly_without_noise(np.random.default_rng(12), below=-1.0)
-    residuals, test = residuals_given_the_first(values)
-    assert test.p_value > 0.05
-    assert test.on_causes.variable == 0
+    residuals, tests = residuals_and_tests(values, (0, 1))
+    assert tests[1].p_value > 0.05
+    assert tests[1].on_causes.variable == 0
     effect = residuals.of[1]
     assert effect.values.size == effect.mean.size == effect.seen.sum() == residuals.rows[1].sum()
     assert effect.seen[values[:, 0] > -0.9].all()
     assert not effect.seen[values[:, 0] < -1.1].any()
     assert effect.values.std() == pytest.approx(1.0, abs=0.1)
     monkeypatch.setattr("icdh.diagnostics.residuals.RESOLVED", 0.0)
-    assert residuals_given_the_first(values)[1].p_value < 1e-6  # the floor under the variance, taken for noise
-
-
-def test_a_variable_without_noise_is_not_tested():
-    cause = np.random.default_rng(12).normal(size=200)
-    residuals, test = residuals_given_the_first(np.column_stack([cause, np.tanh(cause)]))
-    assert residuals.of[1].values.size == 0
-    assert residuals.of[1].noise == "none"
-    assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
+    assert residuals_and_tests(values, (0, 1))[1][1].p_value < 1e-6  # the floor under the variance, taken for noise
 
 
 def test_a_variable_whose_noise_is_seen_in_too_few_rows_is_not_tested():
-    residuals, test = residuals_given_the_first(nearly_without_noise(np.random.default_rng(11), below=-0.3))
-    assert 0.5 < residuals.of[1].seen.mean() < 0.8
-    assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
+    cause = np.random.default_rng(12).normal(size=200)
+    none, never = residuals_and_tests(np.column_stack([cause, np.tanh(cause)]), (0, 1))
+    few, seldom = residuals_and_tests(nearly_without_noise(np.random.default_rng(11), below=-0.3), (0, 1))
+    assert (none.of[1].values.size, none.of[1].noise) == (0, "none")
+    assert 0.5 < few.of[1].seen.mean() < 0.8
+    for test in (never[1], seldom[1]):
+        assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
 
 
 def test_a_distorted_scale_shows_beside_the_mean_of_several_causes():
     rng = np.random.default_rng(13)
     causes = rng.normal(size=(1000, 5))
     right = causes.sum(axis=1) / 2.0 + rng.normal(size=1000)
-    graph = np.zeros((6, 6))
-    graph[:5, 5] = 1.0
     for effect, is_right in ((right, True), (np.sinh(right), False)):
-        table = Table.of(np.column_stack([causes, effect]))
-        residuals = fit_residuals(table, table.kinds, "none", graph)
-        test = icdh.diagnostics.nodes.node_tests(residuals, graph, [])[5]
+        test = residuals_and_tests(np.column_stack([causes, effect]), *((k, 5) for k in range(5)))[1][5]
         assert test.on_mean.variable == 5
         assert (test.p_value > 0.05) is is_right
         if not is_right:
@@ -238,7 +229,7 @@ def drawn(rng, kind, m=250):
         effect = np.round(effect, 1)
     elif kind == "logarithm":
         effect = np.exp(effect)
-    return np.column_stack([cause, effect, rng.normal(size=m)]), kinds
+    return np.column_stack([cause, effect, rng.normal(size=m)]), kinds or None
 
 
 @pytest.mark.parametrize(
@@ -247,14 +238,9 @@ def drawn(rng, kind, m=250):
 )
 def test_right_graphs_keep_the_level_whatever_noise_and_columns(kind):
     rng, rejected, n_tables = np.random.default_rng(5), 0, 25
-    graph = np.zeros((3, 3))
-    graph[0, 1] = 1.0
-    transform = "log" if kind == "logarithm" else "none"
     for _ in range(n_tables):
         values, kinds = drawn(rng, kind)
-        table = Table.of(values).coded(kinds or None)
-        residuals = fit_residuals(table, table.kinds_given(kinds or None), transform, graph)
-        tests = icdh.diagnostics.nodes.node_tests(residuals, graph, table.unordered)
+        _, tests = residuals_and_tests(values, (0, 1), kinds=kinds, transform="log" if kind == "logarithm" else "none")
         rejected += min(test.p_value for test in tests.values()) < 0.05
     assert rejected <= 4  # of a binomial of 25 and 5 % more come once in 140
 
@@ -262,13 +248,10 @@ def test_right_graphs_keep_the_level_whatever_noise_and_columns(kind):
 @pytest.mark.parametrize("kind", ["ordinal", "labels"])
 def test_residuals_of_few_values_and_labels_are_standard_normal(kind):
     values, kinds = drawn(np.random.default_rng(6), kind, m=2000)
-    table = Table.of(values).coded(kinds or None)
-    graph = np.zeros((3, 3))
-    graph[0, 1] = 1.0
-    residual = fit_residuals(table, table.kinds_given(kinds or None), "none", graph).of[1].values
+    residual = residuals_and_tests(values, (0, 1), kinds=kinds)[0].of[1].values
     assert stats.kstest(residual, "norm").pvalue > 0.01
     assert p_of(values[:, 0], residual) > 0.01
-    alone = fit_residuals(table, table.kinds_given(kinds or None), "none", 0.0 * graph).of[1].values
+    alone = residuals_and_tests(values, kinds=kinds)[0].of[1].values
     assert p_of(values[:, 0], alone) < 1e-6
 
 
@@ -293,13 +276,11 @@ def _scaling_of(values):
 def test_increasing_functions_of_a_bystander_change_nothing():
     rng = np.random.default_rng(8)
     values, _ = drawn(rng, "gaussian")
-    graph = np.zeros((3, 3))
-    found = []
-    for bystander in (values[:, 2], np.exp(values[:, 2])):
-        table = Table.of(np.column_stack([values[:, :2], bystander]))
-        tests = icdh.diagnostics.nodes.node_tests(fit_residuals(table, table.kinds, "none", graph), graph, [])
-        found.append(tests[1])
-    assert found[0].p_value == pytest.approx(found[1].p_value, rel=1e-9)
+    one, other = (
+        residuals_and_tests(np.column_stack([values[:, :2], bystander]))[1][1]
+        for bystander in (values[:, 2], np.exp(values[:, 2]))
+    )
+    assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
 
 
 def test_a_model_from_a_file_is_checked_as_the_one_in_memory(fit, found, tmp_path):
@@ -361,8 +342,11 @@ def test_the_probability_of_a_direction_is_that_given_an_edge(fit):
     probability = np.zeros((3, 3))
     probability[0, 1], probability[1, 0] = 0.6, 0.2
     found = icdh.check(fit.model_.with_edge_probability(probability), X)
-    assert {edge.cause: edge.probability for edge in found.edges} == {"x0": pytest.approx(0.75), "x1": None}
-    assert found.edges[0].cause == "x0"  # the data hardly decide it
+    assert {edge.cause: edge.probability for edge in found.edges} == {"x0": pytest.approx(0.75), "x1": 0.0}
+    assert all(edge.close for edge in found.edges)  # nothing found the other one again
+    probability[1, 2] = 0.5
+    found = icdh.check(fit.model_.with_edge_probability(probability), X)
+    assert [edge.cause for edge in found.edges] == ["x0", "x1"]  # the data hardly decide the first
 
 
 def test_interventions_do_not_count():
@@ -589,16 +573,15 @@ def test_bad_input_is_explained(fit):
         icdh.check(HNMSearch(), X)
     with pytest.raises(TypeError, match="model must be a fitted estimator"):
         icdh.check("m.icdh", X)
-    with pytest.raises(ValueError, match="expecting 3 features"):
-        icdh.check(fit, X[:, :2])
-    with pytest.raises(ValueError, match="interventions has shape"):
-        icdh.check(fit, X, interventions=np.zeros((2, 2), dtype=bool))
-    with pytest.raises(ValueError, match="gaps"):
-        icdh.check(fit, np.where(X > 3.0, np.nan, X))
-    with pytest.raises(ValueError, match="'nobody' is no variable"):
-        icdh.check(fit, X, knowledge={"roots": ["nobody"]})
-    with pytest.raises(ValueError, match="random_state"):
-        icdh.check(fit, X, random_state=-1)
+    for values, options, message in (
+        (X[:, :2], {}, "expecting 3 features"),
+        (X, {"interventions": np.zeros((2, 2), dtype=bool)}, "interventions has shape"),
+        (np.where(X > 3.0, np.nan, X), {}, "gaps"),
+        (X, {"knowledge": {"roots": ["nobody"]}}, "'nobody' is no variable"),
+        (X, {"random_state": -1}, "random_state"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            icdh.check(fit, values, **options)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])

@@ -18,7 +18,7 @@ from icdh._model.structural import StructuralModel
 from icdh.cli._input import Input, complete_rows
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import Either, Option, choice, flag, number, text
-from icdh.diagnostics.records import DECIDED, EdgeCheck, edge_records
+from icdh.diagnostics.records import EdgeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals
 from icdh.diagnostics.words import edge_rows, legend
 from icdh.exceptions import import_extra, option
@@ -104,21 +104,14 @@ def check_uncertainty(args: argparse.Namespace) -> None:
 
 def probability_lines(ensemble: Any, dag: Floats) -> list[str]:
     """Return a line for every edge of the graph, and for all others that are probable enough."""
-    rows, undecided = [("edge", "probability", "reverse", "path", "")], ensemble.undecided(dag)
+    rows = [("edge", "probability", "reverse", "path", "")]
     for edge in ensemble.edges():
         i, j = ensemble.names.index(edge.cause), ensemble.names.index(edge.effect)
         learned = "learned" if dag[i, j] else "learned reversed" if dag[j, i] else "not learned"
-        if undecided[i, j] or undecided[j, i]:
-            learned += ", direction undecided"
         if edge.probability >= LEAST_PROBABILITY or learned != "not learned":
             label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
             rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))
-    lines = aligned(rows, "<>>><")
-    if undecided.any():
-        lines.append(
-            f"direction undecided: of the graphs that join the two, fewer than {DECIDED:.0%} agree on the direction"
-        )
-    return lines
+    return aligned(rows, "<>>><")
 
 
 def write_probabilities(path: str, ensemble: Any) -> None:

@@ -86,7 +86,8 @@ class EdgeCheck:
         How many nats of evidence are lost if the arrow is a hidden common cause instead; see
         `icdh.uncertainty.hidden_loss`. None where that cannot be told or nobody computed it.
     probability : float or None
-        That of this direction given an edge, by posterior or resamples, where they were computed.
+        That of this direction given an edge, by posterior or resamples, where they were computed; 0.0 of an edge that
+        none of them has.
     track_record : TrackRecord or None
         How often arrows of this kind pointed forward in recorded tables; None where labels are cause or effect.
     known : bool
@@ -144,8 +145,7 @@ def edge_records(model: StructuralModel, marginals: Marginals | None, settled: M
     )
     settled_by_model: Mask = np.isinf(loss) if model.settled is None else model.settled != 0.0
     given = settled_by_model if settled is None else settled
-    either = probability + probability.T
-    direction = np.divide(probability, either, out=unknown.copy(), where=either > 0.0)
+    direction = probability / np.maximum(probability + probability.T, np.finfo(float).tiny)
     if weight_unit(model) != "nats":
         marginals = None
 
