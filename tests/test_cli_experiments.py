@@ -9,7 +9,7 @@ import pytest
 
 import icdh
 from icdh import HNMSearch, Interventions, bootstrap, cli
-from icdh.files import LabelledTable, read_labels
+from icdh.files import LabelledTable, read_with_labels
 
 QUICK = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-units", 3, "--n-restarts", 1]
 TARGETS = "none=; set b=b; drug=?"
@@ -119,6 +119,10 @@ def test_what_does_not_fit_is_said(file, capsys, options, message):
     assert (code, out) == (2, "")
     assert re.search(message, err)
     assert "Traceback" not in err
+
+
+def read_labels(path, column):
+    return read_with_labels(path, [column], columns=())[1][0]
 
 
 def test_labels_of_rows(tmp_path):

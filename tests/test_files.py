@@ -13,7 +13,6 @@ from icdh import DataWarning
 from icdh.files import (
     UnreadableTableError,
     read_graph,
-    read_labels,
     read_table,
     read_with_labels,
     write_graph,
@@ -518,7 +517,7 @@ def test_truth_values_are_numbers_unless_they_are_labels():
 def test_labels_of_rows_may_be_as_many_as_there_are_rows():
     people = [f"p{k}" for k in range(300)]
     text = "\n".join(["person,x", *(f"{person},{k}" for k, person in enumerate(people))])
-    assert read_labels(io.BytesIO(text.encode()), "person") == people
+    assert read_with_labels(io.BytesIO(text.encode()), ["person"], columns=())[1] == [people]
 
 
 def test_labels_of_rows_are_read_beside_the_variables():

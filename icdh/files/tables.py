@@ -212,41 +212,6 @@ def _read(path: Any, options: Options) -> tuple[LabelledTable, list[list[str]]]:
     ]
 
 
-def read_labels(path: str | os.PathLike[str] | BinaryIO, column: str, **form: Any) -> list[str]:
-    r"""Read one column of a table as text, such as the condition of every row.
-
-    Parameters
-    ----------
-    path : str, Path or binary file
-        The file.
-    column : str
-        The column.
-    **form : Any
-        The arguments of `read_table` about the format: header, delimiter, encoding, skip_rows, ...
-
-    Returns
-    -------
-    list of str
-        One label a row, as it stands in the file.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If the file is not a table, the column does not exist, or a row has no label; the message gives the line.
-
-    Examples
-    --------
-    >>> import io
-    >>> from icdh.files import read_labels
-    >>> read_labels(io.BytesIO(b"condition,dose\nnone,1\ndrug,2\n"), "condition")
-    ['none', 'drug']
-    """
-    _, (labels,) = read_with_labels(path, [column], columns=(), **form)
-    return labels
-
-
 def _read_text(
     path: str | os.PathLike[str] | BinaryIO, options: Options, refusals: Refusals
 ) -> tuple[list[str] | None, _Values]:
