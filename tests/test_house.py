@@ -112,9 +112,9 @@ ROOMS = {
         "answer",
     ),
     "diagnostics": (
-        "_kernels track_record questions",
+        "_kernels track_record",
         "independence records residuals",
-        "words nodes",
+        "words nodes questions",
         "result",
         "check",
     ),
