@@ -104,63 +104,57 @@ def _write_visits(path, rows):
     path.write_text("\n".join(["when,drug,dose", *map(",".join, rows)]) + "\n", encoding="utf-8")
 
 
-def _cells(text):
-    return [line.split(",") for line in text.splitlines()[1:]]
+@pytest.fixture
+def predicted(visits, capsys):
+    """What predict prints of a file, cell by cell, and what it notes."""
+
+    def predict(file, *options):
+        assert run("predict", visits / "m.icdh", visits / file, "--dates", "when", *options) == 0
+        out, err = capsys.readouterr()
+        return [line.split(",") for line in out.splitlines()[1:]], err
+
+    return predict
 
 
+MEASURED = {"when": [], "drug": [], "dose": [1, 2, 4]}
 WITH_ITS_CAUSES = {"when": [1, 4], "drug": [2], "dose": [1, 2, 3, 4]}
+OF_ANY_GAP = {name: [1, 2, 3, 4] for name in MEASURED}
 
 
 @pytest.mark.parametrize(
-    ("what", "empty"),
+    ("options", "empty"),
     [
-        ("mean", {"when": [], "drug": [], "dose": [1, 2, 4]}),
-        ("std", {"when": [], "drug": [], "dose": [1, 2, 4]}),
-        ("residuals", WITH_ITS_CAUSES),
+        (("--what", "mean"), MEASURED),
+        (("--what", "std"), MEASURED),
+        (("--what", "residuals"), WITH_ITS_CAUSES),
+        (("--shift", "when=10"), OF_ANY_GAP),
     ],
 )
-def test_predict_leaves_empty_what_rests_on_a_gap(visits, capsys, what, empty):
+def test_predict_leaves_empty_what_rests_on_a_gap(visits, predicted, options, empty):
     model = icdh.load(visits / "m.icdh")
     assert [(edge.cause, edge.effect) for edge in model.edge_list()] == [("drug", "dose"), ("when", "dose")]
-    options = ("--dates", "when", "--what", what)
-    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
-    whole = _cells(capsys.readouterr().out)
-    assert run("predict", visits / "m.icdh", visits / "gaps.csv", *options, "--missing", "keep") == 0
-    shown = capsys.readouterr()
-    expected = [
+    whole, _ = predicted("visits.csv", *options)
+    shown, said = predicted("gaps.csv", *options, "--missing", "keep")
+    assert shown == [
         ["" if row in empty[name] else cell for name, cell in zip(empty, cells, strict=True)]
         for row, cells in enumerate(whole[:8])
     ]
-    assert _cells(shown.out) == expected
-    assert "note: results that depend on a gap stay empty: 5 gaps in 4 of 8 rows" in shown.err
+    assert "note: results that depend on a gap stay empty: 5 gaps in 4 of 8 rows" in said
 
 
-def test_predict_leaves_out_rows_with_gaps(visits, tmp_path, capsys):
-    options = ("--dates", "when", "--output", tmp_path / "p.csv")
-    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
-    whole = _cells((tmp_path / "p.csv").read_text(encoding="utf-8"))
-    assert run("predict", visits / "m.icdh", visits / "gaps.csv", *options, "--missing", "drop") == 0
-    assert _cells((tmp_path / "p.csv").read_text(encoding="utf-8")) == [whole[row] for row in (0, 5, 6, 7)]
-    assert "rows with gaps are left out: 5 gaps in 4 of 8 rows" in capsys.readouterr().err
+def test_predict_leaves_out_rows_with_gaps(predicted):
+    whole, _ = predicted("visits.csv")
+    kept, said = predicted("gaps.csv", "--missing", "drop")
+    assert kept == [whole[row] for row in (0, 5, 6, 7)]
+    assert "rows with gaps are left out: 5 gaps in 4 of 8 rows" in said
 
 
-def test_predict_relives_the_rows_without_gaps(visits, capsys):
-    options = ("--dates", "when", "--shift", "when=10")
-    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
-    whole = _cells(capsys.readouterr().out)[:8]
-    assert run("predict", visits / "m.icdh", visits / "gaps.csv", *options, "--missing", "keep") == 0
-    assert _cells(capsys.readouterr().out) == [["", "", ""] if 1 <= row <= 4 else whole[row] for row in range(8)]
-
-
-def test_predict_fills_a_column_that_nobody_measured(visits, tmp_path, capsys):
+def test_predict_fills_a_column_that_nobody_measured(visits, predicted):
     """Its mean rests on its causes alone."""
-    options = ("--dates", "when", "--missing", "keep")
-    assert run("predict", visits / "m.icdh", visits / "visits.csv", *options) == 0
-    whole = _cells(capsys.readouterr().out)
+    whole, _ = predicted("visits.csv", "--missing", "keep")
     first = [row.split(",") for row in (visits / "visits.csv").read_text(encoding="utf-8").splitlines()[1:4]]
-    _write_visits(tmp_path / "new.csv", [[when, drug, ""] for when, drug, _ in first])
-    assert run("predict", visits / "m.icdh", tmp_path / "new.csv", *options) == 0
-    assert _cells(capsys.readouterr().out) == whole[:3]
+    _write_visits(visits / "new.csv", [[when, drug, ""] for when, drug, _ in first])
+    assert predicted("new.csv", "--missing", "keep")[0] == whole[:3]
 
 
 def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, capsys):
