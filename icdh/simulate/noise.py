@@ -94,19 +94,6 @@ def _composed(parents: Floats, outer: Callable[[Floats], Any], inner: Function) 
     return outer(inner(parents))
 
 
-def exponential(g: Floats, spread: float) -> Function:
-    """Return the function exp(g), whose range nothing bounds.
-
-    Parameters
-    ----------
-    g : ndarray, shape (M,)
-        A random function of the causes, at the observations.
-    spread : float
-        Not used.
-    """
-    return np.exp
-
-
 def bounded_exponential(g: Floats, spread: float) -> Function:
     """Return exp(g), g shifted and scaled so that the values at the observations go from spread^-1/2 to spread^1/2.
 
@@ -151,7 +138,11 @@ def _inverse_width(g: Floats) -> float:
     return 1.0 / width if width > 0 else 0.0
 
 
-SCALES = {"exp": exponential, "exp-bounded": bounded_exponential, "piecewise": piecewise}
+SCALES: dict[str, Callable[[Floats, float], Function]] = {
+    "exp": lambda g, spread: np.exp,
+    "exp-bounded": bounded_exponential,
+    "piecewise": piecewise,
+}
 SHARED_LAYER: dict[str, Function] = {"softplus-shared": _softplus, "exp-shared": np.exp}  # variances
 NOISES = ("homo-ev", "homo-nv", *SHARED_LAYER, *SCALES)
 
