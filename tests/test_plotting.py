@@ -29,13 +29,6 @@ def random_dag(rng, n, edges):
     return A[np.ix_(p, p)]
 
 
-def test_causes_are_above_their_effects_and_nothing_overlaps():
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        A = random_dag(rng, 9, 10)
-        assert_tidy(A, plotting.layered_layout(A))
-
-
 def assert_tidy(A, layout):
     """Boxes do not overlap; edges run downwards, from border to border, over no box."""
     positions, sizes, routes = layout
@@ -68,11 +61,12 @@ def along(route):
 LONG = ["alcohol_by_volume_percent", "quality as judged by the panel", "od280/od315", "x", "GrossDomesticProduct"]
 
 
-def test_25_edges_among_14_columns_stay_apart_from_boxes_of_any_size():
+@pytest.mark.parametrize(("n", "edges", "draws", "widest"), [(9, 10, 30, 0.0), (14, 25, 8, 0.0), (14, 25, 8, 13.3)])
+def test_causes_are_above_their_effects_and_nothing_overlaps(n, edges, draws, widest):
     rng = np.random.default_rng(1)
-    for _ in range(10):
-        A = random_dag(rng, 14, 25)
-        assert_tidy(A, plotting.layered_layout(A, box_sizes([LONG[k % 5] for k in range(14)])))
+    for _ in range(draws):
+        A = random_dag(rng, n, edges)
+        assert_tidy(A, plotting.layered_layout(A, box_sizes([LONG[k % 5] for k in range(n)]), widest))
 
 
 def test_rows_are_untangled():
@@ -163,6 +157,17 @@ def test_given_arrows_are_dotted_and_say_no_strength_where_knowledge_alone_stand
     assert "dotted: your knowledge gives the direction" in texts
     assert "wider: stronger, 0.5 to 2; numbers" in " ".join(texts)
     assert not any("e-3" in text for text in texts)
+
+
+def test_a_hidden_cause_is_grey_and_says_its_nats_once():
+    A = np.zeros((5, 5))
+    A[4, :3], A[0, 3] = 22.2, 50.0  # the last variable is hidden
+    axes = plotting.plot_graph(A, [*"abcd", "hidden cause of a, b, c"], unit="nats", n_hidden=1).axes[0]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts.count("22.2 nats") == 1
+    assert not any("?" in text or text == "22.2" or "hidden cause of" in text for text in texts)
+    assert "wider: stronger, 50 to 50; numbers" in " ".join(texts)
+    assert sum(patch.get_linestyle() not in ("-", "solid") for patch in axes.patches) == 3
 
 
 def test_of_many_arrows_the_strongest_are_drawn_and_the_others_counted():

@@ -51,7 +51,8 @@ def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock)
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
     """
-    if model.interrupted_ or (args.bootstrap is None and not args.posterior):
+    n_resamples: int = args.bootstrap or 0
+    if model.interrupted_ or not (n_resamples or args.posterior):
         return None, None
     from icdh.uncertainty.posterior import posterior
     from icdh.uncertainty.resampling import bootstrap
@@ -61,13 +62,13 @@ def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock)
             limit = option("max_seconds", clock.max_seconds)
             raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
         left = None if clock.max_seconds is None else clock.left
-        with watched(args, "steps" if args.posterior else "resamples", args.bootstrap) as callback:
+        with watched(args, "steps" if args.posterior else "resamples", n_resamples or None) as callback:
             how = {"random_state": args.seed, "max_seconds": left, "callback": callback}
             if args.posterior:
                 return posterior(model, **how), None
             relations = {"interventions": rows.interventions, **rows.relations}
             how |= {"sampling": args.sampling, "checkpoint": args.checkpoint, "n_jobs": model.n_jobs}
-            return bootstrap(model, rows.table, args.bootstrap, **relations, **how), None
+            return bootstrap(model, rows.table, n_resamples, **relations, **how), None
     except (KeyboardInterrupt, Exception) as error:
         return None, error
 

@@ -89,7 +89,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
         """Return how a residual depends on causes, on the mean that they predict, and on others."""
         residual, is_cause = residuals.of[node], adjacency[:, node] != 0
         if residual.values.size < FEWEST_ROWS or residual.seen.mean() < LEAST_SEEN:
-            return (_strongest([]),) * 3
+            return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
         noise = Distances.of(normal_scores(residual.values))
         others = [other for other in residuals.variables if other != node and not reached[node, other]]
         causes = [_dependence(other, distances(other, node), noise) for other in others if is_cause[other]]
