@@ -70,16 +70,15 @@ def test_a_cause_of_few_values_has_a_line_alone():
 def test_the_score_of_a_sum_of_functions_is_that_of_the_additive_model():
     scores, family = family_evidence(additive_table()), (3, (0, 1, 2))
     score = scores([family])[0]
-    assert scores.is_additive(family)
-    assert score == scores.additive_score_of(family) < scores.network_score_of(family) - 10.0
-    assert not scores.is_linear(family)
+    assert scores.model_of(family) == "additive"
+    assert score == scores.rival_score_of(family, "additive") < scores.network_score_of(family) - 10.0
 
 
 def test_a_joint_function_is_the_networks():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 500))
     scores = family_evidence(standardised(np.vstack([x, x[0] * x[1] + 0.3 * rng.normal(size=500)])))
-    assert not scores.is_additive((2, (0, 1)))
+    assert scores.model_of((2, (0, 1))) != "additive"
 
 
 def test_chance_bends_no_lines():
@@ -88,7 +87,7 @@ def test_chance_bends_no_lines():
         scores = family_evidence(
             standardised(np.vstack([x, x.sum(axis=0) + np.random.default_rng(99 + seed).normal(size=200)]))
         )
-        assert scores.is_linear((3, (0, 1, 2)))
+        assert scores.model_of((3, (0, 1, 2))) == "linear"
 
 
 def test_causes_may_be_equal_and_in_any_order():
@@ -139,7 +138,7 @@ def test_a_model_with_additive_families_predicts_samples_and_is_kept(tmp_path):
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X[:300])
     found = model.found_graph()
     family = next(own for own in enumerate(found.graph) if len(own[1]) == 3)
-    assert found.scores.is_additive(family)
+    assert found.scores.model_of(family) == "additive"
     fresh = data.X[300:]
     unexplained = np.var(fresh[:, 3] - model.predict(fresh)[:, 3]) / np.var(fresh[:, 3] - data.mean[300:, 3])
     assert unexplained < 1.4

@@ -8,7 +8,7 @@ from helpers import scores_of_columns
 
 from icdh import HNMSearch
 from icdh._node_model.columns import columns_of
-from icdh._node_model.families import OPTIMISM
+from icdh._node_model.families import TUNING
 from icdh.exceptions import DataWarning
 
 KINDS = ["binary", "categorical", "ordinal", "continuous", "continuous", "categorical"]
@@ -52,7 +52,7 @@ def test_gain_estimates_include_the_penalty_of_an_edge():
 
     numbers = [GRADE, X, Y]
     np.testing.assert_allclose(difference((YES, ()), numbers), -PENALTY)
-    np.testing.assert_allclose(difference((YES, (X,)), numbers), [-PENALTY, OPTIMISM * PENALTY, -PENALTY])
+    np.testing.assert_allclose(difference((YES, (X,)), numbers), [-PENALTY, TUNING.optimism * PENALTY, -PENALTY])
     np.testing.assert_allclose(difference((X, (YES,)), [YES, GRADE, Y]), 0.0, atol=1e-9)
 
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError, cli
+from icdh._node_model.families import TUNING
 from icdh._table.table import Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
@@ -183,7 +184,7 @@ def test_observations_whose_noise_cannot_be_seen_do_not_count(monkeypatch):
     assert effect.seen[values[:, 0] > -0.9].all()
     assert not effect.seen[values[:, 0] < -1.1].any()
     assert effect.values.std() == pytest.approx(1.0, abs=0.1)
-    monkeypatch.setattr("icdh.diagnostics.residuals.RESOLVED", 0.0)
+    monkeypatch.setattr("icdh.diagnostics.residuals.TUNING", replace(TUNING, resolved=0.0))
     assert residuals_and_tests(values, (0, 1))[1][1].p_value < 1e-6  # the floor under the variance, taken for noise
 
 

@@ -327,7 +327,7 @@ def test_polish_finds_the_best_of_all_starts():
     scores.polish([family])
     y = Z[:, 0].copy()
     coarse = [
-        fit_node(Z[:, 1:2], y, hidden_units=3, random_state=seed, tol=families_module.TOLERANCE) for seed in range(3)
+        fit_node(Z[:, 1:2], y, hidden_units=3, random_state=k, tol=families_module.TUNING.tolerance) for k in range(3)
     ]
     evidences = [fit.evidence for fit in coarse]
     assert first == pytest.approx(evidences[0], rel=1e-12)
@@ -338,7 +338,7 @@ def test_polish_finds_the_best_of_all_starts():
     )
     assert scores.network_score_of(family) == pytest.approx(fine.evidence, abs=0.1)
     assert scores.network_score_of(family) <= min(evidences)
-    assert scores([family])[0] == min(scores.network_score_of(family), scores.additive_score_of(family))
+    assert scores([family])[0] == min(scores.network_score_of(family), scores.rival_score_of(family, "additive"))
 
 
 def test_a_family_is_polished_once_and_others_stay(monkeypatch):

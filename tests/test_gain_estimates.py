@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from icdh import HNMSearch
 from icdh._node_model._gain_kernels import add_products_of_features
 from icdh._node_model.evidence import fit_node, odds_without_parents
-from icdh._node_model.families import OPTIMISM
+from icdh._node_model.families import TUNING
 from icdh._node_model.gain_estimates import gain_estimates
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.ordinal import OrdinalResponse
@@ -59,7 +59,7 @@ def test_an_estimate_is_about_what_a_fit_gains(effect):
     values = standardised(y, x, rng.normal(size=N))
     scores = family_evidence(values)
     empty, full = scores([(0, ()), (0, (1,))])
-    estimated = (scores.gain_estimates((0, ()))[1] + 2.0) / OPTIMISM
+    estimated = (scores.gain_estimates((0, ()))[1] + 2.0) / TUNING.optimism
     assert 0.5 * (empty - full + 2.0) < estimated < 2.0 * (empty - full + 2.0)
 
 

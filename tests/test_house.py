@@ -74,7 +74,7 @@ ROOMS = {
         "families",
         "additive warm_starts linear_gains table_gains lingam_order",
         "cache",
-        "polish growth noise_choice",
+        "polish growth",
         "family_evidence",
         "subsample hidden",
     ),

@@ -216,7 +216,7 @@ def cheap_gains(scores: Any, families: list[Family]) -> Gains | None:
     gaussian = [scores.families.is_gaussian(node) for node, _ in families]
     if not any(gaussian):
         return TableGains(scores.families)
-    linear = [scores.is_linear(own) for own in families if own[1]]
+    linear = [scores.model_of(own) == "linear" for own in families if own[1]]
     return scores.linear_gains if all(gaussian) and np.mean(linear or 0) > MOST_EFFECTS else None
 
 

@@ -211,7 +211,8 @@ class HiddenCauseSearch:
         if not self.linear:
             return self.total(state)
         others = (
-            self.scores.linear_score_of(own) if own[1] else self.scores([own])[0] for own in _other_families(state)
+            self.scores.rival_score_of(own, "linear") if own[1] else self.scores([own])[0]
+            for own in _other_families(state)
         )
         return math.fsum([*others, *(self._quick(state.families(own)).score for own in state.hidden)])
 

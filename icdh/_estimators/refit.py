@@ -154,7 +154,7 @@ def _fits_on_exact_columns(
     for own in families:
         source = exact if own in unseen else scores
         fit = source.fit_of(own)
-        if at_fixed_point and source.is_additive(own):
+        if at_fixed_point and source.model_of(own) == "additive":
             fit = source.additive.network(own, fit)
         elif at_fixed_point:
             fit = source.families.fit_at_fixed_point(own, fit)

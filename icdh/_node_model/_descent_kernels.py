@@ -60,14 +60,31 @@ def _value(y, spread, theta, penalty, mean, variance, is_start):
 
 
 @kernel()
-def _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance):
-    """Fill the last three arrays with every ``apart``-th observation of the three before."""
-    for r in range(some_mean.size):
-        some_mean[r], some_variance[r] = mean[r * apart], variance[r * apart]
-    for h in range(hidden.shape[0]):
-        unit, some = hidden[h], some_hidden[h]
-        for r in range(some.size):
-            some[r] = unit[r * apart]
+def _copy(source, target):
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@kernel()
+def _every(apart, rows, first, second):
+    """Return every ``apart``-th observation of vectors in rows, and of two vectors."""
+    if apart == 1:
+        return rows, first, second
+    some = np.empty((rows.shape[0], (rows.shape[1] + apart - 1) // apart))
+    for i in range(rows.shape[0]):
+        for r in range(some.shape[1]):
+            some[i, r] = rows[i, r * apart]
+    return some, first[::apart].copy(), second[::apart].copy()
+
+
+@kernel()
+def _damped_factor(fisher, damping, free, factor):
+    """Fill the Cholesky factor of the damped Fisher matrix over the free weights; return whether there is one."""
+    for i in range(free):
+        for j in range(i, free):
+            factor[i, j] = fisher[i, j]
+        factor[i, i] += damping
+    return not math.isnan(cholesky_in_place(factor, free))
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
@@ -103,16 +120,8 @@ def scoring_steps(
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     some_x, some_y, some_spread = some
-    some_hidden, some_mean, some_variance = hidden, mean, variance
-    if apart > 1:
-        some_hidden, some_mean, some_variance = (
-            np.empty((units, some_y.size)),
-            np.empty(some_y.size),
-            np.empty(some_y.size),
-        )
-    damped, step, trial, share = np.empty((size, size)), np.zeros(size), np.empty(size), penalty / apart
+    damped, step, trial, share = np.empty((size, size)), np.zeros(size), theta.copy(), penalty / apart
     for i in range(size):
-        trial[i] = theta[i]
         fisher[i, i] = math.nan  # should there be no system at all
     objective, predicted, growth = np.inf, np.inf, 2.0
     steps, small = -1, 0
@@ -123,14 +132,10 @@ def scoring_steps(
         steps += 1
         fall = objective - value
         if fall > 0.0:
-            for i in range(size):
-                theta[i] = trial[i]
+            _copy(trial, theta)
             objective = value
-            if apart > 1:
-                _take_every(apart, hidden, mean, variance, some_hidden, some_mean, some_variance)
-            node_system(
-                some_x, some_y, some_spread, theta, share, some_hidden, some_mean, some_variance, gradient, fisher
-            )
+            units_there, means, variances = _every(apart, hidden, mean, variance)
+            node_system(some_x, some_y, some_spread, theta, share, units_there, means, variances, gradient, fisher)
             if apart > 1:
                 for i in range(size):
                     for j in range(i, size):
@@ -142,13 +147,10 @@ def scoring_steps(
         ended = small >= patience or (steps > 0 and 0.0 < fall < slow)
         if steps >= max_steps or ended or damping > LARGEST_DAMPING or not objective < np.inf:
             break
+        if not _damped_factor(fisher, damping, freeze, damped):
+            break
         for i in range(freeze):
             step[i] = -gradient[i]
-            for j in range(i, freeze):
-                damped[i, j] = fisher[i, j]
-            damped[i, i] += damping
-        if math.isnan(cholesky_in_place(damped, freeze)):
-            break
         cholesky_solve(damped, step[:freeze])
         predicted = 0.0
         for i in range(freeze):
@@ -226,15 +228,9 @@ def quasi_newton_steps(
     """
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
-    factor, direction, trial, before = np.empty((size, size)), np.zeros(size), np.empty(size), np.empty(size)
+    factor, direction, trial, before = np.empty((size, size)), np.zeros(size), theta.copy(), np.empty(size)
     moves, changes, curvature = np.empty((MEMORY, size)), np.empty((MEMORY, size)), np.empty(MEMORY)
-    for i in range(size):
-        trial[i] = theta[i]
-    for i in range(freeze):
-        for j in range(i, freeze):
-            factor[i, j] = fisher[i, j]
-        factor[i, i] += damping
-    if math.isnan(cholesky_in_place(factor, freeze)):
+    if not _damped_factor(fisher, damping, freeze, factor):
         return -1, False
     objective, slope, length = np.inf, 0.0, 1.0
     steps, small, pairs, trials = -1, 0, 0, 0
@@ -251,8 +247,8 @@ def quasi_newton_steps(
             continue
         if not fall > 0.0:
             return (steps if steps > 0 else -1), -0.5 * slope < tol
-        for i in range(size):
-            theta[i], before[i] = trial[i], gradient[i]
+        _copy(trial, theta)
+        _copy(gradient, before)
         objective, steps = value, steps + 1
         if steps > 0:
             node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
@@ -268,16 +264,6 @@ def quasi_newton_steps(
         slope, length, trials = _dot(gradient, direction, freeze), min(1.0, LENGTHENING * max(length, SHORTEST)), 0
         for i in range(freeze):
             trial[i] = theta[i] + length * direction[i]
-
-
-@kernel()
-def _every(apart, x):
-    """Return every ``apart``-th observation of variables, one a row."""
-    some = np.empty((x.shape[0], (x.shape[1] + apart - 1) // apart))
-    for i in range(x.shape[0]):
-        for r in range(some.shape[1]):
-            some[i, r] = x[i, r * apart]
-    return some
 
 
 @kernel(fastmath=CONTRACT)
@@ -313,9 +299,7 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
     """
     n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
-    some = x, y, spread
-    if apart > 1:
-        some = _every(apart, x), y[::apart].copy(), spread[::apart].copy()
+    some = _every(apart, x, y, spread)
     slow = SLOW if size > FEW_WEIGHTS else 0.0
     damping, growth = FIRST_DAMPING * n, 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0

@@ -20,7 +20,7 @@ from icdh._ground.threads import map_on_threads
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import OPTIMISM, Families, Family
+from icdh._node_model.families import TUNING, Families, Family
 from icdh._node_model.linear_gains import LinearGains
 from icdh._node_model.warm_starts import warm_start
 
@@ -56,20 +56,14 @@ class FamilyCache:
         self.linear_gains, self.additive = LinearGains(families), AdditiveModels(families)
         self._fits: dict[Key, NodeFit] = {}
         self._scores: dict[tuple[Key, str], float] = {}
-        self._linear_scores: dict[tuple[Family, str], float] = {}
-        self._additive_scores: dict[tuple[Family, str], float] = {}
+        self._rival_scores: dict[tuple[str, Family, str], float] = {}  # of other models than the network
         self._estimates: dict[tuple[Key, str], Floats] = {}
-        self._known_parents: list[dict[tuple[int, ...], None]] = [
-            {} for _ in range(len(families))
-        ]  # as keys, in the order of their fits
+        self._known_parents: dict[int, tuple[tuple[int, ...], ...]] = {}  # of every node, in the order of their fits
 
     def copy(self: Own) -> Own:
         """Return scores that go on from what is known here, which stays as it is."""
         other = copy(self)
-        other.units, other._known_parents = list(self.units), [known.copy() for known in self._known_parents]
-        other._fits, other._scores = self._fits.copy(), self._scores.copy()
-        other._linear_scores, other._estimates = self._linear_scores.copy(), self._estimates.copy()
-        other._additive_scores = self._additive_scores.copy()
+        vars(other).update({name: copy(value) for name, value in vars(self).items() if isinstance(value, dict | list)})
         return other
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
@@ -87,13 +81,13 @@ class FamilyCache:
         return family, self.units[family[0]]
 
     def _start_of(self, family: Family) -> dict[str, Any]:
-        known = self._known_parents[family[0]]
+        known = self._known_parents.get(family[0], ())
         return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
 
     def _fit_from(self, family: Family, start: dict[str, Any]) -> NodeFit:
         return self.fit(family, **start)
 
-    def fit(self, family: Family, start: np.ndarray | None = None, **options: Any) -> NodeFit:
+    def fit(self, family: Family, start: Floats | None = None, **options: Any) -> NodeFit:
         """Return a new fit of a family, which is not kept; options are those of `Families.fit`."""
         self.clock.check()
         return self.families.fit(family, self.units[family[0]], start, **options)
@@ -113,31 +107,28 @@ class FamilyCache:
 
     def score_of(self, family: Family) -> float:
         """Return the score of a family that has a fit: the lowest of its network, linear and additive model."""
-        return min(self.network_score_of(family), self.linear_score_of(family), self.additive_score_of(family))
+        return min(self._scores_by_model(family).values())
 
-    def linear_score_of(self, family: Family) -> float:
-        """Return the score that a family has by its linear model; infinite if it has none, or no parents."""
-        key = family, self.noise
-        if key not in self._linear_scores:
-            self._linear_scores[key] = self.families.linear_score(family, self.noise)
-        return self._linear_scores[key]
+    def _scores_by_model(self, family: Family) -> dict[str, float]:
+        rivals = {model: self.rival_score_of(family, model) for model in ("linear", "additive")}
+        return {"network": self.network_score_of(family), **rivals}
 
-    def additive_score_of(self, family: Family) -> float:
-        """Return the score that a family has by its additive model; infinite if it has none, or no parents."""
-        key = family, self.noise
-        if key not in self._additive_scores:
-            self._additive_scores[key] = self.additive.score(family, self.noise)
-        return self._additive_scores[key]
+    def rival_score_of(self, family: Family, model: str) -> float:
+        """Return the score that a family has by its "linear" or "additive" model.
 
-    def is_linear(self, family: Family) -> bool:
-        """Return whether the linear model of a family scores better than network and additive model."""
+        It is infinite if the family has none, or no parents.
+        """
+        key = model, family, self.noise
+        if key not in self._rival_scores:
+            score = self.families.linear_score if model == "linear" else self.additive.score
+            self._rival_scores[key] = score(family, self.noise)
+        return self._rival_scores[key]
+
+    def model_of(self, family: Family) -> str:
+        """Return which model of a family scores best: "network", "linear" or "additive"."""
         self([family])
-        return self.linear_score_of(family) < min(self.network_score_of(family), self.additive_score_of(family))
-
-    def is_additive(self, family: Family) -> bool:
-        """Return whether the additive model of a family scores better than network and linear model."""
-        self([family])
-        return self.additive_score_of(family) < min(self.network_score_of(family), self.linear_score_of(family))
+        scores = self._scores_by_model(family)
+        return min(scores, key=lambda model: scores[model])
 
     def network_score_of(self, family: Family) -> float:
         """Return the score that a family has by its fit."""
@@ -156,13 +147,14 @@ class FamilyCache:
         score = self.score_by(family, fit) if score is None else score
         if family not in self or score < self.network_score_of(family):
             self._fits[self._key(family)] = fit
-            self._known_parents[family[0]][family[1]] = None
+            node, parents = family
+            self._known_parents[node] = tuple(dict.fromkeys([*self._known_parents.get(node, ()), parents]))
             for noise in NOISE_DISTRIBUTIONS:
-                for of_the_fit_before in (self._scores, self._estimates):
-                    of_the_fit_before.pop((self._key(family), noise), None)
+                self._scores.pop((self._key(family), noise), None)  # those of the fit before
+                self._estimates.pop((self._key(family), noise), None)
             self._scores[self._key(family), self.noise] = score
 
-    def gain_estimates(self, family: Family) -> np.ndarray:
+    def gain_estimates(self, family: Family) -> Floats:
         """Return estimates of the gain of every change of a family's parents, by whichever model gains more."""
         key = self._key(family), self.noise
         if key not in self._estimates:
@@ -177,14 +169,15 @@ class FamilyCache:
     def _linear_estimates(self, family: Family, score: float) -> Floats:
         """Return estimates of the gain of every change of a family's parents that makes its model linear."""
         node, parents = family
-        behind = self.linear_score_of(family) - score if parents else 0.0
+        behind = self.rival_score_of(family, "linear") - score if parents else 0.0
         penalties = self.families.edge_penalty[:, node]
-        estimates = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
+        estimates: Floats = TUNING.optimism * (self.linear_gains(node, parents) + penalties) - penalties - behind
         for parent in parents:
-            estimates[parent] = score - self.linear_score_of((node, tuple(k for k in parents if k != parent)))
+            fewer = node, tuple(k for k in parents if k != parent)
+            estimates[parent] = score - self.rival_score_of(fewer, "linear")
         return estimates
 
-    def residuals(self, family: Family) -> np.ndarray:
+    def residuals(self, family: Family) -> Floats:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
         return self.families.residuals(family, self.fit_of(family))[0][0]
 

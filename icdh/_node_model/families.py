@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.gain_estimates import gain_estimates
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.label_gains import label_gain_estimates
-from icdh._node_model.linear import fit_linear
+from icdh._node_model.linear import LinearFit, fit_linear
 from icdh._node_model.network import node_outputs, with_twice_the_units
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.ordinal import OrdinalResponse
@@ -22,14 +24,23 @@ from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
 
 Family = tuple[int, tuple[int, ...]]
-TOLERANCE = 0.3  # nats, of fits while a search compares families
-TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
-OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
-LEAST_COST = 0.25  # the cost of a parent's loss is hardly less than this share of its second-order estimate
-LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
-FEWEST_APART = 10  # observations, of those that are about independent, that tell a noise distribution
-RESOLVED = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
-LEAST_UNRESOLVED = 0.01  # share of the observations whose variance is not resolved, from which noise has no verdict
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of fits and scores."""
+
+    tolerance: float = 0.3  # nats, of fits while a search compares families
+    tolerance_observations: int = 10_000  # of more observations the tolerance grows in proportion
+    optimism: float = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
+    least_cost: float = 0.25  # of its second-order estimate, which the cost of a parent's loss hardly falls below
+    least_group: int = 50  # observations in the smallest group that gets a noise density of its own
+    fewest_apart: int = 10  # observations, of those that are about independent, that tell a noise distribution
+    resolved: float = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
+    least_unresolved: float = 0.01  # share of the observations of such a variance, from which noise has no verdict
+
+
+TUNING = Tuning()
 
 
 class Families:
@@ -64,26 +75,35 @@ class Families:
 
     def __init__(
         self,
-        causes: np.ndarray,
+        causes: Floats,
         responses: Sequence[Response] | None = None,
         *,
-        widths: np.ndarray | None = None,
-        rows: np.ndarray | None = None,
+        widths: Integers | None = None,
+        rows: Mask | None = None,
         prior_precision: float,
-        edge_penalty: float | np.ndarray,
+        edge_penalty: float | Floats,
         least_effect: float = 0.0,
         random_state: int,
         related: RelatedRows | None = None,
     ):
         self.causes, self.rows, self.whole = causes, rows, self
-        self.responses = [GaussianResponse.exact(own) for own in causes] if responses is None else list(responses)
+        self.responses: list[Response] = list(responses or map(GaussianResponse.exact, causes))
         self.widths = np.ones(len(causes), dtype=np.int64) if widths is None else widths
         self.prior_precision, self.random_state = prior_precision, random_state
         self._price, self.least_effect = np.broadcast_to(edge_penalty, (len(self), len(self))), least_effect
-        self.worth = None if related is None else Worth(related, self)
-        self._are_single = len(causes) == len(self.widths)
-        self._inputs = np.split(np.arange(len(causes)), np.cumsum(self.widths)[:-1])
-        self.edge_penalty = np.maximum(self._price, least_effect * self.counts())
+        self._related = related
+        self._derive()
+
+    def _derive(self) -> None:
+        self._inputs = np.split(np.arange(len(self.causes)), np.cumsum(self.widths)[:-1])
+        self.edge_penalty = np.maximum(self._price, self.least_effect * self.counts())
+        self.worth = None if self._related is None else Worth(self._related, self)
+
+    def _with(self, **attributes: Any) -> "Families":
+        other = copy(self)
+        vars(other).update(attributes)
+        other._derive()
+        return other
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -91,20 +111,17 @@ class Families:
     @property
     def n_observations(self) -> int:
         """N."""
-        return self.causes.shape[1]
+        return int(self.causes.shape[1])
 
     def subsample(self, most: int) -> "Families":
         """Return the families on at most so many of the observations that count for each variable, evenly spread."""
-        part = copy(self)
-        part.rows = np.zeros((len(self), self.n_observations), dtype=bool)
+        rows = np.zeros((len(self), self.n_observations), dtype=bool)
         for node in range(len(self)):
-            own = np.arange(self.n_observations) if self.rows is None else np.flatnonzero(self.rows[node])
-            part.rows[node, own[:: max(-(-own.size // most), 1)]] = True
-        part.edge_penalty = np.maximum(self._price, self.least_effect * part.counts())
-        part.worth = None if self.worth is None else Worth(self.worth.related, part)
-        return part
+            counted = np.arange(self.n_observations) if self.rows is None else np.flatnonzero(self.rows[node])
+            rows[node, counted[:: max(-(-counted.size // most), 1)]] = True
+        return self._with(rows=rows)
 
-    def with_causes(self, columns: Sequence[np.ndarray], like: Sequence[int]) -> "Families":
+    def with_causes(self, columns: Sequence[Floats], like: Sequence[int]) -> "Families":
         """Return the families with further variables, continuous and only causes.
 
         Parameters
@@ -116,23 +133,21 @@ class Families:
         """
         rows = None if self.rows is None else np.vstack([self.rows, np.ones((len(columns), self.n_observations), bool)])
         variables = [*range(len(self)), *like]
-        return Families(
-            np.vstack([self.causes, *columns]),
-            [*self.responses, *map(GaussianResponse.exact, columns)],
+        wider = self._with(
+            causes=np.vstack([self.causes, *columns]),
+            responses=[*self.responses, *map(GaussianResponse.exact, columns)],
             widths=np.append(self.widths, np.ones(len(columns), dtype=np.int64)),
             rows=rows,
-            prior_precision=self.prior_precision,
-            edge_penalty=self._price[np.ix_(variables, variables)],
-            least_effect=self.least_effect,
-            random_state=self.random_state,
-            related=None if self.worth is None else self.worth.related,
+            _price=self._price[np.ix_(variables, variables)],
         )
+        wider.whole = wider
+        return wider
 
-    def counts(self) -> np.ndarray:
+    def counts(self) -> Integers:
         """Return how many observations count for each variable, shape (N,)."""
-        return np.full(len(self), self.n_observations) if self.rows is None else self.rows.sum(axis=1)
+        return np.full(len(self), self.n_observations) if self.rows is None else np.count_nonzero(self.rows, axis=1)
 
-    def design_effects(self, family: Family, fit: NodeFit) -> np.ndarray:
+    def design_effects(self, family: Family, fit: NodeFit) -> Floats:
         """Return for each parent by how many times fewer rows than there are its edge is backed, shape (p,)."""
         if self.worth is None or not family[1]:
             return np.ones(len(family[1]))
@@ -142,7 +157,7 @@ class Families:
         """Return the largest design effect of two variables, one where rows are independent."""
         return 1.0 if self.worth is None else self.worth.largest_effect()
 
-    def data(self, family: Family) -> tuple[np.ndarray, Response]:
+    def data(self, family: Family) -> tuple[Floats, Response]:
         """Return the parents, one network input a row, and the response, at the observations that count for it."""
         node, parents = family
         x, response = self.causes[self.inputs_of(parents)], self.responses[node]
@@ -150,14 +165,15 @@ class Families:
             return x, response
         return np.ascontiguousarray(x[:, self.rows[node]]), response.take(self.rows[node])
 
-    def _density(self, family):
+    def _density(self, family: Family) -> tuple[Floats, GaussianResponse]:
         """Return what `data` returns, at the observations whose value has a density."""
         x, response = self.data(family)
+        assert isinstance(response, GaussianResponse | PointMassResponse)
         return response.with_density(x)
 
     def inputs_of(self, variables: Sequence[int]) -> list[int]:
         """Return the network inputs, rows of ``causes``, that variables take."""
-        return list(variables) if self._are_single else [row for own in variables for row in self._inputs[own]]
+        return [row for variable in variables for row in self._inputs[variable].tolist()]
 
     def weights_of(self, parent: int, others: Sequence[int], hidden_units: int) -> slice:
         """Return the slice of theta with the input weights of a parent, in a family with these other parents."""
@@ -168,10 +184,10 @@ class Families:
         self,
         family: Family,
         hidden_units: int,
-        start: np.ndarray | None = None,
+        start: Floats | None = None,
         *,
         seed: int | None = None,
-        tol: float = TOLERANCE,
+        tol: float = TUNING.tolerance,
         **options: Any,
     ) -> NodeFit:
         """Return a fit of a family.
@@ -199,7 +215,7 @@ class Families:
             start=start,
             random_state=self.random_state if seed is None else seed,
             prior_precision=self.prior_precision,
-            tol=tol * max(1.0, x.shape[1] / TOLERANCE_OBSERVATIONS),
+            tol=tol * max(1.0, x.shape[1] / TUNING.tolerance_observations),
             weight=self._weight(family),
             **options,
         )
@@ -215,7 +231,7 @@ class Families:
         prior, weight = self.prior_precision, self._weight(family)
         return at_fixed_point(*self.data(family), fit, prior_precision=prior, weight=weight)
 
-    def _weight(self, family):
+    def _weight(self, family: Family) -> float:
         return 1.0 if self.worth is None else self.worth.weight(family)
 
     def score(self, family: Family, fit: NodeFit, noise: str) -> float:
@@ -235,21 +251,22 @@ class Families:
             return self.worth.linear_score(family, fit, residuals[0]) - self._noise_gain(family, residuals, noise)
         return self.score_of_residuals(family, fit.evidence, residuals, noise)
 
-    def score_of_residuals(self, family: Family, evidence: float, residuals: Sequence[np.ndarray], noise: str) -> float:
+    def score_of_residuals(self, family: Family, evidence: float, residuals: Sequence[Floats], noise: str) -> float:
         """Return a negative log evidence plus the penalty of edges, minus what the noise of residuals gains."""
         return evidence + self._penalty(family) - self._noise_gain(family, residuals, noise)
 
-    def linear_residual(self, family: Family) -> np.ndarray:
+    def linear_residual(self, family: Family) -> Floats:
         """Return the standardised residual of a family's linear model, one for each observation that counts."""
         return self._linear(family)[1][0]
 
-    def _linear(self, family):
+    def _linear(self, family: Family) -> tuple[LinearFit, list[Floats]]:
         x, response = self.data(family)
+        assert isinstance(response, GaussianResponse)
         fit = fit_linear(x, response)
         return fit, [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
 
-    def _penalty(self, family):
-        return self.edge_penalty[list(family[1]), family[0]].sum()
+    def _penalty(self, family: Family) -> float:
+        return float(self.edge_penalty[list(family[1]), family[0]].sum())
 
     def is_gaussian(self, node: int) -> bool:
         """Return whether a variable has a Gaussian response."""
@@ -263,7 +280,7 @@ class Families:
         """Return whether a variable has a categorical response."""
         return isinstance(self.responses[node], CategoricalResponse)
 
-    def residuals(self, family: Family, fit: NodeFit) -> tuple[list[np.ndarray], np.ndarray]:
+    def residuals(self, family: Family, fit: NodeFit) -> tuple[list[Floats], Floats]:
         """Return standardised residuals, one array for each sample of the response, and standard deviations.
 
         Both are of the observations whose value has a density: of all but those at point masses.
@@ -281,40 +298,48 @@ class Families:
     def denies_gaussian_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether the residuals of a family favour another noise distribution than the Gaussian."""
         residuals, deviation = self.residuals(family, fit)
-        unresolved = np.mean(deviation**2 < RESOLVED) > LEAST_UNRESOLVED
+        unresolved = np.mean(deviation**2 < TUNING.resolved) > TUNING.least_unresolved
         return not unresolved and self._noise(family[0], residuals, "auto")[1] != "gaussian"
 
-    def _noise(self, node, residuals, noise):
+    def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
         if self.worth is None or noise == "gaussian":
             return noise_gain(residuals, noise)
-        part = self.worth.apart(node)
-        if isinstance(self.responses[node], PointMassResponse):
-            part = part[self.data((node, ()))[1].has_density]
-        part = part if np.count_nonzero(part) >= FEWEST_APART else np.ones(part.size, dtype=bool)
-        gain, name = noise_gain([own[part] for own in residuals], noise)
-        return gain / part.mean(), name
+        response = self.data((node, ()))[1]
+        assert isinstance(response, GaussianResponse | PointMassResponse)
+        apart = self.worth.apart(node)[response.has_density]
+        apart = apart if np.count_nonzero(apart) >= TUNING.fewest_apart else np.ones(apart.size, dtype=bool)
+        gain, name = noise_gain([sample[apart] for sample in residuals], noise)
+        return gain / float(apart.mean()), name
 
-    def _noise_gain(self, family, residuals, noise):
+    def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
         """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
 
         What a rounded cause leaves out is a different mixture at each of its levels. With a single density the effect
         would appear to lack noise that its own density, as a cause, may have.
         """
-        whole, _ = self._noise(family[0], residuals, noise)
-        if noise != "auto" or self.worth is not None or not self._causes_are_ordinal(family):
+        node, parents = family
+        whole, _ = self._noise(node, residuals, noise)
+        are_ordinal = parents and all(isinstance(self.responses[cause], OrdinalResponse) for cause in parents)
+        if noise != "auto" or self.worth is not None or not are_ordinal:
             return whole
         causes, _ = self._density(family)
         _, group, sizes = np.unique(causes, axis=1, return_inverse=True, return_counts=True)
-        if sizes.min() < LEAST_GROUP:
+        if sizes.min() < TUNING.least_group:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        return max(whole, sum(noise_gain([own[rows] for own in residuals], "auto")[0] for rows in groups))
+        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
 
-    def _causes_are_ordinal(self, family):
-        return family[1] and all(isinstance(self.responses[cause], OrdinalResponse) for cause in family[1])
+    def probabilities(self, family: Family, fit: NodeFit) -> Floats:
+        """Return the probabilities of the labels or levels of a node, shape (K, n), at the observations that count."""
+        x, response = self.data(family)
+        assert isinstance(response, OrdinalResponse | CategoricalResponse)
+        plain = np.ones(len(x), dtype=np.int64)
+        given = response.conditional(np.arange(len(x)), plain, fit.theta, fit.hidden_units)
+        probabilities: Floats = np.exp(given.log_probabilities(x))
+        return probabilities
 
-    def gain_estimates(self, family: Family, fit: NodeFit) -> np.ndarray:
+    def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.
 
         Parameters
@@ -339,36 +364,30 @@ class Families:
         x, response = self.data(family)
         hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
         single = np.flatnonzero(self.widths == 1)
-        candidates = self.causes if self._are_single else self.causes[self.inputs_of(single)]
+        candidates = self.causes[self.inputs_of(single.tolist())]
         if self.rows is not None:
             candidates = candidates[:, self.rows[node]]
         penalties = self.edge_penalty[:, node]
-        estimates[single] = OPTIMISM * gain_estimates(candidates, x, hidden, scores) - penalties[single]
+        estimates[single] = TUNING.optimism * gain_estimates(candidates, x, hidden, scores) - penalties[single]
         estimates[[node, *parents]] = np.inf
         if parents and len(x) == len(parents) and self.worth is None:
             saving, cost = odds_without_parents(x, response, fit)
-            estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
+            estimates[list(parents)] = TUNING.optimism * (saving + penalties[list(parents)]) - TUNING.least_cost * cost
         return estimates
 
-    def _estimate_labels(self, family, fit, estimates):
+    def _estimate_labels(self, family: Family, fit: NodeFit, estimates: Floats) -> None:
         """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
         node, parents = family
-        if self.has_density(node):
-            return
-        labelled = [i for i in range(len(self)) if not self.has_density(i)]
-        candidates = [i for i in labelled if i != node and i not in parents]
-        candidates = [i for i in candidates if self.is_categorical(i) or self.is_categorical(node)]
-        if not candidates:
-            return
-        x, response = self.data(family)
-        plain = np.ones(len(x), dtype=np.int64)
-        probabilities = response.conditional(np.arange(len(x)), plain, fit.theta, fit.hidden_units).log_probabilities(x)
-        codes = {i: self._codes(i, node) for i in labelled}
-        of_parents = [codes[i] for i in parents if i in codes]
-        gains = label_gain_estimates(codes[node], np.exp(probabilities), [codes[i] for i in candidates], of_parents)
-        estimates[candidates] = gains - self.edge_penalty[candidates, node]
+        codes = {i: self.codes_of(i, node) for i in range(len(self)) if not self.has_density(i)}
+        others = [i for i in codes if i != node and i not in parents]
+        candidates = [i for i in others if self.is_categorical(i) or self.is_categorical(node)]
+        if node in codes and candidates:
+            of_candidates, of_parents = ([codes[i] for i in some if i in codes] for some in (candidates, parents))
+            gains = label_gain_estimates(codes[node], self.probabilities(family, fit), of_candidates, of_parents)
+            estimates[candidates] = gains - self.edge_penalty[candidates, node]
 
-    def _codes(self, variable, node):
+    def codes_of(self, variable: int, node: int) -> Integers:
         """Return the categories or levels of a variable at the observations that count for a node."""
-        codes = self.responses[variable].codes
-        return codes if self.rows is None else codes[self.rows[node]]
+        response = self.responses[variable]
+        assert isinstance(response, OrdinalResponse | CategoricalResponse)
+        return response.codes if self.rows is None else response.codes[self.rows[node]]

@@ -19,6 +19,7 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 from icdh._node_model.evidence import NodeFit, likelihood_and_cost
 from icdh._node_model.linear import LinearFit
+from icdh._node_model.network import indicators
 from icdh._rows.related import RelatedRows
 
 if TYPE_CHECKING:
@@ -81,46 +82,46 @@ class Worth:
         related, own = self._related(node), self._of_cause(node, node)[np.newaxis]
         return related.every(math.ceil(float(related.design_effects(own, own)[0, 0])))
 
-    def _costs(self, family, effects, cost):
+    def _costs(self, family: "Family", effects: Floats, cost: float) -> float:
         node, parents = family
         return float(effects.mean() * max(cost, 0.0) + effects @ self.families.edge_penalty[list(parents), node])
 
-    def _static(self, node, parents):
+    def _static(self, node: int, parents: tuple[int, ...]) -> Floats:
         """Return design effects of parents on the node itself, before any fit."""
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
-        return self._related(node).design_effects(self._of_cause(node, node)[np.newaxis], of_parents)[0]
+        effects: Floats = self._related(node).design_effects(self._of_cause(node, node)[np.newaxis], of_parents)[0]
+        return effects
 
     def design_effects(self, family: "Family", fit: NodeFit) -> Floats:
         """Return by how many times fewer rows than there are each parent's edge is backed, shape (p,)."""
         x, response = self.families.data(family)
         if self.families.is_categorical(family[0]):
-            plain = np.ones(len(x), dtype=np.int64)
-            given = response.conditional(np.arange(len(x)), plain, fit.theta, fit.hidden_units)
-            expected = np.exp(given.log_probabilities(x))
-            series = [(response.codes == np.arange(len(expected))[:, np.newaxis]) - expected]
+            expected = self.families.probabilities(family, fit)
+            series = (indicators(self.families.codes_of(family[0], family[0]), len(expected)) - expected)[np.newaxis]
         else:
             scores = response.standardised_scores(x, fit.theta, fit.hidden_units)[1]
             series = np.clip(scores, -FAR, FAR)[:, np.newaxis]
         return self._effects_on(family, series)
 
-    def _effects_on(self, family, series):
+    def _effects_on(self, family: "Family", series: Floats) -> Floats:
         """Return the mean design effect of every parent on some vectors of residuals, each of shape (s, n)."""
         node, parents = family
         related = self._related(node)
         of_residuals = np.array([related.correlations(own) for own in series])
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
-        effects = related.design_effects(of_residuals, of_parents).mean(axis=0)
+        effects: Floats = related.design_effects(of_residuals, of_parents).mean(axis=0)
         of_columns = self._static(node, parents)
         few = series[0].shape[-1] < FEWEST_ROWS * of_columns
-        return np.where(few, np.maximum(effects, of_columns), effects)
+        effects[few] = np.maximum(effects, of_columns)[few]
+        return effects
 
-    def _related(self, node):
+    def _related(self, node: int) -> RelatedRows:
         if node not in self._of_nodes:
             rows = self.families.rows
             self._of_nodes[node] = self.related if rows is None else self.related.of_rows(rows[node])
         return self._of_nodes[node]
 
-    def _of_cause(self, node, cause):
+    def _of_cause(self, node: int, cause: int) -> Floats:
         """Return the correlations of a cause in related rows, at the observations that count for a node."""
         key = node if self.families.rows is not None else -1, cause
         if key not in self._of_causes:

@@ -30,7 +30,7 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import is_of_labels, nearest
-from icdh._node_model.families import RESOLVED
+from icdh._node_model.families import TUNING
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
@@ -150,7 +150,7 @@ def _residual_of(scores: FamilyEvidence, family: Family, values: Floats, random_
         mean = node_outputs(fit.theta, x, fit.hidden_units)[0]
         density: Any = response  # of numbers, which have more than the protocol of responses
         seen = density.has_density.copy()
-        resolved = deviation**2 > RESOLVED
+        resolved = deviation**2 > TUNING.resolved
         samples = [sample[resolved] for sample in samples]
         seen[seen] = resolved
         return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")

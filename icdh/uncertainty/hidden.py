@@ -129,7 +129,7 @@ def _innovation(scores: Any, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
     values, known = np.zeros(scores.families.n_observations), scores.families
     scores([family])
-    residual = known.linear_residual(family) if scores.is_linear(family) else scores.residuals(family)
+    residual = known.linear_residual(family) if scores.model_of(family) == "linear" else scores.residuals(family)
     residual = residual / max(float(residual.std()), np.finfo(float).tiny)
     residual = normal_scores(residual) if is_heavy_tailed(residual) else residual
     values[slice(None) if known.rows is None else known.rows[family[0]]] = residual

@@ -98,7 +98,6 @@ TESTS = {
     "_node_model/cache.py": ("test_linear", "test_hidden_units", "test_evidence", "test_time_limit"),
     "_node_model/polish.py": ("test_hidden_units", "test_evidence", "test_failed_factors"),
     "_node_model/growth.py": ("test_hidden_units",),
-    "_node_model/noise_choice.py": ("test_hidden_units", "test_many_rows"),
     "search/climb.py": ("test_search", "test_interrupts", "test_knowledge"),
     "search/detours.py": ("test_search",),
     "search/escapes.py": ("test_search", "test_interrupts", "test_knowledge"),
