@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh._ground.labels import counted, edge_lines, html_table, printable
-from icdh.diagnostics.records import DECIDED, SURVIVES, EdgeCheck, NodeCheck
+from icdh.diagnostics.records import DECIDED, EdgeCheck, NodeCheck
 from icdh.diagnostics.track_record import LEGEND, NEITHER
 from icdh.search.moves import DOUBTFUL
 
@@ -130,9 +130,9 @@ def legend(edges: Sequence[EdgeCheck], unit: str) -> list[str]:
 
 def survival(edges: Sequence[EdgeCheck]) -> str:
     """Return in a sentence how many arrows a hidden common cause cannot replace."""
-    losses = [edge.hidden_loss for edge in edges if edge.hidden_loss is not None]
-    untold = f"; {len(edges) - len(losses)} cannot be told" if len(losses) < len(edges) else ""
-    survivors = sum(loss >= SURVIVES for loss in losses)
+    n_untold = sum(edge.hidden_loss is None for edge in edges)
+    untold = f"; {n_untold} cannot be told" if n_untold else ""
+    survivors = sum(edge.survives for edge in edges)
     return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{untold}"
 
 
