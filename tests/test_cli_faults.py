@@ -220,7 +220,7 @@ def test_an_interrupted_fit_writes_the_best_so_far(table, capsys, monkeypatch, k
     assert icdh("fit", table, *options, "--output", "graph.csv") == 130
     out, err = capsys.readouterr()
     assert shown in out
-    assert err == f"icdh: warning: interrupted {said}\n"
+    assert err.splitlines()[-1] == f"icdh: warning: interrupted {said}"  # a slow machine says what it is at before
     assert np.count_nonzero(read_graph("graph.csv")[0]) == int(out.split(" variables: ")[1].split()[0])
 
 
