@@ -26,7 +26,6 @@ from icdh.search.reversals import reverse_while_it_gains
 SUBSAMPLES = 10_000, 100_000  # observations that a table of more than twice as many is searched on first
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
-UNITS_OF_MANY_ROWS = 40  # the most of a table longer than the first subsample
 USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
 LEAST_EFFECT = 1e-4  # nats an observation that it must gain in a long one, beyond what misfit is worth
 LEAST_REGAIN = 0.5  # of detours in long tables: half of the fits; one of 11 that gained, by 3 nats, is left out
@@ -174,15 +173,11 @@ def family_evidence(
     )
 
 
-def on_more_observations(settings: SearchSettings, first: Any) -> list[Any]:
+def on_more_observations(first: Any) -> list[Any]:
     """Return the evidence on a subsample, on a larger one of a very long table, and on all observations.
-
-    Units grow on most of the observations that a search looks at, as further ones pay for more of them.
 
     Parameters
     ----------
-    settings : SearchSettings
-        How families are scored.
     first : icdh._node_model.family_evidence.FamilyEvidence
         Their evidence, as `family_evidence` returns it; alone in the list if it is on all observations.
     """
@@ -191,12 +186,9 @@ def on_more_observations(settings: SearchSettings, first: Any) -> list[Any]:
     whole, levels = first.families.whole, [first]
     if first.families is whole:
         return levels
-    most_units = UNITS_OF_MANY_ROWS if units_grow(settings) else 0
     if whole.n_observations > 2 * SUBSAMPLES[1]:
-        most_units = min(most_units, MOST_UNITS)  # the last fits to all observations would take minutes
-        levels.append(ContinuedEvidence(first, whole.subsample(SUBSAMPLES[1]), most_units))
-        most_units = 0
-    return [*levels, ContinuedEvidence(levels[-1], whole, most_units)]
+        levels.append(ContinuedEvidence(first, whole.subsample(SUBSAMPLES[1]), first.most_units))
+    return [*levels, ContinuedEvidence(levels[-1], whole, first.most_units if len(levels) == 1 else 0)]
 
 
 def cheap_gains(scores: Any, families: list[Family]) -> Gains | None:
@@ -310,7 +302,7 @@ class GraphSearch:
         )
         if not found.ended_early:
             found = reverse_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
-        first, *larger = on_more_observations(self.settings, first)
+        first, *larger = on_more_observations(first)
         if larger and not found.ended_early:  # beyond that, a graph that gains in proportion to the rows stays
             found = greedy_search(larger[0], self.table.rules.forbidden, **options, start=found)
         return [first, *larger][-1], found

@@ -174,8 +174,10 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
 
     columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
     first = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
-    scores = on_more_observations(found.settings, first)[-1]
+    scores = first
     try:
+        first.grow(families)
+        scores = on_more_observations(first)[-1]
         scores.grow(families)
         scores.polish(families)
         scores(families)

@@ -6,9 +6,11 @@ adds edges: what too few units leave of an effect is worth edges from the causes
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
+import numpy as np
+
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
@@ -16,6 +18,8 @@ from icdh._node_model.families import Families, Family
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.growth import Growth
 
+DOUBT = 100.0  # nats that a change may lose on the subsample and yet gain on all observations: more than growth gains
+FEW_STEPS = {"precision_updates": 0, "max_steps": 50}  # from a fit to a subsample; outliers would take hundreds
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
 
 
@@ -29,23 +33,15 @@ class ContinuedEvidence(FamilyCache):
     families : Families
         The families on more observations.
     most_units : int
-        How far hidden units may grow on these; by default they stay as the subsample decided.
+        How far hidden units may grow on these; by default they are those of the subsample.
     """
 
     def __init__(self, subsample: "FamilyEvidence | ContinuedEvidence", families: Families, most_units: int = 0):
         self.subsample = subsample
         self._polished: set[tuple[Family, int]] = set()
         self._growth = Growth(most_units)
-        super().__init__(families, subsample.units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock)
-
-    @property
-    def units(self) -> list[int]:
-        """The hidden units of every node, on the subsample and here."""
-        return self.subsample.units
-
-    @units.setter
-    def units(self, units: list[int]) -> None:
-        self.subsample.units = units
+        units = list(subsample.units) if most_units else subsample.units
+        super().__init__(families, units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock)
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
@@ -54,16 +50,29 @@ class ContinuedEvidence(FamilyCache):
 
     def _start_of(self, family: Family) -> dict[str, Any]:
         begun = self.subsample.fit_of(family)
-        if begun.succeeded:  # the precisions stay
-            return {"start": begun.theta, "precision": begun.precision, "precision_updates": 0}
+        if begun.succeeded and begun.hidden_units == self.units[family[0]]:  # the precisions stay
+            return {"start": begun.theta, "precision": begun.precision}
         return super()._start_of(family)
 
+    def fit(self, family: Family, start: Floats | None = None, **options: Any) -> NodeFit:
+        """Return a new fit of a family, in few steps and with the precisions given."""
+        return super().fit(family, start, **{**FEW_STEPS, **options})
+
+    def gain_estimates(self, family: Family) -> Floats:
+        """Return estimates of the gain of every change of a family's parents; the subsample bounds them."""
+        estimates, (node, parents) = super().gain_estimates(family).copy(), family
+        hopeful = [i for i in np.flatnonzero(estimates > 0.0) if i != node]
+        before, *after = self.subsample([family, *((node, tuple(sorted({*parents} ^ {int(i)}))) for i in hopeful)])
+        share = self.subsample.families.counts()[node] / self.families.counts()[node]
+        estimates[hopeful] = np.minimum(estimates[hopeful], (before - np.array(after) + DOUBT) / share)
+        return estimates
+
     def polish(self, families: Sequence[Family]) -> None:
-        """Polish families on the subsample, unless only more observations pay for their units, and go on from there."""
+        """Polish families, on the subsample first if they have the same units there, and go on from there."""
         with_parents = {own: (own, self.units[own[0]]) for own in families if own[1]}
         new = [own for own, key in with_parents.items() if key not in self._polished]
         self(new)
-        self.subsample.polish([own for own in new if self.units[own[0]] <= self.subsample.most_units])
+        self.subsample.polish([own for own in new if self.units[own[0]] == self.subsample.units[own[0]]])
         fits = self.run("fitting families from further weights", self._finer_fit, new)
         for family, fit in zip(new, fits, strict=True):
             self.keep(family, fit)
@@ -71,23 +80,26 @@ class ContinuedEvidence(FamilyCache):
 
     def _finer_fit(self, family: Family) -> NodeFit:
         for fit in (self.subsample.known_fit(family), self.fit_of(family)):
-            if fit is not None and fit.succeeded:
+            if fit is not None and fit.succeeded and fit.hidden_units == self.units[family[0]]:
                 return self.fit(family, fit.theta, precision=fit.precision, precision_updates=1)
         return self.fit_of(family)
 
     def fit_twice_the_units(self, family: Family, **options: Any) -> NodeFit:
         """Return a fit of a family with twice the units, which is not kept; it begins with the precisions known."""
         fit = self.fit_of(family)
-        return super().fit_twice_the_units(family, precision=fit.precision if fit.succeeded else None, **options)
+        precision = fit.precision if fit.succeeded else None
+        return super().fit_twice_the_units(
+            family, **{**FEW_STEPS, "precision": precision, "precision_updates": 1, **options}
+        )
 
     @property
     def most_units(self) -> int:
         """How far hidden units may grow."""
-        return max(self._growth.most_units, self.subsample.most_units)
+        return self._growth.most_units or self.subsample.most_units
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Double the hidden units of the nodes of a graph while that gains; return whether scores changed."""
-        return any([self.subsample.grow(families), self._growth(self, families)])
+        return self._growth(self, families) if self._growth.most_units else self.subsample.grow(families)
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Return False: the subsample decided the noise distribution."""
@@ -96,9 +108,11 @@ class ContinuedEvidence(FamilyCache):
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "ContinuedEvidence":
         """Return the evidence of a graph's families alone with more units, as `FamilyEvidence.with_more_units`."""
         larger = self.copy()
-        larger.subsample(families)
-        larger.subsample = larger.subsample.with_more_units(families, most_units)
-        larger._growth(larger, families)
+        if not self._growth.most_units:
+            larger.subsample(families)
+            larger.subsample = larger.subsample.with_more_units(families, most_units)
+            larger.units = larger.subsample.units
+        larger.grow(families)
         larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
         return larger
 
@@ -106,7 +120,9 @@ class ContinuedEvidence(FamilyCache):
         """Return evidence that goes on from what is known here, which stays as it is."""
         other = super().copy()
         other.subsample, other._polished = self.subsample.copy(), self._polished.copy()
-        other._growth = deepcopy(self._growth)
+        other._growth = self._growth.up_to(self._growth.most_units)
+        if self.units is self.subsample.units:
+            other.units = other.subsample.units
         return other
 
     def limit(self, clock: Clock) -> None:

@@ -6,6 +6,8 @@ from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.moves import Graph, Move, differing_families
 
 FAR = 100.0  # nats: more than growth gains
+LEAST_SHARE = 0.01  # of what the node loses as an effect, that a large move gains
+FEW_SMALL_MOVES = 3  # as many large moves: more than small ones win back
 POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
 
 
@@ -28,18 +30,18 @@ def detour(
         Called with every tried move.
     least_regain : float
         The share of what the node loses as an effect that it has to win back as a cause, by estimates; else there is no
-        climb.
+        climb. Where it is positive, there is none either if large moves alone leave too much to be won by small ones.
     """
     moves, end = [detach(climber, graph, node)], _without_parents(climber, graph, node)
-    if least_regain > 0.0 and climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
-        return None
-    source = climber.forbidden.copy()
-    source[:, node] = True
-    end, further = climber.climb_once(end, source, tell)
+    if least_regain > 0.0:
+        if climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
+            return None
+        large = LEAST_SHARE * -moves[0].gain
+        if climber.fall(graph, _climb_as_source(climber, end, node, tell, large)[0]) < -FEW_SMALL_MOVES * large:
+            return None
+    end, further = _climb_as_source(climber, end, node, tell)
     if not further:  # no node gains it as a parent: the climb would lead back
         return None
-    moves += further
-    end, further = climber.climb_once(end, climber.forbidden, tell)
     moves += further
     if climber.fall(graph, end) > -FAR:  # the graph that the detour set out from has grown: scores compare if both have
         climber.grow(differing_families(end, graph))
@@ -48,6 +50,19 @@ def detour(
         end, further = climber.climb_once(end, climber.forbidden, tell)
         moves += further
     return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
+
+
+def _climb_as_source(
+    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None], least_gain: float = 0.0
+) -> tuple[Graph, list[Move]]:
+    """Climb while a node gets no parent, then freely if it became one."""
+    source = climber.forbidden.copy()
+    source[:, node] = True
+    end, moves = climber.climb_once(graph, source, tell, least_gain)
+    if moves:
+        end, further = climber.climb_once(end, climber.forbidden, tell, least_gain)
+        moves += further
+    return end, moves
 
 
 def detach(climber: Climber, graph: Graph, node: int) -> Move:
