@@ -3,6 +3,9 @@
 Every product with the inputs of a node is unrolled by four, which saves three of four passes over the activations.
 """
 
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
 import numpy as np
 
 from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel

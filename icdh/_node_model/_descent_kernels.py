@@ -7,6 +7,9 @@ F by less than `SLOW`, limited-memory BFGS takes over, with the damped matrix of
 Until the last iteration the Fisher matrix uses a subset of the observations: only step directions depend on it.
 """
 
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
 import math
 
 import numpy as np

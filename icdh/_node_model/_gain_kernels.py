@@ -1,5 +1,8 @@
 """Kernel of gain estimates: scalar products of functions of every candidate with each other and with other vectors."""
 
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
 import numpy as np
 
 from icdh._ground.jit import CONTRACT, ROWS, add_gram, add_product, empty_block, exp, kernel

@@ -4,6 +4,9 @@
 specifies them. ``x`` is (p, n), ``hidden`` (m, n): observations last.
 """
 
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
 import math
 
 import numpy as np

@@ -1,5 +1,8 @@
 """Kernel of the noise: the scales of Student's t distributions."""
 
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
 from icdh._ground.jit import REASSOCIATE, kernel
 
 

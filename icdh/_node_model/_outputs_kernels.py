@@ -4,6 +4,9 @@ Output o is theta[intercepts[o]] + unit * sum_h theta[weights[o] + h] hidden_h, 
 intercepts[o] < 0; the first layer is theta[:(p + 1) m], as `icdh._node_model.network` orders it. Observations are last.
 """
 
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
 import math
 
 import numpy as np

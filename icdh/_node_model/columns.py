@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.entropy import cells, places
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.gaussian import GaussianResponse
@@ -45,11 +46,11 @@ class Columns(NamedTuple):
         Which columns are categorical, ordinal, or continuous, not transformed and without point masses.
     """
 
-    causes: np.ndarray
-    widths: np.ndarray
+    causes: Floats
+    widths: Integers
     responses: list[Response]
-    log_jacobians: np.ndarray
-    exact: np.ndarray
+    log_jacobians: Floats
+    exact: Mask
 
     @property
     def log_jacobian(self) -> float:
@@ -57,7 +58,7 @@ class Columns(NamedTuple):
         return float(self.log_jacobians.sum())
 
     @property
-    def from_number_to_binary(self) -> np.ndarray:
+    def from_number_to_binary(self) -> Mask:
         """Which edges lead from a number to a binary column, of two values or categories; bool, shape (N, N)."""
         binary = np.array([own.is_binary for own in self.responses])
         categorical = np.array([isinstance(own, CategoricalResponse) for own in self.responses])
@@ -86,7 +87,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(
-    values: np.ndarray,
+    values: Floats,
     kinds: Sequence[str],
     transform: str = "none",
     random_state: int = 0,
@@ -110,7 +111,9 @@ def columns_of(
     masses : sequence of sequences of float, optional
         The values of every number that have a probability of their own; by default none.
     """
-    causes, responses, log_jacobians = [], [], np.zeros(len(values))
+    causes: list[Floats] = []
+    responses: list[Response] = []
+    log_jacobians = np.zeros(len(values))
     exact = np.ones(len(values), dtype=bool)
     for k, (own, kind) in enumerate(zip(values, kinds, strict=True)):
         if kind == "categorical":
@@ -133,7 +136,9 @@ def columns_of(
     return Columns(np.vstack(causes), widths, responses, log_jacobians, exact)
 
 
-def _number(values, codes, gridded, transform, rng):
+def _number(
+    values: Floats, codes: Integers, gridded: bool, transform: str, rng: np.random.Generator
+) -> tuple[Floats, GaussianResponse | PointMassResponse, float]:
     """Return a number under a transform as a cause and as a response, and its part of the log Jacobian.
 
     ``codes`` says where there are point masses. As a cause these keep their value.
@@ -151,10 +156,10 @@ def _number(values, codes, gridded, transform, rng):
     chosen, slope, price = None, 0.0, 0.0
     if transform != "none":
         chosen = fit_transform(transform, samples[0], low=min(low.min(), values.min()))
-        slope = np.mean([chosen.log_slope(sample) for sample in samples])
+        slope = float(np.mean([chosen.log_slope(sample) for sample in samples]))
         price = 0.5 * np.log(rows.size)
 
-    def moved(x):
+    def moved(x: Floats) -> Floats:
         return x if chosen is None else chosen.apply(x)
 
     first = moved(samples[0])
@@ -168,11 +173,11 @@ def _number(values, codes, gridded, transform, rng):
     cause[rows] = first
     everywhere = np.zeros(values.size, dtype=np.int64)
     everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
-    response = PointMassResponse(codes, response.take(everywhere), int(codes.max()))
-    return (cause - cause.mean()) / cause.std(), response, float(gain)
+    with_masses = PointMassResponse(codes, response.take(everywhere), int(codes.max()))
+    return (cause - cause.mean()) / cause.std(), with_masses, float(gain)
 
 
-def _wide_cells(values):
+def _wide_cells(values: Floats) -> tuple[Floats, Floats]:
     """Return the cells of a gridded column, those of point masses widened."""
     low, high = cells(values)
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)

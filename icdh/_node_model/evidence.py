@@ -65,13 +65,13 @@ class NodeFit(NamedTuple):
         m.
     """
 
-    theta: np.ndarray
+    theta: Floats
     objective: float
     log_determinant: float
     evidence: float
     steps: int
     converged: bool
-    precision: np.ndarray
+    precision: Floats
     hidden_units: int
 
     @property
@@ -81,14 +81,14 @@ class NodeFit(NamedTuple):
 
 
 def fit_node(
-    x: np.ndarray,
-    y: np.ndarray | Response,
+    x: Floats,
+    y: Floats | Response,
     *,
     hidden_units: int = 5,
     prior_precision: float = 3.0,
     random_state: int = 0,
-    start: np.ndarray | None = None,
-    precision: np.ndarray | None = None,
+    start: Floats | None = None,
+    precision: Floats | None = None,
     max_steps: int = 300,
     tol: float = 1e-2,
     precision_updates: int = 2,
@@ -148,7 +148,7 @@ def fit_node(
 
 
 def at_fixed_point(
-    x: np.ndarray, response: Response, fit: NodeFit, *, prior_precision: float, weight: float = 1.0
+    x: Floats, response: Response, fit: NodeFit, *, prior_precision: float, weight: float = 1.0
 ) -> NodeFit:
     """Update the precisions of a fit up to their fixed point.
 
@@ -250,7 +250,7 @@ def likelihood_and_cost(response: Response, n_inputs: int, fit: NodeFit) -> tupl
     return likelihood, fit.evidence - likelihood
 
 
-def odds_without_parents(x: np.ndarray, response: Response, fit: NodeFit) -> tuple[np.ndarray, np.ndarray]:
+def odds_without_parents(x: Floats, response: Response, fit: NodeFit) -> tuple[Floats, Floats]:
     """Return second-order estimates of what the evidence saves, and costs, without each parent.
 
     Under Laplace's approximation the log odds of zero weights w are saving - cost, the ratio of posterior to prior
@@ -307,7 +307,7 @@ def _constant_in_place_of_fit(response: Response, n_parents: int, hidden_units: 
 
 def _layer_of_weights(parts: Sequence[slice], size: int) -> Integers:
     """Return the layer of every weight; for intercepts, and for weights that a response does not use, one further."""
-    layer = np.full(size, len(parts))
+    layer: Integers = np.full(size, len(parts))
     for k, own in enumerate(parts):
         layer[own] = k
     return layer
@@ -315,8 +315,8 @@ def _layer_of_weights(parts: Sequence[slice], size: int) -> Integers:
 
 def _sums(values: Floats, layer: Integers, precision: Floats) -> Floats:
     """Return the sum of the first weights' values over each layer."""
-    sums: Floats = np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
-    return sums
+    sums = np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
+    return sums.astype(np.float64)
 
 
 def _penalties(layer: Integers, precision: Floats) -> Floats:

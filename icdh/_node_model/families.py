@@ -386,8 +386,8 @@ class Families:
             gains = label_gain_estimates(codes[node], self.probabilities(family, fit), of_candidates, of_parents)
             estimates[candidates] = gains - self.edge_penalty[candidates, node]
 
-    def codes_of(self, variable: int, node: int) -> Integers:
-        """Return the categories or levels of a variable at the observations that count for a node."""
+    def codes_of(self, variable: int, node: int | None = None) -> Integers:
+        """Return the categories or levels of a variable, at the observations that count for a node if one is given."""
         response = self.responses[variable]
-        assert isinstance(response, OrdinalResponse | CategoricalResponse)
-        return response.codes if self.rows is None else response.codes[self.rows[node]]
+        assert isinstance(response, OrdinalResponse | CategoricalResponse | PointMassResponse)
+        return response.codes if self.rows is None or node is None else response.codes[self.rows[node]]

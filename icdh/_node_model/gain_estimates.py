@@ -24,7 +24,7 @@ RESOLVED = 1e-3  # share of a function's deviation that must remain once the exp
 LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
 
 
-def gain_estimates(candidates: np.ndarray, x: np.ndarray, hidden: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats) -> Floats:
     """Return an estimate of what every candidate gains as a further parent.
 
     Parameters
@@ -60,7 +60,8 @@ def orthonormal(vectors: Floats) -> Floats:
     norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
     squares, directions = np.linalg.eigh(products / np.outer(norms, norms))
     kept = squares > RESOLVED**2 * squares[-1]
-    return (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
+    basis: Floats = (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
+    return basis
 
 
 def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, rest: Floats) -> Floats:
@@ -88,11 +89,13 @@ def _with_large_effects(squares: Floats, total: float, n: int) -> Floats:
     """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
     growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
-    return squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+    scaled: Floats = squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+    return scaled
 
 
 def _evidence(squares: Floats, relative: Floats, n: int) -> Floats:
     """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
     ratio = n * PRIOR_VARIANCES[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
-    return np.maximum(gains.max(axis=1), 0.0)
+    best: Floats = np.maximum(gains.max(axis=1), 0.0)
+    return best

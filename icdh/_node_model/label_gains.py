@@ -20,8 +20,8 @@ FEWEST_EXPECTED = 0.5  # observations of a cell: fewer would make a single one a
 
 
 def label_gain_estimates(
-    effect: np.ndarray, probabilities: np.ndarray, candidates: Sequence[np.ndarray], parents: Sequence[np.ndarray]
-) -> np.ndarray:
+    effect: Integers, probabilities: Floats, candidates: Sequence[Integers], parents: Sequence[Integers]
+) -> Floats:
     """Return an estimate of what every candidate gains as a further parent.
 
     Parameters
@@ -44,7 +44,10 @@ def label_gain_estimates(
     members = np.vstack([own == np.arange(size)[:, np.newaxis] for own, size in zip(candidates, sizes, strict=True)])
     members = members.astype(np.float64)
     alone = _excess(members, first, residuals, probabilities, np.zeros_like(effect))
-    return np.max([alone, *(_excess(members, first, residuals, probabilities, own) for own in parents)], axis=0)
+    estimates: Floats = np.max(
+        [alone, *(_excess(members, first, residuals, probabilities, own) for own in parents)], axis=0
+    )
+    return estimates
 
 
 def _excess(members: Floats, first: Integers, residuals: Floats, probabilities: Floats, groups: Integers) -> Floats:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.families import Families
+from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import LEAST_ROWS
 
 RIDGE = 1e-9  # added to the variances of causes, which are one: collinear causes share their effect
@@ -20,8 +22,8 @@ LEAST_LEFT = 1e-6  # share of a variable's variance that causes must leave for i
 class Moments(NamedTuple):
     """Covariances of the causes, those with a response, its variance, and the number of observations."""
 
-    causes: np.ndarray
-    with_response: np.ndarray
+    causes: Floats
+    with_response: Floats
     variance: float
     n: int
 
@@ -38,9 +40,10 @@ class LinearGains:
     def __init__(self, families: Families):
         self.families = families
         self.single = families.widths == 1
-        self._shared, self._moments = None, {}
+        self._shared: Floats | None = None
+        self._moments: dict[int, Moments] = {}
 
-    def __call__(self, node: int, parents: Sequence[int]) -> np.ndarray:
+    def __call__(self, node: int, parents: Sequence[int]) -> Floats:
         """Return by how much the score of a node falls if each variable is added to its parents, or removed.
 
         Parameters
@@ -72,14 +75,15 @@ class LinearGains:
         floor = 2.0 * VARIANCE_FLOOR
         gains = 0.5 * (moments.n - 1) * np.log(max(variance, floor) / np.maximum(after, floor)) - price
         found = np.full(len(self.families), -np.inf)
-        found[self.single] = gains[self.families.inputs_of(np.flatnonzero(self.single))]
+        found[self.single] = gains[self.families.inputs_of(np.flatnonzero(self.single).tolist())]
         found -= self.families.edge_penalty[:, node] * np.where(np.isin(np.arange(found.size), parents), -1.0, 1.0)
         found[node] = -np.inf
         return found
 
-    def _moments_of(self, node):
+    def _moments_of(self, node: int) -> Moments:
         if node not in self._moments:
             families, (_, response) = self.families, self.families.data((node, ()))
+            assert isinstance(response, GaussianResponse)
             x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
             values, n = response.centre - response.centre.mean(), x.shape[1]
             shared = self._shared

@@ -21,11 +21,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
+
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_LEFT = 1e-4  # share of the variance of two variables' difference below which neither tells anything
 
 
-def lingam_order(x: np.ndarray, before_each: Callable[[], None] = lambda: None) -> list[int]:
+def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None) -> list[int]:
     """Return the variables, causes first.
 
     Parameters
@@ -35,7 +37,8 @@ def lingam_order(x: np.ndarray, before_each: Callable[[], None] = lambda: None) 
     before_each : callable
         Called before each variable is chosen; what it raises ends the call.
     """
-    left, order = np.clip(x, -MOST_DEVIATIONS, MOST_DEVIATIONS), []
+    left: Floats = np.clip(x, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    order: list[int] = []
     places = list(range(len(x)))
     while len(places) > 1:
         before_each()
@@ -48,16 +51,17 @@ def lingam_order(x: np.ndarray, before_each: Callable[[], None] = lambda: None) 
     return order + places
 
 
-def _standardised(x):
-    x = x - x.mean(axis=1, keepdims=True)
-    return x / np.maximum(x.std(axis=1, keepdims=True), np.finfo(float).tiny)
+def _standardised(x: Floats) -> Floats:
+    centred = x - x.mean(axis=1, keepdims=True)
+    standardised: Floats = centred / np.maximum(centred.std(axis=1, keepdims=True), np.finfo(float).tiny)
+    return standardised
 
 
-def _negentropy(third, fourth):
+def _negentropy(third: Floats, fourth: Floats) -> Floats:
     return third**2 / 12 + (fourth - 3.0) ** 2 / 48
 
 
-def _lead(x):
+def _lead(x: Floats) -> Floats:
     """Return by how much the data favour i before j, nats an observation, shape (N, N); antisymmetric."""
     n, square = x.shape[1], x**2
     r = x @ x.T / n

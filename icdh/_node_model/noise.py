@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
+from icdh._ground.arrays import Floats
 from icdh._ground.entropy import negentropy, negentropy_deviation
 from icdh._node_model._noise_kernels import student_scales
 
@@ -21,7 +22,7 @@ DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 SCALE_STEPS = 20
 
 
-def noise_gain(samples: Sequence[np.ndarray], noise: str) -> tuple[float, str]:
+def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
     """Return the gain of a noise distribution over the Gaussian, in nats, and its name.
 
     Parameters
@@ -45,7 +46,7 @@ def noise_gain(samples: Sequence[np.ndarray], noise: str) -> tuple[float, str]:
     if noise == "free":
         return free, "free"
     gains = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - free_cost(n)}
-    best = max(gains, key=gains.get)
+    best = max(gains, key=lambda name: gains[name])
     return gains[best], best
 
 
@@ -54,7 +55,7 @@ def free_cost(n: int) -> float:
     return FREE_COST * n * negentropy_deviation(n)
 
 
-def student_gain(e: np.ndarray) -> float:
+def student_gain(e: Floats) -> float:
     """Return the nats that Student's t gains over the Gaussian of the same sample, less what its parameter costs."""
     n = e.size
     squares = np.square(e)

@@ -16,11 +16,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
+from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.families import Families
 
 WORTH = 5.0  # observations that the prior of a table is worth
 MOST_CELLS = 10_000  # of joint labels that are numbered without looking which of them occur
+Joint = tuple[Integers, int, float]
 
 
 class TableGains:
@@ -34,11 +36,12 @@ class TableGains:
 
     def __init__(self, families: Families):
         self.families = families
-        self.codes = [np.asarray(response.codes, dtype=np.int64) for response in families.responses]
+        self.codes = [families.codes_of(node) for node in range(len(families))]
         self.sizes = [int(own.max()) + 1 for own in self.codes]
-        self._log_gamma, self._scores = {}, {}
+        self._log_gamma: dict[float, Floats] = {}
+        self._scores: dict[tuple[int, tuple[int, ...]], float] = {}
 
-    def __call__(self, node: int, parents: Sequence[int]) -> np.ndarray:
+    def __call__(self, node: int, parents: Sequence[int]) -> Floats:
         """Return by how much the score of a node falls if each variable is added to its parents, or removed.
 
         Parameters
@@ -81,14 +84,14 @@ class TableGains:
             self._scores[node, parents] = self._cost(node, *self._joint(parents)) + penalty
         return self._scores[node, parents]
 
-    def _joint(self, parents):
+    def _joint(self, parents: tuple[int, ...]) -> Joint:
         """Return the joint labels of variables, numbered, how many numbers there are, and how many could occur."""
         joint = np.zeros(self.families.n_observations, dtype=np.int64), 1, 1.0
         for parent in parents:
             joint = self._beside(*joint, parent)
         return joint
 
-    def _beside(self, labels, count, possible, other):
+    def _beside(self, labels: Integers, count: int, possible: float, other: int) -> Joint:
         size = self.sizes[other]
         labels, count, possible = labels * size + self.codes[other], count * size, possible * size
         if count > MOST_CELLS:
@@ -96,7 +99,7 @@ class TableGains:
             count = seen.size
         return labels, count, possible
 
-    def _cost(self, node, labels, count, possible):
+    def _cost(self, node: int, labels: Integers, count: int, possible: float) -> float:
         size, own = self.sizes[node], self.codes[node]
         cells = labels * size + own
         if self.families.rows is not None:
@@ -107,7 +110,7 @@ class TableGains:
         each = WORTH / possible
         return float(self._rises(each)[groups[seen]].sum() - self._rises(each / size)[counts[seen]].sum())
 
-    def _rises(self, start):
+    def _rises(self, start: float) -> Floats:
         """Return log Gamma(start + k) - log Gamma(start) for every possible count k."""
         if start not in self._log_gamma:
             counts = np.arange(self.families.n_observations + 1)

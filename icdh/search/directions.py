@@ -35,7 +35,7 @@ def exact_direction_losses(families: WeighedFamilies, edges: Iterable[tuple[int,
         yield (i, j), _best_weight(families, i, j) - _best_weight(families, j, i)
 
 
-def _best_weight(families, cause, effect):
+def _best_weight(families: WeighedFamilies, cause: int, effect: int) -> float:
     """Return the log weight of the best graph with an edge."""
     weights, sets = families.weights.copy(), np.arange(families.weights.shape[1])
     for node, other, holds in ((effect, cause, True), (cause, effect, False)):
@@ -74,14 +74,14 @@ def direction_losses(
         yield (i, j), loss if loss < DOUBTFUL else min(loss, _loss_by_climb(climber, graph, (i, j), gains))
 
 
-def _is_allowed(climber, graph):
+def _is_allowed(climber: Climber, graph: Graph) -> bool:
     return all(
         not climber.forbidden[list(parents), node].any() and set(least) <= set(parents)
         for node, (parents, least) in enumerate(zip(graph, climber.least_graph(), strict=True))
     )
 
 
-def _loss_by_climb(climber, graph, edge, gains):
+def _loss_by_climb(climber: Climber, graph: Graph, edge: tuple[int, int], gains: Gains | None) -> float:
     """Return what the graph loses that is reached from the turned edge."""
     turned = _turned(climber, graph, edge)
     climber = climber.keeping(*edge[::-1])
@@ -95,16 +95,16 @@ def _loss_by_climb(climber, graph, edge, gains):
     return loss
 
 
-def _climb(climber, graph, turned):
+def _climb(climber: Climber, graph: Graph, turned: Graph) -> tuple[Graph, float]:
     """Return the graph that a climb reaches without moves that gain little of the loss, and the loss."""
-    loss, moves = -climber.fall(graph, turned), True
-    while moves:
-        turned, moves = climber.climb_once(turned, climber.forbidden, least_gain=LEAST_SHARE * loss)
+    while True:
         loss = -climber.fall(graph, turned)
-    return turned, loss
+        turned, moves = climber.climb_once(turned, climber.forbidden, least_gain=LEAST_SHARE * loss)
+        if not moves:
+            return turned, loss
 
 
-def _turned(climber, graph, edge):
+def _turned(climber: Climber, graph: Graph, edge: tuple[int, int]) -> Graph:
     """Return the graph with an edge turned, without the weakest link of each cycle, nor more parents than allowed."""
     (i, j), lines = edge, with_ancestors(graph)
     between = [k for k, line in enumerate(lines) if line >> i & 1 and lines[j] >> k & 1]
@@ -124,6 +124,6 @@ def _turned(climber, graph, edge):
     return tuple(tuple(sorted(own)) for own in parents)
 
 
-def _strength(climber, graph, cause, effect):
+def _strength(climber: Climber, graph: Graph, cause: int, effect: int) -> float:
     with_cause, without = climber.scores([(effect, graph[effect]), (effect, toggled(graph[effect], cause))])
     return max(without - with_cause, MIN_GAIN)

@@ -9,11 +9,12 @@ from collections.abc import Callable
 import numpy as np
 
 from icdh._ground.clock import OutOfTime
-from icdh.search.climb import MIN_GAIN, Climber
+from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
 from icdh.search.escapes import SearchResult
-from icdh.search.moves import KINDS, Graph, Move, changed_families, legal_moves
+from icdh.search.moves import KINDS, Family, Graph, Move, changed_families, legal_moves
 
 MARGIN = 200.0  # nats: an upper estimate of what polish gains for the families of a reversal
+Reversed = dict[tuple[int, int], list[Family]]  # by edge, the families that its reversal changes
 
 
 def reversal_losses(climber: Climber, graph: Graph, margin: float = math.inf) -> dict[tuple[int, int], float]:
@@ -42,7 +43,7 @@ def reversal_losses(climber: Climber, graph: Graph, margin: float = math.inf) ->
     return _losses(climber.scores, graph, reversed_)
 
 
-def _losses(scores, graph, reversed_):
+def _losses(scores: FamilyScores, graph: Graph, reversed_: Reversed) -> dict[tuple[int, int], float]:
     own = scores(list(enumerate(graph)))
     after = {edge: scores(families) for edge, families in reversed_.items()}
     return {(i, j): sum(after[i, j]) - own[i] - own[j] for i, j in reversed_}
@@ -63,7 +64,7 @@ def reverse_while_it_gains(
         Called with every move; it may raise KeyboardInterrupt to end the search.
     """
 
-    def keep(move, graph):
+    def keep(move: Move, graph: Graph) -> None:
         nonlocal found
         found = found._replace(graph=graph, moves=[*found.moves, move])
         if callback is not None:
@@ -80,12 +81,12 @@ def reverse_while_it_gains(
     return found
 
 
-def _best_reversal(climber, graph):
+def _best_reversal(climber: Climber, graph: Graph) -> tuple[Move, Graph] | None:
     """Return the reversal that gains most, with its graph; None if none gains."""
     losses = reversal_losses(climber, graph, MARGIN)
     if not losses:
         return None
-    i, j = min(losses, key=losses.get)
+    i, j = min(losses, key=lambda edge: losses[edge])
     families = dict(changed_families(graph, "reverse", i, j))
     turned = tuple(families.get(node, parents) for node, parents in enumerate(graph))
     gain = climber.total(graph) - climber.total(turned)
