@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 import icdh
-from icdh import DataWarning, HNMSearch, Knowledge
+from icdh import DataWarning, HNMSearch, Knowledge, cli
 from icdh._effect.by_graph import adjustment_set
 from icdh._effect.estimation import augmented, by_probability, by_regression, natural_spline
 from icdh._effect.result import Interval
@@ -109,6 +109,21 @@ def test_each_label_is_compared_with_the_reference_and_each_outcome_has_its_risk
     of_colour = icdh.effect(table, "sex", "colour", [])
     assert [own.outcome for own in of_colour.comparisons] == ["red", "green", "blue"]
     assert sum(own.difference.estimate for own in of_colour.comparisons) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_a_model_holds_as_labels_are_labels(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    code = rng.choice([1.0, 2.0, 3.0], size=300)
+    X = pd.DataFrame({"code": code, "y": np.array([0.0, 2.0, 0.5])[code.astype(int) - 1] + rng.normal(size=300)})
+    model = HNMSearch(kinds={"code": "categorical"}, knowledge={"roots": ["code"]}).fit(X)
+    answer = icdh.effect(X, "code", "y", model=model)
+    assert answer.comparisons == icdh.effect(X, "code", "y", [], kinds={"code": "categorical"}).comparisons
+    assert len(answer.comparisons) == 2
+    model.save(tmp_path / "m.icdh")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    question = ["--cause", "code", "--effect", "y", "--json", "--quiet"]
+    assert cli.main(["effects", str(tmp_path / "m.icdh"), str(tmp_path / "x.csv"), *question]) == 0
+    assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 2
 
 
 def test_target_and_where_choose_the_rows(table):

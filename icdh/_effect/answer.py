@@ -74,7 +74,7 @@ def effect(
     trim : float
         Rows whose probability of either value of the contrast is smaller are left out of the target.
     kinds : mapping, optional
-        Kinds of columns, as of `icdh.HNMSearch`.
+        Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels.
     model : HNMSearch, ICDH or StructuralModel, optional
         Whose graph is asked; by default an `icdh.HNMSearch` is fitted to X where ``adjust`` is "graph".
     knowledge : Knowledge or mapping, optional
@@ -131,7 +131,9 @@ def effect(
         pair = [variable_index(key, alone.names, name) for name, key in (("cause", cause), ("effect", effect))]
         return effect_of_model(alone, pair[0], pair[1], contrast, level, random_state)
     X, labels = without_groups(X, groups)
-    table, graph = table_of(X, labels, kinds), _model_of(model)
+    graph = _model_of(model)
+    kinds = kinds if graph is None else _with_labels(kinds or {}, graph)
+    table = table_of(X, labels, kinds)
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(
@@ -191,6 +193,13 @@ def _model_of(X: Any) -> StructuralModel | None:
     return model if isinstance(model, StructuralModel) else None
 
 
+def _with_labels(kinds: Mapping[Any, str], model: StructuralModel) -> dict[Any, str]:
+    """Return kinds of columns, and of others those that hold labels by the model."""
+    given = {variable_index(name, model.names, "kinds") for name in kinds}
+    labels = {k for k, known in model.categories.items() if not known.ordered} - given
+    return {**kinds, **{model.names[k]: "categorical" for k in labels}}
+
+
 def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, groups: Any, trim: float) -> None:
     asked = {"where": where is not None, "groups": groups is not None, "trim": bool(trim)}
     asked |= {"target": target != "all", "adjust": not isinstance(adjust, str)}
@@ -214,8 +223,9 @@ def _dependence(fit: PairFit, label: int | None) -> Iterator[str]:
 
 def _doubts(fits: Sequence[PairFit], rows: Mapping[Any, float]) -> Iterator[str]:
     """Yield why an answer would be an extrapolation."""
-    remedy = f"ask for {option('target', 'treated')}, or leave rows without counterparts out by {option('trim', 0.05)}"
     pair, beyond = fits[0].pair, max(fit.splits[0].beyond for fit in fits)
+    fewer = f"ask for {option('target', 'treated')}, or " if pair.target == "all" else ""
+    remedy = f"{fewer}leave rows without counterparts out by {option('trim', 0.05)}"
     for value, speak in rows.items() if pair.few_values else ():
         if speak < TUNING.few_effective:
             yield (

@@ -43,7 +43,7 @@ def check_table(path: str, model: str | None) -> None:
     """
     if is_model(path):
         swap = "; swap the two: first the model, then the table" if model and not is_model(model) else ""
-        ask = "; for icdh predict, sample, effects, check, and report --model" if model is None else ""
+        ask = "; icdh check and icdh report take it before the table" if model is None else ""
         raise ValueError(f"{path} is a fitted model, not a table{swap}{ask}")
 
 

@@ -83,9 +83,11 @@ def _answer(args: argparse.Namespace) -> "Effect":
         how |= {"contrast": _contrast(args, model), "groups": args.group_column, "where": args.where or None}
         return effect(model, args.cause, args.effect, adjust, **how)
     saved = _model(args, None) if args.model else None
-    asked = [] if saved is None else saved.names
-    if adjust != "graph":
-        asked = [args.cause, args.effect, *adjust]
+    asked = [] if adjust == "graph" else [args.cause, args.effect, *adjust]
+    if saved is not None:
+        asked = saved.names
+        labels = {saved.names[k]: "categorical" for k, known in saved.categories.items() if not known.ordered}
+        args.kinds = tuple({**labels, **dict(getattr(args, "kinds", ()))}.items())
     if args.columns is None and asked:
         args.columns = list(dict.fromkeys(filter(None, [*asked, *(name for name, _ in where)])))
     rows = read_input(args, declared_labels(args))
@@ -175,7 +177,7 @@ QUESTION = {
         "common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
         default="graph",
     ),
-    "--contrast": text("A,B", "from and to what the cause is set: 0,1 or no,yes; a number by its deviation"),
+    "--contrast": text("A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"),
     "--target": choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
     "--where": repeated("NAME=X", "only rows with this value"),
     "--level": text("P", "probability of the interval", type=float, default=0.95),

@@ -47,6 +47,18 @@ def plot_model(
     ------
     MissingExtraError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh import HNMSearch
+    >>> from icdh.plotting import plot_model
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.uniform(-2.0, 2.0, 300)
+    >>> answer = np.sin(2.0 * dose) + 0.2 * rng.normal(size=300)
+    >>> model = HNMSearch().fit(np.column_stack([dose, answer])).model_
+    >>> sorted(text.get_text() for text in plot_model(model).axes[0].texts)[-2:]
+    ['x0', 'x1']
     """
     weights, names = graph_with_hidden(model)
     N = len(model.names)
