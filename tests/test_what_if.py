@@ -228,9 +228,9 @@ def test_total_effects_are_those_of_the_equations(known):
     assert found["a", "b"].change == pytest.approx(0.5 * 2.0, rel=0.03)
     assert found["a", "c"].change == pytest.approx(4.0 * (1.0 - 6.0), rel=0.05)
     assert found["a", "b"].spread_ratio == pytest.approx(1.0, abs=0.05)
-    strengths = [effect.strength for effect in known.effects()]
-    assert strengths == sorted(strengths, reverse=True)
-    assert all(0.0 < strength < 1.0 for strength in strengths)
+    shares = [effect.share for effect in known.effects()]
+    assert shares == sorted(shares, reverse=True)
+    assert all(0.0 < share < 1.0 for share in shares)
 
 
 def test_inputs_that_are_no_causes_are_held_at_their_mean():

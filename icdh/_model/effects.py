@@ -72,7 +72,7 @@ class TotalEffect(NamedTuple):
         How far that moves the mean of the effect, in its units, or the probability of the outcome.
     error : float
         The standard error of the change that is left by the number of rows drawn.
-    strength : float
+    share : float
         The standard deviation of that mean as the cause takes its quantiles from 5 to 95 %, or its labels as frequent
         as they are, divided by the standard deviation of the effect. It also detects effects that rise and fall.
     spread_ratio : float
@@ -92,7 +92,7 @@ class TotalEffect(NamedTuple):
     contrast: str
     change: float
     error: float
-    strength: float
+    share: float
     spread_ratio: float
 
 
@@ -193,7 +193,7 @@ def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: Ra
         natural = rows.values[cause]
         if np.ptp(natural) > 0.0:
             total += _effects_of(model, rows, cause, np.flatnonzero(reach[cause]).tolist())
-    return sorted(total, key=lambda effect: -effect.strength)
+    return sorted(total, key=lambda effect: -effect.share)
 
 
 def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[int]) -> list[TotalEffect]:
@@ -207,14 +207,14 @@ def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[
         for outcome, code in outcomes_of(model.categories.get(effect)):
             means = np.array([outcome_values(results[value][effect], code).mean() for value in settings])
             deviation = math.sqrt(np.average(np.square(means - np.average(means, weights=shares)), weights=shares))
-            strength = _ratio(deviation, float(outcome_values(rows.values[effect], code).std()), of_zeros=0.0)
+            share = _ratio(deviation, float(outcome_values(rows.values[effect], code).std()), of_zeros=0.0)
             for own in contrasts:
                 low, high = (outcome_values(results[value][effect], code) for value in own[:2])
                 moved = high - low
                 error = float(moved.std()) / math.sqrt(moved.size)
                 names = model.names[cause], model.names[effect]
                 spread = _ratio(float(high.std()), float(low.std()))
-                total.append(TotalEffect(*names, outcome, str(own), float(moved.mean()), error, strength, spread))
+                total.append(TotalEffect(*names, outcome, str(own), float(moved.mean()), error, share, spread))
     return total
 
 

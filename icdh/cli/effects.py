@@ -21,7 +21,7 @@ NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
     "contrast: labels and two values go from the reference to the other, numbers by one standard deviation",
-    "strength: share of the effect's spread that its mean covers as the cause runs through its values",
+    "share: that of the effect's spread which its mean covers as the cause runs through its values",
     "spread: ratio of the effect's standard deviations at the two values",
     "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one of them",
     "with --cause, --effect and --adjust",
