@@ -102,8 +102,9 @@ class NotFittedError(ValueError, AttributeError):
         """Return an error that is scikit-learn's too, so that what catches theirs catches ours."""
         theirs = sys.modules.get("sklearn.exceptions")
         if cls is NotFittedError and theirs is not None:
-            cls = type("NotFittedError", (NotFittedError, theirs.NotFittedError), {"__reduce__": _as_not_fitted_error})
-        return super().__new__(cls, *arguments)
+            both = (NotFittedError, theirs.NotFittedError)
+            cls = type("NotFittedError", both, {"__reduce__": _as_not_fitted_error})
+        return super().__new__(cls, *arguments)  # pyright: ignore[reportArgumentType]
 
 
 def _as_not_fitted_error(error: BaseException) -> tuple[type, tuple[object, ...]]:

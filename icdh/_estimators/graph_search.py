@@ -346,7 +346,7 @@ class GraphSearch:
         if is_chosen or len(graph) > MOST_LINGAM_VARIABLES or scores.families.rows is not None:
             return None
         cheap = cheap_gains(scores, list(enumerate(graph)))
-        if cheap is not scores.linear_gains:
+        if cheap is None or cheap is not scores.linear_gains:
             return None
         rules, most = self.table.rules, self.settings.max_parents
         order = lingam_order(scores.families.causes, self.clock.check)

@@ -52,7 +52,7 @@ def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> i
     if not isinstance(key, numbers.Integral):
         known = f"{listed(names)}{did_you_mean(key, names)}"
         raise ValueError(f"{option(argument)} has the variable {key!r}, which is not one of {known}")
-    if not 0 <= key < len(names):
+    if not 0 <= int(key) < len(names):
         raise ValueError(
             f"{option(argument)} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}"
         )

@@ -147,7 +147,7 @@ def _json_of(name: Any) -> Any:
         return float(name)
     dates = (kind for kind, of_kind in DATES.items() if isinstance(name, of_kind) and name == name)
     kind = next(dates, None)  # pandas' NaT is a date, too, and no other
-    return str(name) if kind is None else {kind: name.isoformat()}
+    return str(name) if kind is None else {kind: name.isoformat()}  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _name(code: Any) -> Any:
@@ -249,7 +249,7 @@ class _Content:
             return kind(
                 **{field: self.value(code[field], own, field, n_variables, sizes) for field, own in fields.items()}
             )
-        _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")
+        _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")  # pyright: ignore[reportCallIssue, reportArgumentType]
         return code
 
     def array(self, code: Any, name: str, sizes: dict[str, int]) -> NDArray[Any]:
@@ -262,7 +262,7 @@ class _Content:
             f"{name} has shape {given}, not that of an array of {len(shape)} axes",
         )
         n_bytes = 8
-        for letter, size in zip(shape, given, strict=True):
+        for letter, size in zip(shape, given, strict=True):  # pyright: ignore[reportArgumentType]
             wanted = sizes.setdefault(letter, size)
             _demand(size == wanted, f"{name} has shape {given}, where {wanted} is wanted")
             n_bytes *= size
@@ -312,11 +312,6 @@ def _check_part(part: Any, model: "StructuralModel", n: int, n_labels: dict[int,
     """Demand that the fields of the distribution of variable ``n`` go together, and with the labels of variables."""
     known = ((part.inputs >= 0) & (part.inputs < len(model.names))).all() and np.unique(part.inputs).size
     _demand(known == part.inputs.size, "inputs are not variables")
-    if isinstance(part, Constant):
-        _demand(part.inputs.size == 0, "a constant has inputs")
-    if isinstance(part, NetworkConditional):
-        _demand(len(part.hidden) - part.inputs.size in (0, 1), "hidden weights do not go with their inputs")
-        _demand(part.floor > 0.0, "a scale is not positive")
     shares = getattr(part, "log_shares", np.zeros(n_labels.get(n, 0)))
     _demand(shares.size == n_labels.get(n, 0), "labels do not go with their probabilities")
     if hasattr(part, "widths"):
@@ -326,6 +321,11 @@ def _check_part(part: Any, model: "StructuralModel", n: int, n_labels: dict[int,
         _check_ascending(part.levels)
         _demand(part.cuts.size == part.levels.size - 1 and (np.diff(part.cuts) >= 0.0).all(), "cuts do not ascend")
         _demand(model.levels[n].size == part.levels.size, "levels do not go with their probabilities")
+    if isinstance(part, Constant):
+        _demand(part.inputs.size == 0, "a constant has inputs")
+    if isinstance(part, NetworkConditional):
+        _demand(len(part.hidden) - part.inputs.size in (0, 1), "hidden weights do not go with their inputs")
+        _demand(part.floor > 0.0, "a scale is not positive")
 
 
 def _check_weights(part: Any) -> None:

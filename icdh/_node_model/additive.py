@@ -151,7 +151,7 @@ class AdditiveModels:
             for other, beside in zip(inputs, parts, strict=True):
                 products[part, beside] = self._product(node, row, other)
         owner = np.repeat(np.cumsum(np.array(sizes) > 1) - 1, sizes)
-        owner[ends - sizes] = -1
+        owner[ends - np.array(sizes)] = -1
         order = np.argsort(owner, kind="stable")
         values, n, weights = response.centre - response.centre.mean(), response.centre.size, np.zeros(ends[-1])
         squares = float(values @ values + response.spread.sum())

@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.gaussian import GaussianResponse

@@ -48,9 +48,9 @@ def codes_of(declared: Declared, *column: Hashable) -> Codes:
     """
     nothing_else = False
     if isinstance(declared, Mapping):
-        of_column = [_listed(declared[name]) for name in column if name in declared]
+        of_column = [_listed(declared[name]) for name in column if name in declared]  # pyright: ignore[reportArgumentType]
         nothing_else = any(not codes for codes in of_column)
-        declared = [code for codes in [_listed(declared.get(None)), *of_column] for code in codes]
+        declared = [code for codes in [_listed(declared.get(None)), *of_column] for code in codes]  # pyright: ignore[reportArgumentType]
     numbers, texts = set(), set()
     for code in _listed(declared):
         try:
@@ -69,7 +69,7 @@ def _listed(codes: Collection[Code] | Code | None) -> list[Code]:
 
 def says_none(declared: Declared) -> bool:
     """Return whether the user said that no code means a missing value."""
-    every = declared.get(None, (0,)) if isinstance(declared, Mapping) else declared
+    every = declared.get(None, (0,)) if isinstance(declared, Mapping) else declared  # pyright: ignore[reportCallIssue, reportArgumentType]
     return every is not None and not _listed(every)
 
 
@@ -94,7 +94,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     # A code is the smallest or the largest value, or next to another code.
     ends = np.r_[0 : min(3, distinct.size), max(distinct.size - 3, 0) : distinct.size]
-    at = [k for k in np.unique(ends) if looks_like_a_code(distinct[k])]
+    at = [k for k in np.unique(ends) if looks_like_a_code(float(distinct[k]))]
     others = np.delete(distinct, at)
     if others.size < FEWEST_OTHERS:
         return {}

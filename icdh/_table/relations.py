@@ -33,7 +33,7 @@ def without_groups(X: Any, groups: Groups) -> tuple[Any, list[Hashable] | None]:
     check_same_rows(X, groups, "groups")
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise TypeError(f"groups must name a column of X or hold a label for every row; got {groups!r}")
-    labels = groups.tolist() if hasattr(groups, "tolist") else list(groups)
+    labels = groups.tolist() if hasattr(groups, "tolist") else list(groups)  # pyright: ignore[reportAttributeAccessIssue]
     return X, labels
 
 

@@ -18,7 +18,7 @@ def rows_by_content(keys: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
     keys : sequence of ndarray, each of shape (M,)
         What tells observations apart; those that tie by one are sorted by the next.
     """
-    ranks = np.zeros(len(keys[0]), dtype=np.int64)
+    order, ranks = np.arange(len(keys[0])), np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
         order = np.lexsort((key, ranks))
         ranks[order] = np.append(0, np.cumsum((np.diff(ranks[order]) > 0) | (np.diff(key[order]) != 0)))

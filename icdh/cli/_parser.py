@@ -44,7 +44,7 @@ class CommandParser(argparse.ArgumentParser):
             self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
             self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Refuse unknown arguments at once, with a suggestion."""
         known, unknown = super().parse_known_args(args, namespace)
         takes_model = "--model" in self._option_string_actions and not known.model and is_model(known.data)

@@ -245,7 +245,7 @@ class _Variables:
             return [int(label)]
         found = []
         if _is_pattern(label):
-            found = [i for i, name in enumerate(self.names) if isinstance(name, str) and fnmatchcase(name, label)]
+            found = [i for i, name in enumerate(self.names) if isinstance(name, str) and fnmatchcase(name, str(label))]
         if found or not self.strict:
             return found
         raise ValueError(

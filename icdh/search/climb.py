@@ -38,18 +38,23 @@ class FamilyScores(Protocol):
 
     def __call__(self, families: Sequence[Family]) -> Sequence[float]:
         """Return the score of each family, a finite number; lower is better."""
+        ...
 
     def gain_estimates(self, family: Family) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added, or removed."""
+        ...
 
     def polish(self, families: Sequence[Family]) -> None:
         """Spend more effort on these families: later calls may return lower scores for them."""
+        ...
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Let the models of a graph's families grow; return whether scores changed. Growth must come to an end."""
+        ...
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
+        ...
 
 
 class Climber:

@@ -124,7 +124,7 @@ def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = Non
 
     start = np.append(weights.w3, weights.w3_bias)
     lower = np.append(np.full(N * m1, -np.inf), np.minimum(np.log(SMALLEST_FLOOR * rms), weights.w3_bias))
-    return with_scales(run_lbfgs(value_and_gradient, start, Bounds(lower, np.inf), TOLERANCE).x)
+    return with_scales(run_lbfgs(value_and_gradient, start, Bounds(lower, np.inf), TOLERANCE).x)  # pyright: ignore[reportArgumentType]
 
 
 def algorithm_3(
@@ -203,7 +203,7 @@ class Unknowns:
         self.is_free = ~np.repeat(rules.required.T[:, np.newaxis], template.hidden_units, axis=1)[self.allowed]
         lower = np.full(self.of(template).size, -np.inf)
         lower[: 2 * self.is_free.size] = 0.0
-        self.bounds = Bounds(lower, np.inf)
+        self.bounds = Bounds(lower, np.inf)  # pyright: ignore[reportArgumentType]
 
     def of(self, weights: Weights) -> Floats:
         """Return theta of a network."""

@@ -174,4 +174,4 @@ class SplitVector:
     def bounds(self, size: int) -> Bounds:
         """Return the bounds: both parts of the weights under the lasso are non-negative."""
         lower = np.where(self.is_bounded, 0.0, -np.inf)
-        return Bounds(np.repeat(lower, size // lower.size), np.full(size, np.inf))
+        return Bounds(np.repeat(lower, size // lower.size), np.full(size, np.inf))  # pyright: ignore[reportArgumentType]

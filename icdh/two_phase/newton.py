@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._ground.damping import next_damping
@@ -139,7 +139,7 @@ def _step_in_orthant(model: QuadraticModel, damping: float) -> tuple[float, Floa
     The step leads to about the minimum of the damped model at which no weight has changed its sign. The fall is NaN if
     the damped model is not convex.
     """
-    size = model.gradient.size
+    size, step = model.gradient.size, np.zeros_like(model.gradient)
     right, system = -model.gradient, model.hessian.copy()
     system.ravel()[:: size + 1] += damping * model.unit
     for _ in range(ORTHANT_PASSES):

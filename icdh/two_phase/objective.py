@@ -39,17 +39,21 @@ class Objective(Protocol):
     @property
     def is_free(self) -> Mask:
         """Whether the data decide on each input, by the lasso: a cause that is not required."""
+        ...
 
     @property
     def lasso(self) -> Floats:
         """The penalty on the absolute weights of each input."""
+        ...
 
     @property
     def curvature(self) -> Floats:
         """1 / unit^2 of the weights of each input."""
+        ...
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
         """Return the smooth part, in nats, mean over observations, and its gradient; NaN where there is none."""
+        ...
 
 
 class Minimum(NamedTuple):

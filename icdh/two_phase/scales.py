@@ -8,7 +8,7 @@ matter to the optimiser.
 import dataclasses
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.damping import next_damping, small_steps
