@@ -1,14 +1,21 @@
-"""Tables whose graph others published, or that are hard: CSuite, NetSim, few rows, dense graphs.
+"""Tables whose graph others published, or that are hard: CSuite, NetSim, causalAssembly, few rows, dense graphs ...
 
-    python -m benchmarks outside_truths results.json [--sets csuite mixed few dense netsim] [--methods HNMSearch ...]
-        [--tables 5] [--limit 120] [--folder CLONE]
+    python -m benchmarks outside_truths results.json [--sets csuite mixed few dense] [--methods HNMSearch ...]
+        [--tables 5] [--limit 120]
+    python -m benchmarks outside_truths results.json --sets netsim collected --folder CLONES
 
 "csuite" and "mixed" are drawn by the published equations of CSuite (Geffner et al., "Deep End-to-end Causal
 Inference", 2022; https://github.com/microsoft/csuite), 4000 rows as there; columns of labels are told to HNMSearch and
 to hill climbing, and are codes for others. "few" is a grid of 50 to 500 rows, 5 to 20 variables and four kinds of
-effects, "dense" has four edges a variable among 50 and 100. "netsim" reads simulated fMRI series (Smith et al.,
-NeuroImage 2011), the first subject of each simulation of at most 15 nodes, as they stand in ``data/fMRI`` of a clone of
-https://github.com/M-Nauta/TCDF; an entry [i, j] of a published network is read as i -> j.
+effects, "dense" has four edges a variable among 50 and 100. "netsim" and "collected" read clones in the folder:
+
+- NetSim, https://github.com/M-Nauta/TCDF: simulated fMRI series (Smith et al., NeuroImage 2011), the first subject of
+  each simulation of at most 15 nodes; an entry [i, j] of a published network is read as i -> j.
+- https://github.com/boschresearch/causalAssembly: a production line and its five stations (Göbler et al., CLeaR 2024),
+  500 semi-synthetic rows.
+- https://github.com/GoudetOlivier/CGNN: its example of a graph.
+- https://github.com/ckassaad/Case_Studies_of_Causal_Discovery_from_IT_Monitoring_Time_Series: metrics of computers,
+  rows in sequence without gaps, the first 2000 (Aït-Bachir et al., 2023).
 
 Every table is standardised and its columns are permuted. Rivals are those of `paper_reproduction`, at the threshold of
 its tables, causal-learn's PC and BOSS, and for mixed tables pgmpy's hill climbing by a conditional Gaussian BIC. A fit
@@ -20,6 +27,7 @@ import argparse
 import contextlib
 import csv
 import io
+import json
 import logging
 import time
 import warnings
@@ -47,6 +55,7 @@ EFFECTS = {  # mechanism and noise of icdh.simulate
     "heteroscedastic": {"mechanism": "mlp", "noise": "softplus-shared"},
 }
 NETSIM_NODES = 15
+MONITORING_ROWS = 2000
 KEPT = ("shd", "shd_favourable", "extra", "missing", "reversed")
 
 
@@ -216,11 +225,9 @@ def dense(count: int, folder: Path | None) -> Iterator[Table]:
                 yield simulated(kind, f"{variables} variables", variables, 4, 1000, seed)
 
 
-def netsim(count: int, folder: Path | None) -> Iterator[Table]:
+def netsim(count: int, folder: Path) -> Iterator[Table]:
     """Yield simulated fMRI series."""
-    if folder is None:
-        raise SystemExit("netsim needs --folder, a clone of https://github.com/M-Nauta/TCDF")
-    place = folder / "data" / "fMRI"
+    place = folder / "TCDF" / "data" / "fMRI"
     for number in range(1, 29):
         X = np.loadtxt(place / f"timeseries{number}.csv", delimiter=",", skiprows=1)
         truth = np.zeros((X.shape[1],) * 2)
@@ -230,12 +237,59 @@ def netsim(count: int, folder: Path | None) -> Iterator[Table]:
             yield Table("NetSim", f"{len(truth)} nodes", f"sim{number}", X, truth, [])
 
 
+def collected(count: int, folder: Path) -> Iterator[Table]:
+    """Yield the tables that come with a graph in repositories of other authors."""
+    yield from assembly(folder / "causalAssembly")
+    edges = list(csv.reader((folder / "CGNN" / "Example_graph_target.csv").read_text().split()))
+    yield named(
+        "CGNN, example", "CGNN", folder / "CGNN" / "Example_graph_numdata.csv", [(row[0], row[1]) for row in edges]
+    )
+    yield from monitoring(folder / "Case_Studies_of_Causal_Discovery_from_IT_Monitoring_Time_Series")
+
+
+def assembly(folder: Path) -> Iterator[Table]:
+    """Yield the stations of a production line, and the line."""
+    published = json.loads((folder / "data" / "ground_truth" / "ground_truth.json").read_text())
+    edges = [
+        (cause["id"], effect["id"])
+        for cause, effects in zip(published["nodes"], published["adjacency"], strict=True)
+        for effect in effects
+    ]
+    for name in (*(f"Station{k}" for k in range(1, 6)), "line_500"):
+        place = folder / "data" / "data_sets" / "n_500_synthdata" / f"assembly_{name}.csv"
+        part = "stations" if "Station" in name else "line"
+        yield named(f"causalAssembly, {part}", name.removesuffix("_500"), place, edges)
+
+
+def monitoring(folder: Path) -> Iterator[Table]:
+    """Yield the metrics of computers; columns outside the published graph and constant ones are left out."""
+    for structure in sorted((folder / "data").glob("*/*structure.txt")):
+        edges = [tuple(line.split()) for line in structure.read_text().splitlines() if line.strip()]
+        for place in sorted(structure.parent.glob("*.csv")):
+            table = named("IT monitoring", f"{structure.parent.name} {place.stem}", place, edges)
+            yield table._replace(X=table.X[:MONITORING_ROWS])
+
+
+def named(group: str, name: str, place: Path, edges: list) -> Table:
+    """Return a file's table: its columns that an edge names and that vary, rows without gaps."""
+    header, *rows = csv.reader(place.read_text().splitlines())
+    inside = [name for name in header if any(name in edge for edge in edges)]
+    cells = [[row[header.index(name)] or "nan" for name in inside] for row in rows]
+    X = np.array(cells, dtype=float)
+    X = X[np.isfinite(X).all(axis=1)]
+    varies = np.ptp(X, axis=0) > 0
+    inside = [name for name, kept in zip(inside, varies, strict=True) if kept]
+    truth = np.array([[float((cause, effect) in edges) for effect in inside] for cause in inside])
+    return Table(group, "", name, X[:, varies], truth, [])
+
+
 SETS: dict[str, Callable] = {
     "csuite": lambda count, folder: by_equations(CSUITE, count),
     "mixed": lambda count, folder: by_equations(MIXED, count),
     "few": few,
     "dense": dense,
     "netsim": netsim,
+    "collected": collected,
 }
 
 
@@ -290,7 +344,7 @@ METHODS: dict[str, Callable] = {
 }
 
 
-OF_SETS = {"HNMSearch, sequence": "netsim", "hill climbing": "mixed"}  # methods for one set only
+OF_GROUPS = {"HNMSearch, sequence": ("NetSim", "IT monitoring"), "hill climbing": MIXED}  # methods for these alone
 
 
 def prepared(table: Table) -> tuple[np.ndarray, np.ndarray, list]:
@@ -355,8 +409,10 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--tables", type=int, default=5, help="of each kind")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of one fit")
-    parser.add_argument("--folder", type=Path, help="a clone of the repository of NetSim's series")
+    parser.add_argument("--folder", type=Path, help="holds the clones")
     arguments = parser.parse_args()
+    if arguments.folder is None and {"netsim", "collected"} & set(arguments.sets):
+        parser.error("netsim and collected need --folder, which holds the clones")
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     results = Results(arguments.results, ("set", "table", "method"))
@@ -367,7 +423,7 @@ def main() -> None:
         for table in SETS[name](arguments.tables, arguments.folder):
             for method in arguments.methods:
                 key = {"set": name, "table": table.name, "method": method}
-                if not results.has(**key) and OF_SETS.get(method, name) == name:
+                if not results.has(**key) and table.group in OF_GROUPS.get(method, (table.group,)):
                     place = {"group": table.group, "part": table.part}
                     results.add(key | place | measure(method, table, arguments.limit))
     print_summary(results.rows)

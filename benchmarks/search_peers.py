@@ -1,7 +1,7 @@
 """Seconds of score-based searches as the table grows: HNMSearch beside BOSS, CAM, HOST and NOTEARS-MLP.
 
     python benchmarks/search_peers.py results.json [--methods HNMSearch BOSS ...] [--variables 5 10 20 50]
-        [--observations 300 3000 10000] [--limit 120] [--plot figures/search_peers.svg]
+        [--observations 300 3000 10000] [--limit 120] [--plot P.svg]
 
 Tables of Erdos-Renyi graphs with as many edges as variables, standardised: N variables at 1000 observations, and M
 observations of 10 variables. BOSS is causal-learn's with its linear BIC, NOTEARS-MLP gcastle's; CAM and HOST are those
