@@ -69,7 +69,8 @@ def _about_edges(check: "ModelCheck") -> list[str]:
     if not edges:
         return []
     lines = [*edge_lines(edge_rows(edges[:MOST_EDGES], check.unit)), *([f"and {more} more"] if more > 0 else [])]
-    return ["arrows, those to settle by knowledge first:", *lines, *legend(edges, check.unit)]
+    heading = "arrows" if all(edge.known for edge in edges) else "arrows, those to settle by knowledge first"
+    return [f"{heading}:", *lines, *legend(edges, check.unit)]
 
 
 class Column(NamedTuple):
