@@ -207,6 +207,12 @@ def reported_at_round_numbers(x, rng):
     return np.where(how < 0.5, 10 * np.round(exact / 10), np.where(how < 0.75, 5 * np.round(exact / 5), exact))
 
 
+def test_few_values_at_heaps_are_no_heaps():
+    exact, heaps = np.arange(400.0), np.arange(20.0, 400.0, 20.0)
+    assert not is_heaped(np.append(exact, np.repeat(heaps[::6], 20)))
+    assert is_heaped(np.append(exact, np.repeat(heaps, 20)))
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_heaps_are_told_from_grids(seed):
     rng = np.random.default_rng(seed)

@@ -111,6 +111,16 @@ def test_each_label_is_compared_with_the_reference_and_each_outcome_has_its_risk
     assert sum(own.difference.estimate for own in of_colour.comparisons) == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_a_model_alone_answers_by_its_own_draws(table):
+    model = HNMSearch(knowledge={"tiers": [["age"], ["dose"], ["answer"]], "required": [("dose", "answer")]}).fit(table)
+    (answer,) = icdh.effect(model, "dose", "answer").comparisons
+    low, high = answer.means
+    assert answer.difference.estimate == pytest.approx(high.estimate - low.estimate)
+    assert answer.difference.estimate == pytest.approx(1.0, abs=0.3)
+    assert 0.0 < answer.standard_error < 0.05
+
+
 def test_what_a_model_holds_as_labels_are_labels(tmp_path, capsys):
     rng = np.random.default_rng(0)
     code = rng.choice([1.0, 2.0, 3.0], size=300)
