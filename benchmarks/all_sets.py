@@ -40,7 +40,7 @@ OUTSIDE = {
     "few": "50 to 500 rows",
     "dense": "four edges a variable",
     "netsim": "NetSim, fMRI series",
-    "collected": "collected",
+    "collected": "",  # each group is one
 }
 COLUMNS = ("HNMSearch", "ICDH", "CAM", "GES", "BOSS", "PC", "DirectLiNGAM", "NOTEARS-MLP")  # of the table
 WIDEST = 1.6  # what stands right of it is drawn there
@@ -76,11 +76,9 @@ def points() -> Iterator[tuple[str, str, str, list[dict], str, str]]:
         parts = sorted({row["part"] for row in in_set}, key=lambda part: int(part.split()[0]) if part else 0)
         for group, part, method in product(groups, parts, COLOURS):
             rows = [row for row in in_set if (row["group"], row["part"], row["method"]) == (group, part, method)]
-            title, label = family, f"{group} {part}".rstrip()
+            title, label = family or group, f"{group} {part}".rstrip()
             if name in ("few", "dense"):
                 title, label = f"{family}, {group}", part
-            elif name == "collected":
-                title = group
             yield title, label, method, rows, "shd_favourable", "edges"
     for name in standard_networks.NETWORKS:
         family = "networks of labels" if name in standard_networks.DISCRETE else "linear Gaussian networks"

@@ -11,7 +11,7 @@ from icdh._effect.by_graph import (
     notes_on_tiers,
 )
 from icdh._effect.pair import PairFit, comparison_of, fits_of
-from icdh._effect.question import Asked, covariates_of, pairs_of, table_of
+from icdh._effect.question import Asked, covariates_of, pairs_of, table_of, with_labels
 from icdh._effect.result import Effect
 from icdh._effect.tuning import TUNING
 from icdh._estimators.hnm_search import HNMSearch
@@ -132,7 +132,7 @@ def effect(
         return effect_of_model(alone, pair[0], pair[1], contrast, level, random_state)
     X, labels = without_groups(X, groups)
     graph = _model_of(model)
-    kinds = kinds if graph is None else _with_labels(kinds or {}, graph)
+    kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, kinds)
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
@@ -191,13 +191,6 @@ def _model_of(X: Any) -> StructuralModel | None:
     """Return the fitted model of an estimator, or a model; None of anything else."""
     model = getattr(X, "model_", X)
     return model if isinstance(model, StructuralModel) else None
-
-
-def _with_labels(kinds: Mapping[Any, str], model: StructuralModel) -> dict[Any, str]:
-    """Return kinds of columns, and of others those that hold labels by the model."""
-    given = {variable_index(name, model.names, "kinds") for name in kinds}
-    labels = {k for k, known in model.categories.items() if not known.ordered} - given
-    return {**kinds, **{model.names[k]: "categorical" for k in labels}}
 
 
 def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, groups: Any, trim: float) -> None:

@@ -10,6 +10,7 @@ from icdh._effect.tuning import TUNING
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.labels import listed, variable_index
 from icdh._model.contrasts import Contrast, contrasts_of, shown
+from icdh._model.structural import StructuralModel
 from icdh._table.relations import with_relations
 from icdh._table.table import Table, said_of_gaps
 from icdh._table.transforms import is_heavy_tailed, normal_scores
@@ -104,6 +105,13 @@ def table_of(X: Any, labels: list[Hashable] | None, kinds: Mapping[Any, str] | N
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     table = Table.of(X, categorical=declared, min_rows=TUNING.fewest_rows, gaps=True)
     return with_relations(table.coded(kinds), labels, False)
+
+
+def with_labels(kinds: Mapping[Any, str], model: StructuralModel) -> dict[Any, str]:
+    """Return kinds of columns, and of others those that hold labels by a model."""
+    given = {variable_index(name, model.names, "kinds") for name in kinds}
+    labels = {k for k, known in model.categories.items() if not known.ordered} - given
+    return {**kinds, **{model.names[k]: "categorical" for k in labels}}
 
 
 def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: int) -> list[int]:

@@ -73,6 +73,7 @@ def _model(args: argparse.Namespace, rows: Input | None) -> "StructuralModel":
 def _answer(args: argparse.Namespace) -> "Effect":
     """Return the answer about one pair."""
     from icdh._effect.answer import effect
+    from icdh._effect.question import with_labels
     from icdh._table.table import Table
 
     adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == NOTHING else names_in([args.adjust])[0]
@@ -86,8 +87,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
     asked = [] if adjust == "graph" else [args.cause, args.effect, *adjust]
     if saved is not None:
         asked = saved.names
-        labels = {saved.names[k]: "categorical" for k, known in saved.categories.items() if not known.ordered}
-        args.kinds = tuple({**labels, **dict(getattr(args, "kinds", ()))}.items())
+        args.kinds = tuple(with_labels(dict(getattr(args, "kinds", ())), saved).items())
     if args.columns is None and asked:
         args.columns = list(dict.fromkeys(filter(None, [*asked, *(name for name, _ in where)])))
     rows = read_input(args, declared_labels(args))
