@@ -16,6 +16,11 @@ def with_sums(X):
     return np.column_stack([X, X[:, 0] + X[:, 1], 2.54 * X[:, 2], X[:, 3] + 0.3 * X[:, 0]])
 
 
+def sorted_labels(X):
+    labels = np.clip(np.round(X), -1, 1)
+    return np.column_stack([labels[np.lexsort(labels[:, [3, 1, 0]].T)], X[:, 2] > 0])
+
+
 INDEPENDENT = {
     "continuous": lambda X, rng: X,
     "20 rows": lambda X, rng: X[:20],
@@ -30,6 +35,7 @@ INDEPENDENT = {
     "many zeros": lambda X, rng: np.where(rng.random((len(X), 1)) < 0.4, 0.0, np.exp(np.round(X, 1))),
     "sorted": lambda X, rng: X[np.argsort(X[:, 3])],
     "sorted by class and number": lambda X, rng: np.column_stack([X[:, 0] > 0, X])[np.lexsort((X[:, 3], X[:, 0] > 0))],
+    "labels sorted within labels": lambda X, rng: sorted_labels(X),
     "zeros last": lambda X, rng: np.maximum(X, 0.0)[np.argsort(X[:, 3] <= 0)],
 }
 

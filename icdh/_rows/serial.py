@@ -36,8 +36,8 @@ class Tuning:
         Design effect from which rows count as dependent.
     point_mass : float
         Share of the rows that have one value, from which the rows may be sorted by whether they have it.
-    most_blocks : int
-        Blocks of equal or of rising values up to which a column says that the rows are sorted.
+    most_blocks, most_nested : int
+        Blocks of equal or of rising values up to which a column says that the rows are sorted; blocks within blocks.
     waves : int
         Cosines of the position of sorted rows.
     rows_a_function : int
@@ -50,6 +50,7 @@ class Tuning:
     least_effect: float = 1.3
     point_mass: float = 0.05
     most_blocks: int = 10
+    most_nested: int = 40
     waves: int = 8
     rows_a_function: int = 4
     most_rows: int = 100_000
@@ -162,33 +163,54 @@ def _explained_by_position(columns: Floats, classes: Integers) -> tuple[Floats, 
     Functions are orthonormal, shape (k, M).
     """
     M = columns.shape[1]
-    is_sorted, functions = np.zeros(len(columns), dtype=bool), [classes == own for own in np.unique(classes)]
-    for k, own in enumerate(columns):
-        starts = _block_starts(own)
+    blocks, is_sorted = _nested_blocks(columns)
+    functions = [classes == own for own in np.unique(classes)] + _functions_of_blocks(blocks, M, rises=False)
+    for k in np.flatnonzero(~is_sorted):
+        starts = _rising_blocks(columns[k])
         if starts is not None:
             is_sorted[k] = True
-            functions += _functions_of_blocks(starts, M, np.unique(own).size > len(starts))
+            functions += _functions_of_blocks(starts, M, rises=True)
     return np.linalg.qr(np.array(functions, dtype=float).T)[0].T, is_sorted
 
 
-def _block_starts(values: Floats) -> Integers | None:
-    """Return where the few blocks of equal, rising or falling values begin; None if the values are not sorted.
+def _nested_blocks(columns: Floats) -> tuple[Integers, Mask]:
+    """Return where the blocks of rows begin that were sorted by one column of few values within another.
+
+    Also which columns these are. Each has one run of every value that it has in a block of the columns before it.
+    """
+    blocks, is_nested = np.zeros(1, dtype=np.int64), np.zeros(len(columns), dtype=bool)
+    changes = [np.flatnonzero(np.diff(values)) + 1 for values in columns]
+    while True:
+        for k in np.flatnonzero(~is_nested):
+            finer = np.union1d(blocks, changes[k])
+            limit = TUNING.most_blocks if blocks.size == 1 else TUNING.most_nested
+            if blocks.size < finer.size <= limit and _has_single_runs(columns[k], blocks, finer):
+                blocks, is_nested[k] = finer, True
+                break
+        else:
+            return blocks, is_nested
+
+
+def _has_single_runs(values: Floats, blocks: Integers, finer: Integers) -> bool:
+    """Return whether no value has two runs in one block, given where blocks and runs begin."""
+    runs = np.column_stack([np.searchsorted(blocks, finer, side="right"), values[finer]])
+    return len(np.unique(runs, axis=0)) == len(runs)
+
+
+def _rising_blocks(values: Floats) -> Integers | None:
+    """Return where the few blocks of rising or falling values begin; None if the values are not sorted.
 
     Rows may also be sorted by whether a column has its most frequent value: all zeros last.
     """
     steps = np.sign(np.diff(values))
-    if not steps.any():
-        return None
-    changes = np.flatnonzero(steps) + 1
-    if changes.size < TUNING.most_blocks and changes.size + 1 == np.unique(values).size:
-        return np.append(0, changes)
     for direction in (1.0, -1.0):
         breaks = np.flatnonzero(steps == -direction) + 1
-        if breaks.size < min(TUNING.most_blocks, 0.1 * changes.size):
+        if breaks.size < min(TUNING.most_blocks, 0.1 * np.count_nonzero(steps)):
             return np.append(0, breaks)
     numbers, counts = np.unique(values, return_counts=True)
-    if numbers.size > 2 and counts.max() > TUNING.point_mass * values.size:
-        return _block_starts((values == numbers[counts.argmax()]).astype(float))
+    if counts.max() > TUNING.point_mass * values.size:
+        changes = np.flatnonzero(np.diff(values == numbers[counts.argmax()])) + 1
+        return np.append(0, changes) if changes.size == 1 else None
     return None
 
 
