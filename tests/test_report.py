@@ -166,6 +166,13 @@ def test_awkward_tables_have_a_page(tmp_path):
     assert "constant" in text
 
 
+def test_of_labels_the_table_tells_the_shares(tmp_path):
+    X = np.array([["no", "b"], ["yes", "a"], ["no", "a"], ["no", "a"]] * 10, dtype=object)
+    HNMSearch(n_restarts=1).fit(X).report(tmp_path / "labels.html", X)
+    text = (tmp_path / "labels.html").read_text()
+    assert "no 75%, yes 25%" in text and "a 75%, b 25%" in text
+
+
 def doubts(model, X):
     facts = findings(model.model_, X, check=icdh.check(model, X))
     return {row["assumption"]: row["against"] for row in facts["assumptions"] if row["doubtful"]}

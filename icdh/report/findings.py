@@ -73,11 +73,13 @@ def findings(
 
 def _table(table: Table, names: list[str]) -> list[dict[str, Any]]:
     quantiles = np.quantile(table.values, [0.0, 0.5, 1.0], axis=1)
-    moments = zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True)
-    return [
-        {"name": name, "kind": kind, "moments": [None] * 5 if kind == "categorical" else numbers}
-        for name, kind, numbers in zip(names, table.kinds, moments, strict=True)
-    ]
+    moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
+    rows = []
+    for k, (name, kind) in enumerate(zip(names, table.kinds, strict=True)):
+        labels = table.categories[k].labels if kind == "categorical" else ()
+        shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
+        rows.append({"name": name, "kind": kind, "moments": moments[k], "labels": shares})
+    return rows
 
 
 def _records(model: StructuralModel, check: ModelCheck | None) -> list[EdgeCheck]:
