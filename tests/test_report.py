@@ -167,8 +167,10 @@ def test_awkward_tables_have_a_page(tmp_path):
 
 
 def test_of_labels_the_table_tells_the_shares(tmp_path):
-    X = np.array([["no", "b"], ["yes", "a"], ["no", "a"], ["no", "a"]] * 10, dtype=object)
-    HNMSearch(n_restarts=1).fit(X).report(tmp_path / "labels.html", X)
+    numbers = np.random.default_rng(0).normal(size=(40, 1))
+    X = np.hstack([numbers, np.array([["no", "b"], ["yes", "a"], ["no", "a"], ["no", "a"]] * 10)]).astype(object)
+    X[:, 0] = numbers[:, 0]
+    HNMSearch(n_restarts=1, kinds={1: "categorical", 2: "categorical"}).fit(X).report(tmp_path / "labels.html", X)
     text = (tmp_path / "labels.html").read_text()
     assert "no 75%, yes 25%" in text and "a 75%, b 25%" in text
 
