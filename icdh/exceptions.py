@@ -16,15 +16,15 @@ class DataWarning(UserWarning):
     """The data, or what was learned from them, deserve a second look."""
 
 
-def _in_python(argument: str, value: tuple[Any, ...], of: Any) -> str:
+def _in_python(argument: str, value: tuple[object, ...], of: object) -> str:
     text = argument if of is None else f"{argument}[{of!r}]"
     return text + "".join(f"={part:.3g}" if isinstance(part, float) else f"={part!r}" for part in value)
 
 
-_style: Callable[[str, tuple[Any, ...], Any], str] = _in_python  # of the one user that a process has
+_style: Callable[[str, tuple[object, ...], object], str] = _in_python  # of the one user that a process has
 
 
-def option(argument: str, *value: Any, of: Any = None) -> str:
+def option(argument: str, *value: object, of: object = None) -> str:
     """Return how a message names an argument: in Python, or within `naming` as an option of the command line.
 
     Parameters
@@ -46,7 +46,7 @@ def option(argument: str, *value: Any, of: Any = None) -> str:
 
 
 @contextmanager
-def naming(style: Callable[[str, tuple[Any, ...], Any], str]) -> Iterator[None]:
+def naming(style: Callable[[str, tuple[object, ...], object], str]) -> Iterator[None]:
     """Let all messages name arguments in another style, until the body ends."""
     global _style
     before, _style = _style, style

@@ -1,7 +1,6 @@
 """What happens to one variable if another is changed: the question read, asked and answered."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
 
 from icdh._effect.by_graph import (
     adjustment_set,
@@ -15,13 +14,15 @@ from icdh._effect.question import Asked, covariates_of, pairs_of, table_of, with
 from icdh._effect.result import Effect
 from icdh._effect.tuning import TUNING
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._ground.arrays import ByColumn, RandomState, TableLike
 from icdh._ground.checks import check_choice, random_generator
 from icdh._ground.labels import counted, listed, variable_index
 from icdh._model.contrasts import outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._rows.serial import resembles_its_past
-from icdh._table.relations import without_groups
+from icdh._table.categories import Label
+from icdh._table.relations import Groups, without_groups
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
@@ -30,21 +31,21 @@ TARGETS = ("all", "treated", "untreated")
 
 
 def effect(
-    X: Any,
+    X: TableLike,
     cause: Hashable,
     effect: Hashable,
     adjust: Sequence[Hashable] | str = "graph",
     *,
-    contrast: Sequence[Any] | None = None,
+    contrast: Sequence[Hashable] | None = None,
     target: str = "all",
-    where: Mapping[Hashable, Any] | None = None,
+    where: ByColumn[Label] | None = None,
     level: float = 0.95,
-    groups: Any = None,
+    groups: Groups = None,
     trim: float = 0.0,
-    kinds: Mapping[Any, str] | None = None,
-    model: Any = None,
-    knowledge: Knowledge | Mapping[str, Any] | None = None,
-    random_state: Any = 0,
+    kinds: ByColumn[str] | None = None,
+    model: object = None,
+    knowledge: Knowledge | Mapping[str, object] | None = None,
+    random_state: RandomState = 0,
 ) -> Effect:
     """Estimate what a change of one variable does to another, with an interval.
 
@@ -187,13 +188,13 @@ def _covariates(
     return covariates, notes_on_covariates(graph.adjacency, graph.names, cause, effect, covariates)
 
 
-def _model_of(X: Any) -> StructuralModel | None:
+def _model_of(X: TableLike) -> StructuralModel | None:
     """Return the fitted model of an estimator, or a model; None of anything else."""
     model = getattr(X, "model_", X)
     return model if isinstance(model, StructuralModel) else None
 
 
-def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: Any, groups: Any, trim: float) -> None:
+def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: object, groups: Groups, trim: float) -> None:
     asked = {"where": where is not None, "groups": groups is not None, "trim": bool(trim)}
     asked |= {"target": target != "all", "adjust": not isinstance(adjust, str)}
     for name, is_asked in asked.items():
@@ -214,7 +215,7 @@ def _dependence(fit: PairFit, label: int | None) -> Iterator[str]:
         )
 
 
-def _doubts(fits: Sequence[PairFit], rows: Mapping[Any, float]) -> Iterator[str]:
+def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator[str]:
     """Yield why an answer would be an extrapolation."""
     pair, beyond = fits[0].pair, max(fit.splits[0].beyond for fit in fits)
     fewer = f"ask for {option('target', 'treated')}, or " if pair.target == "all" else ""

@@ -1,15 +1,14 @@
 """What a graph says of a question: whether it has an answer, which covariates it needs, what a model alone answers."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from icdh import graphs
 from icdh._effect.pair import QUANTILES
 from icdh._effect.result import Comparison, Effect, Interval
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, RandomState
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import listed, printable
 from icdh._model.contrasts import Contrast, contrasts_of, outcomes_of
@@ -23,7 +22,7 @@ N_DRAWN = 20_000
 BIASED = "adjusting for what comes after the cause may bias the answer"
 
 
-def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int) -> None:
+def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int) -> None:
     """Raise ValueError if a graph has no path from a cause to an effect: it then gives no estimate, and no zero.
 
     Parameters
@@ -48,7 +47,7 @@ def check_path(adjacency: Floats, names: Sequence[Any], cause: int, effect: int)
     )
 
 
-def _way(adjacency: Floats, names: Sequence[Any], start: int, end: int) -> str:
+def _way(adjacency: Floats, names: Sequence[Hashable], start: int, end: int) -> str:
     """Return the variables on a directed path of a DAG, as text: an edge from its end to its start closes a cycle."""
     closed = adjacency.copy()
     closed[end, start] = 1.0
@@ -83,7 +82,7 @@ def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
 
 
 def notes_on_covariates(
-    adjacency: Floats, names: Sequence[Any], cause: int, effect: int, covariates: Sequence[int]
+    adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int, covariates: Sequence[int]
 ) -> list[str]:
     """Return what a graph has against covariates that a user chose.
 
@@ -110,7 +109,7 @@ def notes_on_covariates(
     return notes
 
 
-def notes_on_tiers(knowledge: Knowledge, names: Sequence[Any], cause: int, covariates: Sequence[int]) -> list[str]:
+def notes_on_tiers(knowledge: Knowledge, names: Sequence[Hashable], cause: int, covariates: Sequence[int]) -> list[str]:
     """Return what tiers have against covariates, whoever chose them.
 
     Parameters
@@ -128,12 +127,17 @@ def notes_on_tiers(knowledge: Knowledge, names: Sequence[Any], cause: int, covar
     return _note([names[k] for k in covariates if cannot_cause[k]], f"in a later tier than {names[cause]}: {BIASED}")
 
 
-def _note(names: Sequence[Any], what: str) -> list[str]:
+def _note(names: Sequence[Hashable], what: str) -> list[str]:
     return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"] if names else []
 
 
 def effect_of_model(
-    model: StructuralModel, cause: int, effect: int, contrast: Any, level: float, random_state: Any
+    model: StructuralModel,
+    cause: int,
+    effect: int,
+    contrast: Sequence[Hashable] | None,
+    level: float,
+    random_state: RandomState,
 ) -> Effect:
     """Return the answer of a model alone, without an interval.
 

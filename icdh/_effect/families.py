@@ -8,7 +8,7 @@ fit to a part of the rows starts from there.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -16,6 +16,7 @@ from scipy.special import ndtr
 from icdh._effect.tuning import TUNING
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.threads import single_blas_thread
+from icdh._model.conditionals import Conditional, has_probabilities
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.evidence import NodeFit, fit_node
 from icdh._node_model.gaussian import GaussianResponse
@@ -157,13 +158,13 @@ class Family:
                 precision_updates=0 if warm else 2,
             )
 
-    def _at(self, conditional: Any, parents: Floats) -> Given:
+    def _at(self, conditional: Conditional, parents: Floats) -> Given:
         scaled = self._scaled(parents)
-        if isinstance(self._response, GaussianResponse):
-            mean, deviation = conditional.mean_and_scale(scaled)
-            return Numbers(self._offset[-1] + self._scale[-1] * mean, self._scale[-1] * deviation)
-        p = np.exp(conditional.log_probabilities(scaled))
-        return Levels(np.arange(len(p), dtype=float) if self._is_categorical else self._levels, p)
+        if has_probabilities(conditional):
+            p = np.exp(conditional.log_probabilities(scaled))
+            return Levels(np.arange(len(p), dtype=float) if self._is_categorical else self._levels, p)
+        mean, deviation = conditional.mean_and_scale(scaled)
+        return Numbers(self._offset[-1] + self._scale[-1] * mean, self._scale[-1] * deviation)
 
 
 class _Model(NamedTuple):

@@ -1,8 +1,8 @@
 """The families of a question, cross-fitted: every row is asked of a fit to other rows; and what they compare."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class PairFit:
         return [by_regression(value, pair.cause, mean, deviation, target, pieces) for value in pair.contrast[:2]]
 
     @property
-    def effective_rows(self) -> dict[Any, float]:
+    def effective_rows(self) -> dict[Hashable, float]:
         """How many rows of equal weight speak for each value of the contrast, as a user says it."""
         speak = [float(np.mean([split.rows[at].effective_rows for split in self.splits])) for at in (0, 1)]
         return {self.pair.contrast.reference: speak[0], self.pair.contrast.value: speak[1]}

@@ -1,16 +1,16 @@
 """A question about one cause and one effect, read from the arguments of a user and checked."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from icdh._effect.tuning import TUNING
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._ground.labels import listed, variable_index
 from icdh._model.contrasts import Contrast, contrasts_of, shown
 from icdh._model.structural import StructuralModel
+from icdh._table.categories import Label
 from icdh._table.relations import with_relations
 from icdh._table.table import Table, said_of_gaps
 from icdh._table.transforms import is_heavy_tailed, normal_scores
@@ -40,9 +40,9 @@ class Asked:
     cause: int
     effect: int
     covariates: list[int]
-    contrast: Any
+    contrast: Sequence[Hashable] | None
     target: str
-    where: Mapping[Hashable, Any] | None
+    where: ByColumn[Label] | None
     trim: float
 
 
@@ -100,14 +100,14 @@ class Pair:
         return effect
 
 
-def table_of(X: Any, labels: list[Hashable] | None, kinds: Mapping[Any, str] | None) -> Table:
+def table_of(X: TableLike, labels: list[Hashable] | None, kinds: ByColumn[str] | None) -> Table:
     """Return the table, which knows what rows depend on one another: those with equal labels."""
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     table = Table.of(X, categorical=declared, min_rows=TUNING.fewest_rows, gaps=True)
     return with_relations(table.coded(kinds), labels, False)
 
 
-def with_labels(kinds: Mapping[Any, str], model: StructuralModel) -> dict[Any, str]:
+def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, str]:
     """Return kinds of columns, and of others those that hold labels by a model."""
     given = {variable_index(name, model.names, "kinds") for name in kinds}
     labels = {k for k, known in model.categories.items() if not known.ordered} - given
@@ -125,7 +125,7 @@ def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: 
     return chosen
 
 
-def pairs_of(table: Table, kinds: Mapping[Any, str] | None, asked: Asked) -> list[Pair]:
+def pairs_of(table: Table, kinds: ByColumn[str] | None, asked: Asked) -> list[Pair]:
     """Return the question as numbers, once for each contrast of the cause.
 
     Raises
@@ -166,7 +166,7 @@ def _check_columns(table: Table, order: list[int], asked: Asked) -> None:
             raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
 
 
-def _rows_where(where: Mapping[Hashable, Any] | None, table: Table) -> Mask:
+def _rows_where(where: ByColumn[Label] | None, table: Table) -> Mask:
     chosen = np.ones(table.n_observations, dtype=bool)
     for key, value in (where or {}).items():
         at = variable_index(key, table.names, "where")
@@ -178,7 +178,7 @@ def _rows_where(where: Mapping[Hashable, Any] | None, table: Table) -> Mask:
     return chosen
 
 
-def _with_rows(contrasts: list[Contrast], cause: Floats, said: bool, name: Any) -> list[Contrast]:
+def _with_rows(contrasts: list[Contrast], cause: Floats, said: bool, name: Hashable) -> list[Contrast]:
     """Return the contrasts whose values have rows; of one that the user says both must have some."""
     counts = {value: np.count_nonzero(cause == value) for contrast in contrasts for value in contrast[:2]}
     kept = [pair for pair in contrasts if min(counts[pair.low], counts[pair.high]) >= 2]

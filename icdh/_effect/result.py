@@ -1,11 +1,12 @@
 """The answer to what happens to a variable if another is changed."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from icdh._ground.arrays import Foreign
 from icdh._ground.labels import aligned, listed, printable
 from icdh._ground.shell import shell
 from icdh._model.contrasts import shown
@@ -43,7 +44,7 @@ class Comparison:
 
     Attributes
     ----------
-    reference, value : Any
+    reference, value : hashable
         From and to what the cause is set.
     outcome : str
         The label whose probability is compared; empty if the effect is a number, whose mean is.
@@ -63,8 +64,8 @@ class Comparison:
         The standard deviation of a numeric effect at ``value`` over that at ``reference``.
     """
 
-    reference: Any
-    value: Any
+    reference: Hashable
+    value: Hashable
     outcome: str
     means: tuple[Interval, Interval]
     difference: Interval
@@ -112,15 +113,15 @@ class Effect:
     (True, (), {0.0: 100.0, 1.0: 100.0})
     """
 
-    cause: Any
-    effect: Any
+    cause: Hashable
+    effect: Hashable
     comparisons: tuple[Comparison, ...]
-    adjusted: tuple[Any, ...] | None
+    adjusted: tuple[Hashable, ...] | None
     target: str
     level: float
     n_rows: int
     n_target: int
-    effective_rows: Mapping[Any, float]
+    effective_rows: Mapping[Hashable, float]
     beyond_support: float
     families: Mapping[str, str]
     notes: tuple[str, ...]
@@ -140,11 +141,10 @@ class Effect:
         """The upper end of its interval; NaN of a model without a table."""
         return self.comparisons[0].difference.upper
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return all of it as text and numbers, for JSON; None in place of NaN."""
         first = {"difference": self.difference, "lower": self.lower, "upper": self.upper}
-        plain: dict[str, Any] = _plain(asdict(self) | first)
-        return plain
+        return {name: _plain(value) for name, value in (asdict(self) | first).items()}
 
     def summary(self) -> str:
         """Return the answer as text."""
@@ -191,7 +191,7 @@ class Effect:
         """Show the summary in a notebook."""
         return f"<pre>{escape(self.summary())}</pre>"
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Foreign = None) -> Foreign:
         """Draw differences with intervals on ``ax``, and return the matplotlib figure; needs the extra ``[plot]``."""
         return shell("plotting").plot_comparisons(self, ax)
 
@@ -202,7 +202,7 @@ def _like(value: float, interval: Interval) -> str:
     return f"{value:.3g}" if "e" in text else f"{value:,.{len(text.partition('.')[2])}f}"
 
 
-def _plain(record: Any) -> Any:
+def _plain(record: object) -> object:
     if isinstance(record, Mapping):
         return {str(key): _plain(value) for key, value in record.items()}
     if isinstance(record, (list, tuple)):

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.imputation import Imputations
 from icdh._ground.aligned import check_same_rows
-from icdh._ground.arrays import Floats, RandomState
+from icdh._ground.arrays import Floats, RandomState, TableLike
 from icdh._ground.checks import check_callback, random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.parameters import Choice, Number, constraints_of, parameter
@@ -44,7 +44,7 @@ class Parameters:
     """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
 
     @classmethod
-    def _defaults(cls) -> dict[str, Any]:
+    def _defaults(cls) -> dict[str, object]:
         arguments = inspect.signature(cls.__init__).parameters
         return {name: argument.default for name, argument in arguments.items() if name != "self"}
 
@@ -58,12 +58,12 @@ class Parameters:
         """
         return {name: getattr(self, name) for name in self._defaults()}
 
-    def set_params(self: Own, **params: Any) -> Own:
+    def set_params(self: Own, **params: object) -> Own:
         """Set parameters by name and return self.
 
         Parameters
         ----------
-        **params : Any
+        **params : object
             New values; those of other parameters stay.
 
         Raises
@@ -98,7 +98,7 @@ class SharedParameters(Parameters):
 
     max_seconds: float | None = parameter(None, Number(0, above=True, optional=True))
     forbidden_edges: ArrayLike | None = None
-    knowledge: Knowledge | Mapping[str, Any] | None = None
+    knowledge: Knowledge | Mapping[str, object] | None = None
     min_strength: float = parameter(0.0, Number(0))
     max_edges: int | None = parameter(None, Number(0, integer=True, optional=True))
     missing: str = parameter("error", Choice(MISSING))
@@ -114,7 +114,7 @@ class SharedParameters(Parameters):
         check_callback(self.callback)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a parameter as text; of arrays and generators no more than what they are."""
     return repr(value) if isinstance(value, (int, float, str, type(None), dict, Knowledge)) else type(value).__name__
 
@@ -169,12 +169,12 @@ class CausalGraphEstimator(SharedParameters):
     imputations_: list[Any]
     _counts_dependent_rows = False
 
-    def _learn(self, model: StructuralModel, **learned: Any) -> None:
+    def _learn(self, model: StructuralModel, **learned: object) -> None:
         """Set all that ``fit`` learned, and no more, in one step: an interrupted refit leaves no mixture of models."""
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = kept | self._attributes(model) | learned
 
-    def _attributes(self, model: StructuralModel, **thresholds: Any) -> dict[str, Any]:
+    def _attributes(self, model: StructuralModel, **thresholds: object) -> dict[str, object]:
         """Return the attributes that show a model, which says how it was made, with new thresholds or without."""
         parameters = {name: _text(value) for name, value in (self.get_params() | thresholds).items()}
         del parameters["callback"]
@@ -195,7 +195,7 @@ class CausalGraphEstimator(SharedParameters):
             attributes["feature_names_in_"][:] = model.names
         return attributes
 
-    def _show(self, model: StructuralModel, thresholds: dict[str, Any], **learned: Any) -> None:
+    def _show(self, model: StructuralModel, thresholds: dict[str, object], **learned: object) -> None:
         """Set new thresholds, the model that they leave, and what else comes of them, in one step."""
         self.__dict__ = vars(self) | thresholds | self._attributes(model, **thresholds) | learned
 
@@ -210,7 +210,7 @@ class CausalGraphEstimator(SharedParameters):
 
     def fit(
         self: Estimator,
-        X: Any,
+        X: TableLike,
         y: None = None,
         *,
         interventions: ArrayLike | Interventions | None = None,
@@ -268,7 +268,7 @@ class CausalGraphEstimator(SharedParameters):
         check_same_rows(X, interventions, "interventions")
         return self._fit(self.related_table(X, groups, sequence), interventions, clock)
 
-    def related_table(self, X: Any, groups: Groups, sequence: bool) -> Table:
+    def related_table(self, X: TableLike, groups: Groups, sequence: bool) -> Table:
         """Return the table that ``fit`` reads in ``X``; it knows which rows depend on one another.
 
         Parameters
@@ -279,11 +279,11 @@ class CausalGraphEstimator(SharedParameters):
         X, labels = without_groups(X, groups)
         return with_relations(self.as_table(X), labels, sequence)
 
-    def as_table(self, X: Any) -> Table:
+    def as_table(self, X: TableLike) -> Table:
         """Return the table that ``fit`` reads in ``X``, checked."""
         return Table.of(X, gaps=self.missing != "error", missing_values=self.missing_values)
 
-    def _fit(self: Estimator, table: Table, interventions: Any, clock: Clock) -> Estimator:
+    def _fit(self: Estimator, table: Table, interventions: ArrayLike | Interventions | None, clock: Clock) -> Estimator:
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
         table, interventions = without_copies(table, interventions)
         if table.gaps.any() and self.missing == "impute":
@@ -327,7 +327,9 @@ class CausalGraphEstimator(SharedParameters):
             )
         return self
 
-    def for_resamples(self: Estimator, X: Any, interventions: ArrayLike | Interventions | None = None) -> Estimator:
+    def for_resamples(
+        self: Estimator, X: TableLike, interventions: ArrayLike | Interventions | None = None
+    ) -> Estimator:
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.
 
         Parameters
@@ -348,7 +350,7 @@ class CausalGraphEstimator(SharedParameters):
             warn(message, DataWarning)
         return kept
 
-    def _checked(self, **thresholds: Any) -> dict[str, Any]:
+    def _checked(self, **thresholds: object) -> dict[str, Any]:
         """Return the thresholds that are not None, checked as the parameters that they are."""
         given = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():
@@ -358,7 +360,7 @@ class CausalGraphEstimator(SharedParameters):
     def _rules(self, names: Sequence[Hashable]) -> EdgeRules:
         return Knowledge.of(self.knowledge).rules(names, self.forbidden_edges)
 
-    def _report(self, line: str, record: Any) -> None:
+    def _report(self, line: str, record: object) -> None:
         """Tell log, standard error stream and callback of a step."""
         logger.info(line)
         if self.verbose:

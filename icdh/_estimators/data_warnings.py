@@ -1,10 +1,10 @@
 """Warnings of the estimators about tables: guessed kinds, unusual units, computed columns, dependent rows."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import ByColumn, Floats
 from icdh._ground.labels import listed
 from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
@@ -24,7 +24,7 @@ USUAL_SPREAD = (0.1, 100.0)
 READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds of columns, in words
 
 
-def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: Mapping[str | int, str] | None) -> None:
+def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: ByColumn[str] | None) -> None:
     """Name the columns whose kind was guessed, unless it is that of any number.
 
     Parameters

@@ -17,6 +17,7 @@ from icdh._estimators.data_warnings import (
 )
 from icdh._estimators.graph_search import SUBSAMPLES, FoundGraph, GraphSearch, SearchSettings, price_of_edge
 from icdh._estimators.refit import refit, strengths
+from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.interrupts import unheard
@@ -30,6 +31,7 @@ from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.knowledge import Knowledge
 from icdh.knowledge.rules import EdgeRules
+from icdh.search.moves import Move
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -206,9 +208,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     (11, 11)
     """
 
-    kinds: Mapping[Any, str] | None = None
+    kinds: ByColumn[str] | None = None
 
-    history_: list[Any] = field(init=False)
+    history_: list[Move] = field(init=False)
     edge_penalty_: float = field(init=False)
     evidence_: float = field(init=False)
     noise_distribution_: str = field(init=False)
@@ -220,7 +222,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     _found: FoundGraph = field(init=False)
     _counts_dependent_rows = True
 
-    def as_table(self, X: Any) -> Table:
+    def as_table(self, X: TableLike) -> Table:
         """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""
         kinds = self.kinds if isinstance(self.kinds, Mapping) else {}
         declared = {column for column, kind in kinds.items() if kind == "categorical"}
@@ -309,7 +311,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
     def _with_conditionals(
         self, model: StructuralModel, found: FoundGraph, clock: Clock
-    ) -> tuple[StructuralModel, dict[str, Any], bool]:
+    ) -> tuple[StructuralModel, dict[str, object], bool]:
         """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
@@ -379,7 +381,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         refuse_hidden_causes(self._fitted_model(), "what asks for the graph found")
         return self._found
 
-    def for_resamples(self, X: Any, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":
+    def for_resamples(self, X: TableLike, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`, after a fit to the whole of it.
 
         Kinds and transform of the columns are those of that fit. The kinds of continuous columns alone are guessed

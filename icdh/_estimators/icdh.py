@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs.cycles import AcyclicPart
 from icdh.network import NetworkConditional, Weights
+from icdh.search.moves import Move
 
 if TYPE_CHECKING:
-    from icdh.two_phase.rounds import TwoPhaseResult
+    from icdh.two_phase.rounds import Round, TwoPhaseResult
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -251,7 +252,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
 
     network_: Weights = field(init=False)
     weights_: Floats = field(init=False)
-    history_: list[Any] = field(init=False)
+    history_: "list[Round]" = field(init=False)
     n_rounds_: int = field(init=False)
     converged_: bool = field(init=False)
     _found: FoundNetwork = field(init=False)
@@ -338,7 +339,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         _warn_about_cycles(dag)
         return self
 
-    def _report_record(self, names: Sequence[Hashable], record: Any) -> None:
+    def _report_record(self, names: Sequence[Hashable], record: "Round | Move") -> None:
         """Tell log, standard error stream and callback of a round or a move."""
         from icdh.two_phase.rounds import Round
 
@@ -377,7 +378,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
 
 def _on_graph(
     model: StructuralModel, kept: Floats, found: FoundNetwork, clock: Clock | None = None
-) -> tuple[StructuralModel, dict[str, Any]]:
+) -> tuple[StructuralModel, dict[str, object]]:
     """Return a model of the graph that is kept, and what is reported of its fit."""
     fitted, cost = found.on_graph(kept != 0.0, clock)
     values = found.fitter.problem.values[: len(kept)]

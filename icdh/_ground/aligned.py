@@ -4,10 +4,11 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from icdh._ground.arrays import Cells, Foreign, TableLike
 
 
-def aligned(frame: Any, names: Sequence[Hashable], argument: str, *, square: bool = False) -> NDArray[Any]:
+def aligned(frame: TableLike, names: Sequence[Hashable], argument: str, *, square: bool = False) -> Cells:
     """Return the cells of a frame with its columns in the order of the variables, and if ``square`` its rows, too.
 
     What has no labels, or the default ones 0, 1, ..., is taken as it is.
@@ -37,7 +38,7 @@ def _places(labels: Any, names: Sequence[Hashable], argument: str) -> list[int] 
     return [labels.index(name) for name in names]
 
 
-def check_same_rows(X: Any, other: Any, argument: str) -> None:
+def check_same_rows(X: Foreign, other: Foreign, argument: str) -> None:
     """Raise ValueError if a pandas object has other labels of rows than a pandas frame, or another order."""
     if hasattr(X, "iloc") and hasattr(other, "iloc") and not X.index.equals(other.index):
         raise ValueError(f"{argument} has other row labels than X; pass {argument}.loc[X.index], or its values alone")

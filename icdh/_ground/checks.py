@@ -1,9 +1,9 @@
 """Checks of single arguments: every message names the argument and says what it must be."""
 
+import math
 import numbers
 import os
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,25 @@ def as_float(raw: np.ndarray, argument: str) -> np.ndarray:
     return np.array(raw, dtype=np.float64, order="C")
 
 
-def check_choice(name: str, value: Any, choices: Collection[Any]) -> None:
+def check_choice(name: str, value: object, choices: Collection[object]) -> None:
     """Raise ArgumentValueError unless ``value`` is one of ``choices``."""
     if value not in choices:
         options = ", ".join(repr(choice) for choice in choices)
         raise ArgumentValueError(name, f"must be one of {options}; got {value!r}")
 
 
-def check_number(name: str, value: Any, *, low: float = -np.inf, low_open: bool = False, integer: bool = False) -> None:
+def check_number(
+    name: str, value: object, *, low: float = -np.inf, low_open: bool = False, integer: bool = False
+) -> None:
     """Raise unless ``value`` is a finite real number (an integer if asked) that is at least, or above, ``low``."""
-    kind: Any = numbers.Integral if integer else numbers.Real
-    if isinstance(value, bool) or not isinstance(value, kind):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral if integer else numbers.Real):
         raise ArgumentTypeError(name, f"must be {'an integer' if integer else 'a number'}; got {value!r}")
-    if not np.isfinite(value) or value < low or (low_open and value == low):
+    number = float(value)
+    if not math.isfinite(number) or number < low or (low_open and number == low):
         raise ArgumentValueError(name, f"must be {'above' if low_open else 'at least'} {low}; got {value!r}")
 
 
-def n_workers(n_jobs: Any) -> int:
+def n_workers(n_jobs: int) -> int:
     """Return how many workers ``n_jobs`` asks for: a positive number, or -1 for one a core.
 
     Raises
@@ -50,7 +52,7 @@ def n_workers(n_jobs: Any) -> int:
     return int(n_jobs)
 
 
-def check_callback(callback: Any) -> None:
+def check_callback(callback: object) -> None:
     """Raise TypeError unless ``callback`` can be called or is None."""
     if callback is not None and not callable(callback):
         raise ArgumentTypeError("callback", f"must be callable or None; got {callback!r}")

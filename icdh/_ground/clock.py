@@ -2,7 +2,6 @@
 
 import math
 import time
-from typing import Any
 
 
 class _Waiting:
@@ -108,12 +107,12 @@ class Clock:
             parts.append(f"at most {max(self.left, 0.0):.0f} s of the fit left")
         return ", ".join(filter(None, parts))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, float]:
         now = time.monotonic()
         begin = self._begin + compiling.until(now) - self._compiled
         return {**vars(self), "_begin": begin - now + time.time()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, float]) -> None:
         now = time.monotonic()
         begin = state["_begin"] - time.time() + now
         self.__dict__ = {**state, "_begin": begin, "_compiled": compiling.until(now)}

@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from html import escape
-from typing import Any
 
 from icdh.exceptions import option
 
@@ -18,7 +17,7 @@ def default_names(n_variables: int) -> list[str]:
     return [f"x{i}" for i in range(n_variables)]
 
 
-def printable(label: Any) -> str:
+def printable(label: object) -> str:
     r"""Return a label of any type as one line of text, control characters written out: a line end becomes ``\n``."""
     return "".join(
         character.encode("unicode_escape").decode() if unicodedata.category(character) in _UNPRINTABLE else character
@@ -69,18 +68,18 @@ def plural(things: Sized, noun: str) -> str:
     return noun if len(things) == 1 else noun + ("es" if noun.endswith("ch") else "s")
 
 
-def did_you_mean(word: Any, known: Iterable[Any]) -> str:
+def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Return the question that ends a complaint about an unknown word, empty where no known one resembles it."""
     by_lower = {str(own).casefold(): str(own) for own in known}
     near = get_close_matches(str(word).casefold(), by_lower, n=1)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
-def listed(names: Iterable[Any], most: int = 20) -> str:
+def listed(names: Iterable[object], most: int = 20) -> str:
     """Return names separated by commas, no more than fit a message."""
-    names = list(map(str, names))
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    shown = list(map(str, names))
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import field, fields
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ Settings = TypeVar("Settings")
 class Constraint(Protocol):
     """What a value has to obey."""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """Raise ArgumentValueError or ArgumentTypeError, which name the parameter, unless the value obeys."""
 
 
@@ -42,7 +42,7 @@ class Number(NamedTuple):
     words: tuple[str, ...] = ()
     optional: bool = False
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """See `Constraint`."""
         if (value is None and self.optional) or (isinstance(value, str) and value in self.words):
             return
@@ -59,7 +59,7 @@ class Choice(NamedTuple):
 
     choices: tuple[str, ...]
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """See `Constraint`."""
         check_choice(name, value, self.choices)
 
@@ -67,7 +67,7 @@ class Choice(NamedTuple):
 class Flag(NamedTuple):
     """True or False."""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """See `Constraint`."""
         if not isinstance(value, (bool, np.bool_)):
             raise ArgumentTypeError(name, f"must be True or False; got {value!r}")
@@ -76,9 +76,9 @@ class Flag(NamedTuple):
 class Workers(NamedTuple):
     """A number of workers, -1 for one a core."""
 
-    def check(self, name: str, value: Any) -> None:
+    def check(self, name: str, value: object) -> None:
         """See `Constraint`."""
-        n_workers(value)
+        n_workers(cast(int, value))
 
 
 def parameter(default: Any, constraint: Constraint) -> Any:

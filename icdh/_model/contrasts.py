@@ -4,6 +4,7 @@ A cause of two values goes from the first to the second, "no" to "yes"; a cause 
 other label; a number by one standard deviation about its mean, within its range.
 """
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ class Contrast(NamedTuple):
     ----------
     low, high : float
         From and to what the cause is set; codes of labels.
-    reference, value : Any
+    reference, value : hashable
         The same as a user says them.
     """
 
@@ -35,7 +36,7 @@ class Contrast(NamedTuple):
         return " -> ".join(map(shown, (self.reference, self.value)))
 
 
-def shown(value: Any) -> str:
+def shown(value: Hashable) -> str:
     """Return a value of a variable as text."""
     return f"{value:.4g}" if isinstance(value, float) else printable(value)
 

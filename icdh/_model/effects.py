@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats, RandomState
+from icdh._ground.arrays import Floats, Foreign, RandomState
 from icdh._ground.checks import check_number, random_generator
 from icdh._ground.labels import variable_index
 from icdh._ground.shell import shell
@@ -52,7 +52,7 @@ class AverageEffect(NamedTuple):
     lower: Floats | None = None
     upper: Floats | None = None
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Foreign = None) -> Foreign:
         """Draw mean, band and spread on ``ax``, and return the matplotlib figure; needs the extra ``[plot]``."""
         return shell("plotting").plot_effect(self, ax)
 

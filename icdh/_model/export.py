@@ -1,11 +1,11 @@
 """Fitted models in the hands of other libraries: DoWhy gets graph and mechanisms, pgmpy the graph."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Foreign
 from icdh._ground.labels import texts
 from icdh._model.conditionals import is_of_labels, response
 from icdh._model.hidden import refuse_hidden_causes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
 
 
-def to_dowhy(model: "StructuralModel") -> Any:
+def to_dowhy(model: "StructuralModel") -> Foreign:
     """Return the model, graph and mechanisms, as a dowhy.gcm.InvertibleStructuralCausalModel that is fitted.
 
     DoWhy's functions for interventions, counterfactuals, attributions and root causes then ask this model; their
@@ -86,10 +86,10 @@ class _Response:
         return self.model.noise[self.node].draw(n_rows, np.random.default_rng(seed))[:, np.newaxis]
 
 
-def _mechanisms(gcm: Any) -> tuple[Any, Any]:
+def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
     """Return the classes of a variable without, and of one with causes."""
-    stochastic: Any = gcm.causal_mechanisms.StochasticModel
-    invertible: Any = gcm.causal_mechanisms.InvertibleFunctionalCausalModel
+    stochastic: Foreign = gcm.causal_mechanisms.StochasticModel
+    invertible: Foreign = gcm.causal_mechanisms.InvertibleFunctionalCausalModel
 
     class Root(stochastic):  # type: ignore[misc]  # a class of an optional package
         """A variable without causes, as icdh fitted it."""
@@ -97,7 +97,7 @@ def _mechanisms(gcm: Any) -> tuple[Any, Any]:
         def __init__(self, model: "StructuralModel", node: int):
             self.arguments, self.response = (model, node), _Response(model, node)
 
-        def fit(self, X: Any) -> None:
+        def fit(self, X: object) -> None:
             """Do nothing: the mechanism is that of the fitted model."""
 
         def draw_samples(self, num_samples: int) -> Floats:
@@ -112,7 +112,7 @@ def _mechanisms(gcm: Any) -> tuple[Any, Any]:
         def __init__(self, model: "StructuralModel", node: int, causes: Sequence[int]):
             self.arguments, self.response = (model, node, causes), _Response(model, node, causes)
 
-        def fit(self, X: Any, Y: Any) -> None:
+        def fit(self, X: object, Y: object) -> None:
             """Do nothing: the mechanism is that of the fitted model."""
 
         def draw_noise_samples(self, num_samples: int) -> Floats:
@@ -131,7 +131,7 @@ def _mechanisms(gcm: Any) -> tuple[Any, Any]:
     return Root, Effect
 
 
-def to_pgmpy(model: "StructuralModel") -> Any:
+def to_pgmpy(model: "StructuralModel") -> Foreign:
     """Return the DAG as a pgmpy.base.DAG whose edges carry ``weight``; needs the extra ``[pgmpy]``.
 
     pgmpy's own models are of tables of probabilities or linear: the mechanisms stay here.

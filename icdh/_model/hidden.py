@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Mask, TableLike
 from icdh._ground.density import pointwise_nll
 from icdh.exceptions import ArgumentValueError, option
 
@@ -110,7 +110,7 @@ def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
         yield Part(nodes, residuals, scales, loadings, posterior(residuals, np.square(scales), loadings))
 
 
-def hidden_values(model: "StructuralModel", X: Any) -> HiddenValues:
+def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:
     """Return what rows tell of the values of the hidden causes.
 
     Parameters
@@ -161,7 +161,7 @@ def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Hashable]]
     return weights, [*model.names, *map(str, model.hidden_causes)]
 
 
-def refuse_hidden_causes(model: Any, what: str) -> None:
+def refuse_hidden_causes(model: object, what: str) -> None:
     """Raise ArgumentValueError if a model has hidden causes, of which something takes no account.
 
     Parameters

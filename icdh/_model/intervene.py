@@ -10,12 +10,11 @@ Pearl: "Causality: Models, Reasoning, and Inference", 2nd edition, 2009, Theorem
 Peters, Janzing, Schölkopf: "Elements of Causal Inference", 2017, Sections 6.3 and 6.4.
 """
 
-from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import ByColumn, Floats
 from icdh._model.conditionals import has_probabilities, is_of_labels, response, standardised
 from icdh._model.hidden import parts
 from icdh._table.actions import Action, AsNumbers, actions_of, carry_out
@@ -85,7 +84,7 @@ def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
 
 
 def under(
-    model: "StructuralModel", rows: Rows, do: Mapping[Hashable, Any] | None, as_numbers: AsNumbers | None = None
+    model: "StructuralModel", rows: Rows, do: ByColumn[object] | None, as_numbers: AsNumbers | None = None
 ) -> Floats:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 

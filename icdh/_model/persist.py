@@ -19,10 +19,9 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Cells, Floats
 from icdh._ground.atomic import replace_on_success
 from icdh._model.conditionals import Conditional, Constant, Empirical, Gaussian, Noise, Uniform
 from icdh._model.hidden import HiddenCause
@@ -194,7 +193,7 @@ class _Damage(ValueError):
     """A contradiction in the file, in words for the user."""
 
 
-def _demand(condition: Any, message: str) -> None:
+def _demand(condition: object, message: str) -> None:
     if not condition:
         raise _Damage(message)
 
@@ -252,7 +251,7 @@ class _Content:
         _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")  # pyright: ignore[reportCallIssue, reportArgumentType]
         return code
 
-    def array(self, code: Any, name: str, sizes: dict[str, int]) -> NDArray[Any]:
+    def array(self, code: Any, name: str, sizes: dict[str, int]) -> Cells:
         """Return an array after checking that it is what is wanted; new letters of its shape get their sizes."""
         dtype, shape = (INTEGERS, SHAPES_OF_INTEGERS[name]) if name in SHAPES_OF_INTEGERS else (FLOATS, SHAPES[name])
         _demand(isinstance(code, dict) and code.get("dtype") == dtype, f"{name} is not an array of type {dtype}")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._ground.aligned import aligned, check_same_rows
-from icdh._ground.arrays import Floats, Mask, RandomState
+from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, RandomState, TableLike
 from icdh._ground.checks import as_float, check_number, random_generator
 from icdh._ground.density import mean_of_counted
 from icdh._ground.labels import listed, variable_index
@@ -222,7 +222,7 @@ class StructuralModel:
         """Return the variables, causes before effects."""
         return graphs.causal_order(self.adjacency)
 
-    def scaled(self, X: Any) -> Floats:
+    def scaled(self, X: TableLike) -> Floats:
         """Return scaled observations, one variable a row, shape (N, M).
 
         Parameters
@@ -237,7 +237,7 @@ class StructuralModel:
         """
         return self._scaled(self.as_table(X))
 
-    def as_table(self, X: Any) -> Table:
+    def as_table(self, X: TableLike) -> Table:
         """Return observations of the model's variables, checked, in the units of X; parameters as of `scaled`."""
         table = Table.of(X, min_rows=1, known=self.categories)
         if table.n_variables != len(self.names):
@@ -337,7 +337,7 @@ class StructuralModel:
             values[others] = self.centre[others, np.newaxis]
         return values
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: TableLike) -> Foreign:
         """Return the mean of every variable given its causes.
 
         For a categorical variable it is the most probable label; for ordered labels, the label nearest to the mean
@@ -361,7 +361,7 @@ class StructuralModel:
         mean, _ = self.mean_and_scale(self.scaled(X))
         return self._given_back(self.scaling.undo(mean), X)
 
-    def predict_scale(self, X: Any) -> Any:
+    def predict_scale(self, X: TableLike) -> Foreign:
         """Return the standard deviation of every variable given its causes, in the units of X.
 
         For a categorical variable it is the probability of any but the most probable label.
@@ -370,7 +370,7 @@ class StructuralModel:
         _, scale = self.mean_and_scale(self.scaled(X))
         return self._given_back(scale * self.scaling.scale[:, np.newaxis], X, of_labels=False)
 
-    def residuals(self, X: Any) -> Any:
+    def residuals(self, X: TableLike) -> Foreign:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
 
         For a categorical variable, the surprise -log P is standardised: mean 0 and variance 1 if the model holds.
@@ -382,7 +382,7 @@ class StructuralModel:
         """Return the residuals of scaled observations ``values``, both of shape (N, M)."""
         return np.array([standardised(given, values[n], values) for n, given in enumerate(self.conditionals)])
 
-    def probabilities(self, variable: Hashable, X: Any) -> Any:
+    def probabilities(self, variable: Hashable, X: TableLike) -> Foreign:
         """Return the probabilities of the labels, or levels, of a variable given its causes.
 
         Parameters
@@ -415,7 +415,7 @@ class StructuralModel:
         columns = labels if self.frame == "pandas" else map(str, labels)
         return frame_of(self.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
 
-    def score(self, X: Any, y: None = None) -> float:
+    def score(self, X: TableLike, y: None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.
 
         Parameters
@@ -457,7 +457,7 @@ class StructuralModel:
             total += mean_of_counted(nats, None if rows is None else rows[n])
         return total
 
-    def _given_back(self, values: Floats, X: Any = None, of_labels: bool = True) -> Any:
+    def _given_back(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Foreign:
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
         labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
         if self.frame:
@@ -472,8 +472,8 @@ class StructuralModel:
         return table
 
     def sample(
-        self, n_samples: int = 1, random_state: RandomState = None, *, do: Mapping[Hashable, Any] | None = None
-    ) -> Any:
+        self, n_samples: int = 1, random_state: RandomState = None, *, do: ByColumn[object] | None = None
+    ) -> Foreign:
         """Draw observations from the DAG, causes before effects, as they are or under an intervention.
 
         Parameters
@@ -507,7 +507,7 @@ class StructuralModel:
         rows = intervene.drawn(self, n_samples, random_generator(random_state))
         return self._given_back(intervene.under(self, rows, do, self.as_numbers))
 
-    def as_numbers(self, node: int, action: Any, said: str) -> Any:
+    def as_numbers(self, node: int, action: Any, said: str) -> Foreign:
         """Return what an intervention sets a variable to as numbers or codes of labels; of a function, one that does.
 
         Parameters
@@ -561,7 +561,7 @@ class StructuralModel:
                     DataWarning,
                 )
 
-    def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
+    def counterfactual(self, X: TableLike, do: ByColumn[object]) -> Foreign:
         """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.
 
         Parameters
@@ -617,7 +617,7 @@ class StructuralModel:
         """
         return graphs.edge_list(self.adjacency, self.names)
 
-    def to_networkx(self) -> Any:
+    def to_networkx(self) -> Foreign:
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
         Hidden causes are nodes as well: those that are none of ``names``.
@@ -664,7 +664,7 @@ class StructuralModel:
     summary = overview.summary
     _repr_html_ = overview.as_html
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Foreign = None) -> Foreign:
         """Draw the graph, and return the matplotlib figure; needs the extra ``[plot]``.
 
         Parameters
@@ -682,7 +682,7 @@ class StructuralModel:
     def report(
         self,
         path: str | Path,
-        X: Any = None,
+        X: TableLike = None,
         *,
         edge_probability: ArrayLike | None = None,
         check: Any = None,

@@ -6,12 +6,11 @@ neighbours do not. So every pair of columns is compared with its own neighbours,
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Cells, Floats, Integers, Mask
 
 FEWEST_COLUMNS = 3  # of which two tell a row
 
@@ -160,7 +159,7 @@ def _tie_probability(values: Floats) -> float:
     return float(counts @ (counts - 1.0)) / (values.size * (values.size - 1.0))
 
 
-def _pairs(values: NDArray[Any]) -> _Pairs | None:
+def _pairs(values: Cells) -> _Pairs | None:
     """Return rows that share a value, each with another such row and a row of the next value; None if they are few."""
     order = np.argsort(values, kind="stable")
     _, starts, sizes = np.unique(values[order], return_index=True, return_counts=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import ByColumn, Floats, Integers
 from icdh._ground.checks import as_float, check_number
 from icdh._ground.labels import variable_index
 from icdh.exceptions import option
@@ -52,7 +52,7 @@ class Shift:
 
 
 def actions_of(
-    do: Mapping[Hashable, Any] | None, names: Sequence[Hashable], n_rows: int, as_numbers: AsNumbers | None = None
+    do: ByColumn[object] | None, names: Sequence[Hashable], n_rows: int, as_numbers: AsNumbers | None = None
 ) -> dict[int, Action]:
     """Return, for every intervened variable, the function from its natural values to its values under ``do``.
 
@@ -87,14 +87,14 @@ def actions_of(
     return actions
 
 
-def _action(label: str, value: Any, n_rows: int) -> Action:
+def _action(label: str, value: object, n_rows: int) -> Action:
     if callable(value):
         return lambda natural: _checked_values(f"the result of {label}", value(natural.copy()), n_rows)
     values = _checked_values(label, value, n_rows)
     return lambda natural: values
 
 
-def _checked_values(label: str, value: Any, n_rows: int) -> Floats:
+def _checked_values(label: str, value: object, n_rows: int) -> Floats:
     values = as_float(np.asarray(value), label)
     if values.shape not in ((), (n_rows,)):
         raise ValueError(f"{label} must be one number or have shape ({n_rows},), one a row; got shape {values.shape}")

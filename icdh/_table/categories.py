@@ -7,12 +7,11 @@ renaming labels changes no result.
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Cells, Floats, Foreign
 from icdh._ground.labels import counted
 from icdh.exceptions import option
 
@@ -46,7 +45,7 @@ class Categories(NamedTuple):
     unseen: tuple[Label, ...] = ()
 
     @classmethod
-    def of(cls, cells: Sequence[Any], declared: bool, possible: Sequence[Any] = ()) -> "Categories":
+    def of(cls, cells: Sequence[object], declared: bool, possible: Sequence[object] = ()) -> "Categories":
         """Return the categories of a column without an order; None and NaN stand for gaps.
 
         Parameters
@@ -66,7 +65,7 @@ class Categories(NamedTuple):
         return cls(labels, declared=declared, unseen=tuple(own for own in map(_label, possible) if own not in counts))
 
     @classmethod
-    def found(cls, cells: Sequence[Any], dtype: Any, declared: bool, column: str) -> "Categories | None":
+    def found(cls, cells: Sequence[object], dtype: Foreign, declared: bool, column: str) -> "Categories | None":
         """Return the categories of a column; None if it holds no labels.
 
         Parameters
@@ -94,7 +93,7 @@ class Categories(NamedTuple):
             _check_few(found, len(cells), column)
         return found
 
-    def encoded(self, cells: Sequence[Any], column: str) -> Floats:
+    def encoded(self, cells: Sequence[object], column: str) -> Floats:
         """Return the numbers of labels, NaN in gaps; ``column`` begins the message about an unknown label."""
         cells, codes = list(cells), {label: float(code) for code, label in enumerate(self.labels + self.unseen)}
         try:
@@ -104,20 +103,22 @@ class Categories(NamedTuple):
             raise ValueError(f"{column} holds {error.args[0]!r}, but its labels are {known}") from None
         return np.array([numbers[cell] for cell in cells])
 
-    def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
+    def decoded(self, codes: Cells) -> Cells:
         """Return the labels that numbers stand for: floats if all labels are numbers, else objects."""
-        labels: NDArray[Any] = np.empty(len(self.labels + self.unseen), dtype=object)
+        labels: Cells = np.empty(len(self.labels + self.unseen), dtype=object)
         labels[:] = self.labels + self.unseen
-        chosen: NDArray[Any] = labels[codes.astype(int)]
+        chosen: Cells = labels[codes.astype(int)]
         return chosen if self.of_text else chosen.astype(np.float64)
 
-    def nearest(self, codes: NDArray[Any]) -> NDArray[Any]:
+    def nearest(self, codes: Cells) -> Cells:
         """Return the label nearest to each number."""
         return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
 
-    def reads(self, cells: Any) -> bool:
+    def reads(self, cells: object) -> bool:
         """Return whether cells, such as what an intervention sets the column to, are its labels and not its ranks."""
-        is_text = np.asarray(cells).dtype.kind in "US" or any(isinstance(cell, str) for cell in np.ravel(cells))
+        is_text = np.asarray(cells).dtype.kind in "US" or any(
+            isinstance(cell, str) for cell in np.asarray(cells).ravel()
+        )
         return is_text or not self.ordered
 
     @property
@@ -126,20 +127,20 @@ class Categories(NamedTuple):
         return any(isinstance(label, str) for label in self.labels)
 
 
-def _is_missing(cell: Any) -> bool:
+def _is_missing(cell: object) -> bool:
     return type(cell).__name__ in MISSING_TYPES or (isinstance(cell, float) and cell != cell)
 
 
-def _label(cell: Any) -> Label:
+def _label(cell: object) -> Label:
     """Return a cell as a label: a number or text."""
     return float(cell) if _is_number(cell) else str(cell)
 
 
-def _is_number(cell: Any) -> bool:
+def _is_number(cell: object) -> TypeGuard[float]:
     return isinstance(cell, (Real, np.bool_))
 
 
-def _of_type(dtype: Any, cells: Sequence[Any]) -> Categories | None:
+def _of_type(dtype: Foreign, cells: Sequence[object]) -> Categories | None:
     if not dtype.ordered:
         return Categories.of(cells, declared=True, possible=dtype.categories)
     if all(map(_is_number, dtype.categories)):
@@ -147,7 +148,7 @@ def _of_type(dtype: Any, cells: Sequence[Any]) -> Categories | None:
     return Categories(tuple(map(_label, dtype.categories)), ordered=True, declared=True)
 
 
-def _are_labels(cells: Sequence[Any], declared: bool) -> bool:
+def _are_labels(cells: Sequence[object], declared: bool) -> bool:
     present = [cell for cell in _counted(cells) if not _is_missing(cell)]
     texts = [cell for cell in present if isinstance(cell, str)]
     if declared:
@@ -155,7 +156,7 @@ def _are_labels(cells: Sequence[Any], declared: bool) -> bool:
     return bool(texts) and len(texts) == len(present) and not any(map(_is_numeral, texts))
 
 
-def _counted(cells: Sequence[Any]) -> Counter[Any]:
+def _counted(cells: Sequence[object]) -> Counter[Any]:
     """Return how often every cell occurs; of cells that cannot be counted, of their types."""
     try:
         return Counter(cells)

@@ -13,7 +13,6 @@ Mooij, Magliacane, Claassen: "Joint causal inference from multiple contexts", JM
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,7 +52,7 @@ class Interventions:
     """
 
     conditions: Sequence[Hashable]
-    targets: Mapping[Hashable, Sequence[Any] | None]
+    targets: Mapping[Hashable, Sequence[Hashable] | None]
     reference: Hashable = None
 
     def __post_init__(self) -> None:
@@ -133,7 +132,9 @@ class Design:
     classes: Integers
 
     @classmethod
-    def of(cls, interventions: Any, table: Table, rows: Mask | None = None) -> "Design":
+    def of(
+        cls, interventions: "ArrayLike | Interventions | Design | None", table: Table, rows: Mask | None = None
+    ) -> "Design":
         """Return the design of an argument ``interventions``: None, a mask of shape (M, N), or `Interventions`.
 
         Parameters
@@ -278,4 +279,4 @@ def _checked_mask(interventions: ArrayLike | None, table: Table) -> Mask:
         )
     if mask.shape != table.values.T.shape:
         raise ValueError(f"interventions has shape {mask.shape} where X has {table.values.T.shape}")
-    return mask.T
+    return np.asarray(mask.T, dtype=bool)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from icdh._ground.arrays import Cells, Foreign
 from icdh._ground.labels import variable_index
 from icdh._table.categories import Categories
 from icdh.exceptions import MissingExtraError, import_extra
@@ -13,7 +13,7 @@ from icdh.exceptions import MissingExtraError, import_extra
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
-def library_of(X: Any) -> str:
+def library_of(X: Foreign) -> str:
     """Return the library of a table: "pandas" for everything that indexes like its frames, "" for arrays."""
     if hasattr(X, "iloc"):
         return "pandas"
@@ -21,13 +21,13 @@ def library_of(X: Any) -> str:
     return library if library in LIBRARIES and hasattr(X, "columns") else ""
 
 
-def column_labels(X: Any) -> list[Hashable] | None:
+def column_labels(X: Foreign) -> list[Hashable] | None:
     """Return the labels of the columns of a table; None if it has none."""
     labels = getattr(X, "column_names", None) if library_of(X) == "pyarrow" else getattr(X, "columns", None)
     return None if labels is None else list(labels)
 
 
-def columns_of(X: Any) -> list[NDArray[Any]] | None:
+def columns_of(X: Foreign) -> list[Cells] | None:
     """Return the columns of a table, each an array of its own type, shape (M,); None of anything else.
 
     Nulls become NaN in numbers, None or the library's own null beside text.
@@ -40,7 +40,7 @@ def columns_of(X: Any) -> list[NDArray[Any]] | None:
     return [np.asarray(_without_dictionary(column)) for column in X.columns] if library == "pyarrow" else None
 
 
-def _of_pandas(series: Any) -> NDArray[Any]:
+def _of_pandas(series: Foreign) -> Cells:
     """Return a pandas column as an array, numbers without a detour by objects."""
     kind = getattr(series.dtype, "kind", "O")
     if isinstance(series.dtype, np.dtype) or kind not in "biuf":
@@ -49,14 +49,14 @@ def _of_pandas(series: Any) -> NDArray[Any]:
     return np.asarray(series.to_numpy(kind + "8") if whole else series.to_numpy(np.float64, na_value=np.nan))
 
 
-def as_array(X: Any) -> NDArray[Any]:
+def as_array(X: Foreign) -> Cells:
     """Return an array, or one column of any library, as an array. Masked cells become NaN, or None beside text."""
     if isinstance(X, np.ma.MaskedArray):
         return _without_mask(X)
     return np.asarray(X)
 
 
-def without_column(X: Any, label: Hashable) -> tuple[Any, list[Any]]:
+def without_column(X: Foreign, label: Hashable) -> tuple[Foreign, list[Hashable]]:
     """Return a table without one of its columns, and the cells of that column.
 
     Parameters
@@ -85,16 +85,16 @@ def without_column(X: Any, label: Hashable) -> tuple[Any, list[Any]]:
     return X.select(kept), cells.to_list() if library_of(X) == "polars" else cells.to_pylist()
 
 
-def _without_dictionary(column: Any) -> Any:
+def _without_dictionary(column: Foreign) -> Foreign:
     """Return a pyarrow dictionary column as text: converted directly, its nulls would become the last text."""
     return column.cast(column.type.value_type) if str(column.type).startswith("dictionary") else column
 
 
-def _without_mask(X: Any) -> NDArray[Any]:
+def _without_mask(X: Foreign) -> Cells:
     gaps = np.ma.getmaskarray(X)
     if not gaps.any():
         return np.asarray(X)
-    filled: NDArray[Any] = X.data.astype(
+    filled: np.ndarray = X.data.astype(
         {"f": X.dtype, "c": X.dtype}.get(X.dtype.kind, float if X.dtype.kind in "biu" else object)
     )
     filled[gaps] = None if filled.dtype == object else np.nan
@@ -103,10 +103,10 @@ def _without_mask(X: Any) -> NDArray[Any]:
 
 def frame_of(
     library: str,
-    columns: Mapping[Any, np.ndarray],
-    index: Any = None,
-    ordered: Mapping[Any, Categories] | None = None,
-) -> Any:
+    columns: Mapping[Hashable, np.ndarray],
+    index: Foreign = None,
+    ordered: Mapping[Hashable, Categories] | None = None,
+) -> Foreign:
     """Return columns as a table of a library.
 
     Parameters
@@ -142,12 +142,12 @@ def frame_of(
     return build({label: own.tolist() if own.dtype == object else own for label, own in columns.items()})
 
 
-def index_of(X: Any) -> Any:
+def index_of(X: Foreign) -> Foreign:
     """Return the labels of the rows of a pandas frame, None of any other table."""
     return X.index if hasattr(X, "iloc") else None
 
 
-def _stored(kind: Callable[..., Any], values: list[Any]) -> Any:
+def _stored(kind: Callable[..., Any], values: list[Any]) -> Foreign:
     """Return a pandas Index; of dtype object where pyarrow's text storage refuses a lone surrogate."""
     try:
         return kind(values)

@@ -7,9 +7,8 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Cells, Floats, Foreign, TableLike
 from icdh._ground.labels import default_names, variable_index
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
 from icdh._table.frames import as_array, column_labels, columns_of
@@ -42,7 +41,7 @@ class Intake(NamedTuple):
 
 
 def values_and_labels(
-    X: Any,
+    X: TableLike,
     argument: str,
     categorical: Collection[Hashable] | None = None,
     known: Mapping[int, Categories] | None = None,
@@ -82,7 +81,7 @@ def values_and_labels(
     if not len(columns):
         raise ValueError(f"{argument} has no columns; pass at least one variable")
     labels = column_labels(X)
-    names: list[Any] = default_names(len(columns)) if labels is None else labels
+    names: list[Hashable] = [*default_names(len(columns))] if labels is None else labels
     if len(set(names)) != len(names):
         duplicated = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{argument} has more than one column called {duplicated!r}; rename the columns")
@@ -103,7 +102,7 @@ def values_and_labels(
     return Intake(values, labels, categories)
 
 
-def _reject_what_is_no_table(X: Any, argument: str) -> None:
+def _reject_what_is_no_table(X: TableLike, argument: str) -> None:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(f"{argument} is a sparse matrix; pass a dense array ({argument}.toarray())")
     if X is None:
@@ -114,7 +113,7 @@ def _reject_what_is_no_table(X: Any, argument: str) -> None:
         raise TypeError(f"{argument} is a {type(X).__name__}; pass a table, such as pandas.DataFrame({argument})")
 
 
-def _columns(X: Any, argument: str) -> Sequence[NDArray[Any]]:
+def _columns(X: TableLike, argument: str) -> Sequence[Cells]:
     """Return the columns, each an array of its own type: one column of text makes no other one slow."""
     columns = columns_of(X)
     if columns is not None:
@@ -135,7 +134,7 @@ def _columns(X: Any, argument: str) -> Sequence[NDArray[Any]]:
     return list(raw.T)
 
 
-def _without_codes(cells: NDArray[Any], codes: Codes) -> NDArray[Any]:
+def _without_codes(cells: Cells, codes: Codes) -> Cells:
     """Return a column without codes of missing values."""
     if not codes.numbers | codes.texts:
         return cells
@@ -146,7 +145,7 @@ def _without_codes(cells: NDArray[Any], codes: Codes) -> NDArray[Any]:
     return np.where(gaps, nothing, cells)
 
 
-def _labels(cells: NDArray[Any], dtype: Any, declared: bool, place: str, refused: bool) -> Categories | None:
+def _labels(cells: Cells, dtype: Foreign, declared: bool, place: str, refused: bool) -> Categories | None:
     """Return the labels of a column; None if it holds numbers."""
     if refused:
         if dtype is not None:  # the order of the codes may mean nothing
@@ -157,7 +156,7 @@ def _labels(cells: NDArray[Any], dtype: Any, declared: bool, place: str, refused
     return Categories.found(cells.tolist(), dtype, declared, place)
 
 
-def _numbers(cells: NDArray[Any], place: str, refuses_labels: bool) -> Floats:
+def _numbers(cells: Cells, place: str, refuses_labels: bool) -> Floats:
     """Return the numbers in a column, shape (M,)."""
     if cells.dtype.kind in "mM":
         raise TypeError(_IS_DATES.format(place))
@@ -169,7 +168,7 @@ def _numbers(cells: NDArray[Any], place: str, refuses_labels: bool) -> Floats:
     return np.array([_number(cell, place, refuses_labels) for cell in cells])
 
 
-def _check_told_apart(cells: NDArray[Any], numbers: Floats, place: str) -> None:
+def _check_told_apart(cells: Cells, numbers: Floats, place: str) -> None:
     """Raise ValueError if whole numbers that differ, such as identifiers, become the same float64."""
     may_differ = cells.dtype.kind in "iuO" and (np.abs(numbers) >= EXACT).any()
     if may_differ and np.unique(numbers).size < len(set(cells.tolist())):
@@ -179,7 +178,7 @@ def _check_told_apart(cells: NDArray[Any], numbers: Floats, place: str) -> None:
         )
 
 
-def _number(cell: Any, place: str, refuses_labels: bool) -> float:
+def _number(cell: Foreign, place: str, refuses_labels: bool) -> float:
     kind = type(cell).__name__
     if kind in MISSING_TYPES:
         return np.nan

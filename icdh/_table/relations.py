@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from icdh._ground.aligned import check_same_rows
+from icdh._ground.arrays import TableLike
 from icdh._ground.labels import counted
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
@@ -16,7 +17,7 @@ from icdh._table.table import Table
 Groups = Hashable | Iterable[Hashable] | None
 
 
-def without_groups(X: Any, groups: Groups) -> tuple[Any, list[Hashable] | None]:
+def without_groups(X: TableLike, groups: Groups) -> tuple[TableLike, list[Hashable] | None]:
     """Return a table without the column of its groups, and the label of every row's group; None without groups.
 
     Parameters
@@ -37,7 +38,7 @@ def without_groups(X: Any, groups: Groups) -> tuple[Any, list[Hashable] | None]:
     return X, labels
 
 
-def _is_column(groups: Groups, X: Any) -> TypeGuard[Hashable]:
+def _is_column(groups: Groups, X: TableLike) -> TypeGuard[Hashable]:
     if isinstance(X, Table) or not isinstance(groups, Hashable) or isinstance(groups, bool):
         return False
     if isinstance(groups, (str, bytes, int, np.integer)):

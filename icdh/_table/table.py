@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._ground.checks import check_choice
 from icdh._ground.labels import counted, default_names, plural, variable_index
 from icdh._rows.related import RelatedRows
@@ -74,7 +74,7 @@ class Table:
     @classmethod
     def of(
         cls,
-        X: Any,
+        X: TableLike,
         *,
         min_rows: int = 2,
         argument: str = "X",
@@ -172,7 +172,7 @@ class Table:
         """The positions of the columns whose labels have no order."""
         return [n for n, own in self.categories.items() if not own.ordered]
 
-    def coded(self, declared: Mapping[str | int, str] | None) -> "Table":
+    def coded(self, declared: ByColumn[str] | None) -> "Table":
         """Return the table in which columns of numbers that are declared categorical hold codes."""
         kinds = self.kinds_given(declared)
         return self._coded_anew(n for n, kind in enumerate(kinds) if kind == "categorical" and n not in self.unordered)
@@ -192,7 +192,7 @@ class Table:
             values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
         return replace(self, values=values, categories=categories)
 
-    def kinds_given(self, declared: Mapping[str | int, str] | None) -> list[str]:
+    def kinds_given(self, declared: ByColumn[str] | None) -> list[str]:
         """Return the kind of every variable: the declared kind if there is one, else the guessed kind.
 
         Parameters

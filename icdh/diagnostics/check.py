@@ -1,13 +1,14 @@
 """Is the model right, and which of its arrows can be trusted: `icdh.check`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.aligned import check_same_rows
+from icdh._ground.arrays import TableLike
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import printable
 from icdh._model.hidden import refuse_hidden_causes
@@ -36,11 +37,11 @@ MOST_ROWS = 5000  # more would find deviations too small to matter, and take lon
 
 
 def check(
-    model: Any,
-    X: Any,
+    model: object,
+    X: TableLike,
     *,
     interventions: ArrayLike | Interventions | None = None,
-    knowledge: Knowledge | Mapping[str, Any] | None = None,
+    knowledge: Knowledge | Mapping[str, object] | None = None,
     groups: Groups = None,
     sequence: bool = False,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
@@ -117,13 +118,13 @@ def check(
     residuals = fit_residuals(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
     tests = node_tests(residuals, fitted.adjacency, table.unordered)
     nodes = [_node(fitted.names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
-    if hasattr(model, "found_graph"):
+    if isinstance(model, HNMSearch):
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
     edges = sorted(edge_records(fitted, Marginals.of(table), settled), key=lambda edge: edge.doubt)
     return ModelCheck(nodes, edges, table.n_observations, part.size, weight_unit(fitted))
 
 
-def _fitted(model: Any) -> StructuralModel:
+def _fitted(model: object) -> StructuralModel:
     """Return the structural model that an estimator learned, or that this is."""
     found = getattr(model, "model_", model)
     if isinstance(found, StructuralModel):
@@ -139,7 +140,7 @@ def _kinds(fitted: StructuralModel, table: Table) -> list[str]:
     return [seen if kind == "constant" else kind for kind, seen in zip(learned, table.kinds, strict=True)]
 
 
-def _node(names: Sequence[Any], node: int, test: NodeTest, residual: Residual) -> NodeCheck:
+def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residual) -> NodeCheck:
     groups = test.on_causes, test.on_mean, test.on_others
     p_values = [group.p_value for group in groups]
     causes, mean, others = p_values

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
 
 from icdh._ground.checks import check_number
 from icdh.diagnostics.records import EdgeCheck
@@ -50,7 +49,7 @@ def _question(number: int, edge: EdgeCheck) -> list[str]:
     ]
 
 
-def _quoted(name: Any) -> str:
+def _quoted(name: object) -> str:
     """Return a label as TOML holds it, on one line: a whole number, or text with its control characters escaped."""
     if isinstance(name, Integral):
         return str(int(name))

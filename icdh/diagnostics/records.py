@@ -1,5 +1,6 @@
 """The record of a variable, and that of an arrow."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,7 @@ class NodeCheck:
         variable's. Noise below that cannot be told from none. With less than 80 % the variable is not tested.
     """
 
-    name: Any
+    name: Hashable
     p_value: float
     p_causes: float
     p_mean: float
@@ -94,8 +95,8 @@ class EdgeCheck:
         Whether knowledge settles the direction already.
     """
 
-    cause: Any
-    effect: Any
+    cause: Hashable
+    effect: Hashable
     strength: float
     direction_loss: float | None
     hidden_loss: float | None

@@ -1,7 +1,6 @@
 """What a check found: a record for each variable and each arrow, and all of it in plain words."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from icdh.diagnostics import words
 from icdh.diagnostics.questions import questions_about
@@ -62,7 +61,7 @@ class ModelCheck:
         """Return the check in plain words, with what it cannot see."""
         return words.summary(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
         return {
             "verdict": words.verdict(self),
@@ -81,6 +80,6 @@ class ModelCheck:
         return words.as_html(self)
 
 
-def _as_dict(edge: EdgeCheck) -> dict[str, Any]:
+def _as_dict(edge: EdgeCheck) -> dict[str, object]:
     record = None if edge.track_record is None else edge.track_record._asdict()
     return asdict(edge) | {"track_record": record, "close": edge.close}

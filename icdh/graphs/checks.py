@@ -1,10 +1,12 @@
 """Graphs in any form, checked."""
 
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._ground.arrays import Foreign
 from icdh._ground.checks import as_float
 from icdh.exceptions import import_extra
 
@@ -21,7 +23,7 @@ class LabelledGraph(NamedTuple):
     """
 
     weights: np.ndarray
-    names: list[Any] | None
+    names: list[Hashable] | None
 
 
 def check_adjacency(A: ArrayLike, argument: str = "A") -> np.ndarray:
@@ -57,7 +59,7 @@ def check_adjacency(A: ArrayLike, argument: str = "A") -> np.ndarray:
     return A
 
 
-def check_graph(graph: Any, argument: str = "graph") -> LabelledGraph:
+def check_graph(graph: Foreign, argument: str = "graph") -> LabelledGraph:
     """Return the weighted adjacency matrix and the labels of a graph in any form; it is never modified.
 
     Parameters

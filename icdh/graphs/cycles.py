@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from icdh._ground.arrays import Floats, Mask
 from icdh.graphs.checks import check_adjacency
 from icdh.graphs.edges import strongest_first
 
@@ -225,16 +225,16 @@ def reachability(parents: Sequence[Sequence[int]]) -> np.ndarray:
     return leads_to.T
 
 
-def _sources_first(A: NDArray[Any]) -> list[int]:
+def _sources_first(A: Floats | Mask) -> list[int]:
     """Return the variables in causal order, without those on cycles and their descendants."""
     return causes_first(_parents(A))
 
 
-def _parents(A: NDArray[Any]) -> list[list[int]]:
+def _parents(A: Floats | Mask) -> list[list[int]]:
     return [np.flatnonzero(column).tolist() for column in A.T]
 
 
-def _cycle(A: NDArray[Any], order: Collection[int]) -> list[int]:
+def _cycle(A: Floats | Mask, order: Collection[int]) -> list[int]:
     """Return one cycle, its first variable repeated at the end, among the variables that have no causal order."""
     left = set(range(len(A))) - set(order)
     path = [min(left)]

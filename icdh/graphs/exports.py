@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Foreign
 from icdh._ground.labels import printable, texts
 from icdh.exceptions import import_extra
 from icdh.graphs.edges import edge_list, strongest_first
 
 
-def to_networkx(A: np.ndarray, names: Sequence[Hashable]) -> Any:
+def to_networkx(A: np.ndarray, names: Sequence[Hashable]) -> Foreign:
     """Return the graph as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
     Parameters
@@ -138,7 +138,7 @@ def to_json(A: np.ndarray, names: Sequence[Hashable]) -> str:
     return json.dumps({"names": known, "edges": edges}, indent=2) + "\n"
 
 
-def _xml_attribute(name: Any) -> str:
+def _xml_attribute(name: object) -> str:
     from xml.sax.saxutils import quoteattr
 
     text = str(name)
@@ -147,5 +147,5 @@ def _xml_attribute(name: Any) -> str:
     return quoteattr(text)
 
 
-def _quoted(name: Any) -> str:
+def _quoted(name: object) -> str:
     return '"' + printable(name).replace("\\", "\\\\").replace('"', '\\"') + '"'

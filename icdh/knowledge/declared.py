@@ -66,13 +66,13 @@ class Knowledge:
            [0, 0, 0, 1]])
     """
 
-    forbidden: Sequence[Any] = ()
-    required: Sequence[Any] = ()
-    tiers: Sequence[Any] = ()
-    roots: Sequence[Any] = ()
-    leaves: Sequence[Any] = ()
-    hidden: Sequence[Any] = ()
-    no_hidden: Sequence[Any] = ()
+    forbidden: Sequence[Sequence[Hashable]] = ()
+    required: Sequence[Sequence[Hashable]] = ()
+    tiers: Sequence[Sequence[Hashable]] = ()
+    roots: Sequence[Hashable] = ()
+    leaves: Sequence[Hashable] = ()
+    hidden: Sequence[Sequence[Hashable]] = ()
+    no_hidden: Sequence[Sequence[Hashable]] = ()
 
     def __repr__(self) -> str:
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
@@ -83,13 +83,13 @@ class Knowledge:
             object.__setattr__(self, part.name, _checked_parts(part.name, getattr(self, part.name)))
         # Contradictions between variables named in full are found without a table.
         lists = (*self.forbidden, *self.required, *self.tiers, *self.hidden)
-        groups: tuple[Any, ...] = (*lists, self.roots, self.leaves, self.no_hidden)
+        groups: tuple[Sequence[Hashable], ...] = (*lists, self.roots, self.leaves, self.no_hidden)
         labels = list(dict.fromkeys(label for group in groups for label in group if not _is_pattern(label)))
         self._rules(_Variables(labels, strict=False))
         self.hidden_causes(labels, strict=False)
 
     @classmethod
-    def of(cls, knowledge: Any) -> "Knowledge":
+    def of(cls, knowledge: object) -> "Knowledge":
         """Return the knowledge of an argument: None, a Knowledge, or a mapping of its parameters."""
         if knowledge is None:
             return cls()
@@ -163,7 +163,7 @@ class Knowledge:
         """
         return self._rules(_Variables(list(names), strict), forbidden_edges)
 
-    def hidden_causes(self, names: Sequence[Any], strict: bool = True) -> tuple[list[Mask], Mask]:
+    def hidden_causes(self, names: Sequence[Hashable], strict: bool = True) -> tuple[list[Mask], Mask]:
         """Return the children of each hidden cause that there is, and the variables without one: masks, shape (N,).
 
         Parameters
@@ -233,11 +233,11 @@ def variables_meant(labels: Sequence[Hashable], names: Sequence[Hashable], where
 class _Variables:
     """The variables that labels may mean; if ``strict``, each label must mean one."""
 
-    def __init__(self, names: list[Any], strict: bool):
+    def __init__(self, names: list[Hashable], strict: bool):
         self.names, self.strict = names, strict
         self.index = {name: i for i, name in enumerate(names)}
 
-    def find(self, where: str, label: Any) -> list[int]:
+    def find(self, where: str, label: object) -> list[int]:
         """Return the variables that a label means: by name, by index, by pattern."""
         if label in self.index:
             return [self.index[label]]
@@ -286,11 +286,11 @@ class _Variables:
         return found
 
 
-def _is_pattern(label: Any) -> bool:
+def _is_pattern(label: object) -> bool:
     return isinstance(label, str) and not WILDCARDS.isdisjoint(label)
 
 
-def _checked_parts(name: str, value: Any) -> tuple[Any, ...]:
+def _checked_parts(name: str, value: object) -> tuple[Any, ...]:
     """Return one part of the knowledge as nested tuples."""
     if name in ("roots", "leaves", "no_hidden"):
         return _labels(name, value)
@@ -303,7 +303,7 @@ def _checked_parts(name: str, value: Any) -> tuple[Any, ...]:
     return groups
 
 
-def _labels(name: str, value: Any) -> tuple[Hashable, ...]:
+def _labels(name: str, value: object) -> tuple[Hashable, ...]:
     labels = tuple(_listed(name, value))
     for label in labels:
         if isinstance(label, (bool, np.bool_)) or not isinstance(label, Hashable):
@@ -311,11 +311,11 @@ def _labels(name: str, value: Any) -> tuple[Hashable, ...]:
     return labels
 
 
-def _listed(name: str, value: Any) -> Iterable[Any]:
+def _listed(name: str, value: object) -> Iterable[object]:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a list; got {value!r}")
     return value
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> object:
     return [_as_list(part) for part in value] if isinstance(value, tuple) else value

@@ -9,6 +9,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import check_choice, check_number, random_generator
+from icdh._ground.labels import default_names
 from icdh._table.actions import actions_of, carry_out
 from icdh._table.experiments import Interventions
 from icdh.exceptions import ArgumentValueError
@@ -238,8 +239,8 @@ def simulate_sem(
     ((200, 5), ['x0', 'x1'])
     >>> treated = data.counterfactual({"x2": 1.0})
     """
-    weights, names = check_graph(graph)
-    names = [str(name) for name in names or (f"x{i}" for i in range(len(weights)))]
+    weights, labels = check_graph(graph)
+    names = list(map(str, labels or default_names(len(weights))))
     causal_order(weights, names)
     check_number("n_observations", n_observations, low=2 if standardize else 1, integer=True)
     check_number("spread", spread, low=1)

@@ -52,11 +52,11 @@ class Checkpoint:
             )
         return results
 
-    def append(self, index: int, result: Any) -> None:
+    def append(self, index: int, result: object) -> None:
         """Write one result; once this returns, no crash loses it."""
         self._write({"index": index, "result": result})
 
-    def _write(self, record: dict[str, Any]) -> None:
+    def _write(self, record: dict[str, object]) -> None:
         if self.path is None:
             return
         with self.path.open("a", encoding="utf-8") as stream:

@@ -4,11 +4,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Foreign, Mask
 from icdh._ground.checks import check_number
 from icdh._ground.labels import variable_index
 from icdh.exceptions import import_extra
@@ -83,7 +83,7 @@ class GraphEnsemble:
         """Probability of a directed path from i to j, shape (N, N), zero on the diagonal."""
         return self._mean(_ancestors(self.graphs))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Foreign:
         """Return `edge_probability` as a pandas DataFrame, causes in rows, labelled by the names of the variables.
 
         Raises

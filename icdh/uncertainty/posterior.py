@@ -1,8 +1,7 @@
 """The probability of graphs given the data, from the evidence of their families."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def posterior(
     n_samples: int = 5000,
     random_state: int = 0,
     max_seconds: float | None = None,
-    callback: Callable[..., Any] | None = None,
+    callback: Callable[..., object] | None = None,
 ) -> GraphPosterior:
     """Return the probability of graphs given the data, from the evidence of their families, without another search.
 
@@ -192,7 +191,7 @@ def _in_users_columns(drawn: GraphPosterior, order: Integers, dag: Mask) -> Grap
 
 
 def draw_posterior(
-    families: WeighedFamilies, graph: Graph, names: list[Any], *, n_samples: int, random_state: int
+    families: WeighedFamilies, graph: Graph, names: list[Hashable], *, n_samples: int, random_state: int
 ) -> GraphPosterior:
     """Draw graphs from their posterior; parameters as of `posterior`.
 

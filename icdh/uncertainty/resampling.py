@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._ground.aligned import check_same_rows
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats, Integers, TableLike
 from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
@@ -50,7 +50,7 @@ class Resample(NamedTuple):
 
 def bootstrap(
     estimator: CausalGraphEstimator,
-    X: Any,
+    X: TableLike,
     n_resamples: int = 100,
     *,
     interventions: ArrayLike | Interventions | None = None,
@@ -173,7 +173,7 @@ def _resamples(
 
 def refits(
     estimator: CausalGraphEstimator,
-    X: Any,
+    X: TableLike,
     n_resamples: int = 20,
     *,
     interventions: ArrayLike | Interventions | None = None,
@@ -226,7 +226,7 @@ class _Draw:
     def __init__(
         self,
         estimator: CausalGraphEstimator,
-        X: Any,
+        X: TableLike,
         interventions: ArrayLike | Interventions | None,
         groups: Groups,
         sequence: bool,
@@ -307,7 +307,7 @@ def _quiet(estimator: CausalGraphEstimator) -> dict[str, Any]:
     return {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
 
 
-def _described(value: Any) -> Any:
+def _described(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray) else repr(value)
 
 
