@@ -4,8 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from types import FrameType, ModuleType
 
 
 class ConvergenceWarning(UserWarning):
@@ -31,9 +30,9 @@ def option(argument: str, *value: object, of: object = None) -> str:
     ----------
     argument : str
         Its name; what is no name of an argument stays as it is.
-    *value : Any
+    *value : object
         What it should be, or is.
-    of : Any
+    of : object
         The column that an argument is about.
 
     Examples
@@ -115,7 +114,7 @@ class MissingExtraError(ImportError):
     """An optional dependency is absent; the message names the extra that brings it."""
 
 
-def import_extra(module: str, extra: str) -> Any:
+def import_extra(module: str, extra: str) -> ModuleType:
     """Import an optional dependency, or say which extra of icdh installs it.
 
     Parameters

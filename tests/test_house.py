@@ -86,7 +86,8 @@ ROOMS = {
         "reversals directions",
     ),
     "_model": (
-        "conditionals contrasts hidden overview strength",
+        "conditionals contrasts overview strength",
+        "hidden",
         "intervene gaps",
         "effects persist export",
         "structural",

@@ -36,7 +36,7 @@ def effect(
     effect: Hashable,
     adjust: Sequence[Hashable] | str = "graph",
     *,
-    contrast: Sequence[Hashable] | None = None,
+    contrast: Sequence[Label] | None = None,
     target: str = "all",
     where: ByColumn[Label] | None = None,
     level: float = 0.95,

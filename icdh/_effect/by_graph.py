@@ -15,6 +15,7 @@ from icdh._model.contrasts import Contrast, contrasts_of, outcomes_of
 from icdh._model.effects import outcome_values
 from icdh._model.intervene import drawn, under
 from icdh._model.structural import StructuralModel
+from icdh._table.categories import Label
 from icdh.exceptions import option
 from icdh.knowledge import Knowledge
 
@@ -135,7 +136,7 @@ def effect_of_model(
     model: StructuralModel,
     cause: int,
     effect: int,
-    contrast: Sequence[Hashable] | None,
+    contrast: Sequence[Label] | None,
     level: float,
     random_state: RandomState,
 ) -> Effect:

@@ -40,7 +40,7 @@ class Asked:
     cause: int
     effect: int
     covariates: list[int]
-    contrast: Sequence[Hashable] | None
+    contrast: Sequence[Label] | None
     target: str
     where: ByColumn[Label] | None
     trim: float

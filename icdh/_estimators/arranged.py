@@ -5,7 +5,7 @@ So the result depends neither on the order of the user's columns nor on that of 
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from icdh._table.table import Scaling, Table, point_masses
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights
 from icdh.search.moves import Move
+
+if TYPE_CHECKING:
+    from icdh._node_model.columns import Columns
 
 SORT_COLUMNS = 8  # that decide the order of observations, beside the sum of all
 DIGITS = 9  # of moments of standardised columns that do not depend on the order of sums and on units
@@ -170,7 +173,7 @@ class CanonicalTable(ArrangedTable):
             related=table.related,
         )
 
-    def columns(self, transform: str, random_state: int, masses: bool = True) -> Any:
+    def columns(self, transform: str, random_state: int, masses: bool = True) -> "Columns":
         """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
 
         Values that an intervention set are no point masses: their rows do not count for the column.

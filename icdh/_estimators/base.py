@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.imputation import Imputations
 from icdh._ground.aligned import check_same_rows
-from icdh._ground.arrays import Floats, RandomState, TableLike
+from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._ground.checks import check_callback, random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.parameters import Choice, Number, constraints_of, parameter
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Design, Interventions
+from icdh._table.experiments import Design, Interventions, InterventionsLike
 from icdh._table.missing import MISSING, complete_rows, warn_about_mostly_imputed_columns
 from icdh._table.missing_codes import Declared
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
@@ -86,7 +86,7 @@ class Parameters:
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Foreign:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
@@ -106,7 +106,7 @@ class SharedParameters(Parameters):
     n_imputations: int = parameter(5, Number(1, integer=True))
     random_state: RandomState = 0
     verbose: bool = False
-    callback: Callable[[Any], None] | None = None
+    callback: Callable[[Any], object] | None = None
 
     def _check_parameters(self) -> None:
         for name, constraint in constraints_of(self).items():
@@ -283,7 +283,7 @@ class CausalGraphEstimator(SharedParameters):
         """Return the table that ``fit`` reads in ``X``, checked."""
         return Table.of(X, gaps=self.missing != "error", missing_values=self.missing_values)
 
-    def _fit(self: Estimator, table: Table, interventions: ArrayLike | Interventions | None, clock: Clock) -> Estimator:
+    def _fit(self: Estimator, table: Table, interventions: InterventionsLike, clock: Clock) -> Estimator:
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
         table, interventions = without_copies(table, interventions)
         if table.gaps.any() and self.missing == "impute":
@@ -350,7 +350,7 @@ class CausalGraphEstimator(SharedParameters):
             warn(message, DataWarning)
         return kept
 
-    def _checked(self, **thresholds: object) -> dict[str, Any]:
+    def _checked(self, **thresholds: float | None) -> dict[str, Any]:
         """Return the thresholds that are not None, checked as the parameters that they are."""
         given = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,12 @@ from icdh.search.moves import Family, Graph, Move
 from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.prior import price_of_width
 from icdh.search.reversals import reverse_while_it_gains
+
+if TYPE_CHECKING:
+    from icdh._estimators.hidden_causes import FoundCauses
+    from icdh._node_model.columns import Columns
+    from icdh._node_model.family_evidence import FamilyEvidence
+    from icdh._node_model.subsample import Evidence
 
 SUBSAMPLES = 10_000, 100_000  # observations that a table of more than twice as many is searched on first
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
@@ -92,15 +99,15 @@ class FoundGraph(NamedTuple):
 
     graph: Graph
     moves: list[Move]
-    scores: Any
+    scores: "Evidence"
     table: CanonicalTable
     transform: str
-    columns: Any
+    columns: "Columns"
     settings: SearchSettings
     seed: int
     interrupted: bool
     timed_out: bool
-    causes: Any = None
+    causes: "FoundCauses | None" = None
 
     @property
     def confounded(self) -> set[int]:
@@ -127,8 +134,8 @@ class FoundGraph(NamedTuple):
 
 
 def family_evidence(
-    settings: SearchSettings, columns: Any, table: CanonicalTable, n_restarts: int, seed: int, clock: Clock
-) -> Any:
+    settings: SearchSettings, columns: "Columns", table: CanonicalTable, n_restarts: int, seed: int, clock: Clock
+) -> "FamilyEvidence":
     """Return the evidence of families of columns, on a subsample of a long table.
 
     Parameters
@@ -173,7 +180,7 @@ def family_evidence(
     )
 
 
-def on_more_observations(first: Any) -> list[Any]:
+def on_more_observations(first: "FamilyEvidence") -> "list[Evidence]":
     """Return the evidence on a subsample, on a larger one of a very long table, and on all observations.
 
     Parameters
@@ -183,7 +190,8 @@ def on_more_observations(first: Any) -> list[Any]:
     """
     from icdh._node_model.subsample import ContinuedEvidence
 
-    whole, levels = first.families.whole, [first]
+    whole = first.families.whole
+    levels: list[Evidence] = [first]
     if first.families is whole:
         return levels
     if whole.n_observations > 2 * SUBSAMPLES[1]:
@@ -191,7 +199,7 @@ def on_more_observations(first: Any) -> list[Any]:
     return [*levels, ContinuedEvidence(levels[-1], whole, first.most_units if len(levels) == 1 else 0)]
 
 
-def cheap_gains(scores: Any, families: list[Family]) -> Gains | None:
+def cheap_gains(scores: "Evidence", families: list[Family]) -> Gains | None:
     """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
 
     Parameters
@@ -254,25 +262,25 @@ class GraphSearch:
                 found = self._exact(scores, found)
             causes = None
             if self.settings.hidden_causes and not found.ended_early:
-                found, causes = self._hidden_causes(scores, found)
+                found, causes = self._hidden_causes(scores.first, found)
         how = self.settings, self.seed, found.interrupted, found.timed_out
         return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes)
 
-    def _hidden_causes(self, scores: Any, found: SearchResult) -> tuple[SearchResult, Any]:
+    def _hidden_causes(self, scores: "FamilyEvidence", found: SearchResult) -> "tuple[SearchResult, FoundCauses]":
         from icdh._estimators.hidden_causes import HiddenCauseSearch
 
         linear = cheap_gains(scores, list(enumerate(found.graph))) is scores.linear_gains
         named, without = [mask[self.table.order] for mask in self.hidden[0]], self.hidden[1][self.table.order]
         return HiddenCauseSearch(scores, self.table.rules, self.settings.max_parents, linear, named, without).run(found)
 
-    def _evidence(self, columns: Any, table: CanonicalTable, n_restarts: int) -> Any:
+    def _evidence(self, columns: "Columns", table: CanonicalTable, n_restarts: int) -> "FamilyEvidence":
         return family_evidence(self.settings, columns, table, n_restarts, self.seed, self.clock)
 
     def transform(self) -> str:
         """Return the transform that was asked for, or that the evidence of a short search asks for."""
         from icdh._estimators.transform_choice import choose_transform
 
-        def pilot(columns: Any, part: CanonicalTable) -> Climber:
+        def pilot(columns: "Columns", part: CanonicalTable) -> Climber:
             return self._climber(self._evidence(columns, part, 1), part.rules)
 
         if self.settings.column_transform != "auto":
@@ -284,36 +292,36 @@ class GraphSearch:
         finally:
             self.clock.stage = ""
 
-    def _greedy(self, columns: Any) -> tuple[Any, SearchResult]:
+    def _greedy(self, columns: "Columns") -> "tuple[Evidence, SearchResult]":
         """Search greedily; a subsample of a long table first, and then on with more observations."""
-        options: dict[str, Any] = {
-            "max_parents": self.settings.max_parents,
-            "required": self.table.rules.required,
-            "callback": self._tell,
-        }
+        climb = partial(
+            greedy_search,
+            forbidden=self.table.rules.forbidden,
+            max_parents=self.settings.max_parents,
+            required=self.table.rules.required,
+            callback=self._tell,
+        )
         first = self._evidence(columns, self.table, self.settings.n_restarts)
-        found = greedy_search(
+        found = climb(
             first,
-            self.table.rules.forbidden,
-            **options,
             least_regain=0.0 if first.families.whole is first.families else LEAST_REGAIN,
             other_start=lambda graph: self._cheap_start(first, graph),
             start_of_noise=lambda graph: self._lingam_start(first, graph),
         )
         if not found.ended_early:
             found = reverse_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
-        first, *larger = on_more_observations(first)
+        larger = on_more_observations(first)[1:]
         if larger and not found.ended_early:  # beyond that, a graph that gains in proportion to the rows stays
-            found = greedy_search(larger[0], self.table.rules.forbidden, **options, start=found)
+            found = climb(larger[0], start=found)
         return [first, *larger][-1], found
 
-    def _climber(self, scores: Any, rules: EdgeRules) -> Climber:
+    def _climber(self, scores: "Evidence", rules: EdgeRules) -> Climber:
         return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)
 
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
 
-    def _cheap_start(self, scores: Any, graph: Graph) -> Graph | None:
+    def _cheap_start(self, scores: "Evidence", graph: Graph) -> Graph | None:
         """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
 
         What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
@@ -334,7 +342,7 @@ class GraphSearch:
 
         return ask
 
-    def _lingam_start(self, scores: Any, graph: Graph) -> Graph | None:
+    def _lingam_start(self, scores: "Evidence", graph: Graph) -> Graph | None:
         """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
 
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
@@ -352,7 +360,7 @@ class GraphSearch:
         order = lingam_order(scores.families.causes, self.clock.check)
         return graph_of_order(self._clocked(cheap), order, rules.forbidden, max_parents=most, required=rules.required)
 
-    def _exact(self, scores: Any, found: SearchResult) -> SearchResult:
+    def _exact(self, scores: "Evidence", found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
         from icdh.search.candidates import weigh_families
         from icdh.search.orders import best_graph

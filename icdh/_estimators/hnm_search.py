@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +21,7 @@ from icdh._ground.checks import random_generator
 from icdh._ground.clock import Clock
 from icdh._ground.interrupts import unheard
 from icdh._ground.parameters import settings_of
-from icdh._model.conditionals import Constant
+from icdh._model.conditionals import Constant, confounded
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
@@ -316,10 +315,13 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
         """
-        fitted: Any = refit(found, found.among(model.adjacency), len(model.names), clock)
+        fitted = refit(found, found.among(model.adjacency), len(model.names), clock)
         causes = []
         for nodes, strength in ((sorted(nodes), strength) for nodes, strength in fitted.hidden_causes):
-            loadings = np.array([fitted.conditionals[node].loading for node in nodes]) * model.scaling.scale[nodes]
+            loadings = (
+                np.array([given.loading for given in confounded(fitted.conditionals, nodes)])
+                * model.scaling.scale[nodes]
+            )
             causes.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, strength))
         model = replace(model, conditionals=fitted.conditionals, noise=(), hidden_causes=tuple(causes))
         values = found.table.in_users_columns(len(model.names))

@@ -3,19 +3,32 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._model.gaps import redrawn
+from icdh._model.structural import StructuralModel
 from icdh._table.missing import neighbours_values
 from icdh._table.table import Table
 
 
+class FittedEstimator(Protocol):
+    """What imputation reads of an estimator that was fitted."""
+
+    model_: StructuralModel
+    adjacency_matrix_: Floats
+    interrupted_: bool
+    timed_out_: bool
+
+
+Fitted = TypeVar("Fitted", bound=FittedEstimator)
+
+
 @dataclass(frozen=True)
-class Imputations:
+class Imputations(Generic[Fitted]):
     """The fits of an estimator to imputed tables.
 
     Attributes
@@ -30,15 +43,15 @@ class Imputations:
         What the last fit warned of.
     """
 
-    fits: list[Any]
+    fits: list[Fitted]
     n_done: int
     are_cut: bool
     said: list[warnings.WarningMessage]
 
     @classmethod
     def of(
-        cls, fit: Callable[[Table], Any], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
-    ) -> "Imputations":
+        cls, fit: Callable[[Table], Fitted], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
+    ) -> "Imputations[Fitted]":
         """Fit to imputed tables in turn.
 
         Parameters
@@ -55,7 +68,7 @@ class Imputations:
             Ends the fits, the first one aside.
         """
         completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
-        fits: list[Any] = []
+        fits: list[Fitted] = []
         said: list[warnings.WarningMessage] = []
         while len(fits) < n_imputations and not (fits and (fits[-1].interrupted_ or clock.is_over)):
             with warnings.catch_warnings(record=True) as caught:
@@ -66,7 +79,7 @@ class Imputations:
         whole = [model for model in fits[1:] if not model.timed_out_]
         return cls(whole or fits[:1], len(fits), len(fits) < n_imputations and not fits[-1].interrupted_, said)
 
-    def typical(self) -> tuple[Any, Floats]:
+    def typical(self) -> tuple[Fitted, Floats]:
         """Return the fit whose graph agrees best with the others, and the share of fits with each edge, (N, N)."""
         graphs = np.array([fit.adjacency_matrix_ != 0 for fit in self.fits])
         probability = graphs.mean(axis=0)

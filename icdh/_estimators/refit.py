@@ -1,6 +1,6 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
 from icdh.search.moves import Family, Graph, toggled
+
+if TYPE_CHECKING:
+    from icdh._estimators.hidden_causes import FoundCauses
+    from icdh._node_model.evidence import NodeFit
+    from icdh._node_model.responses import Response
+    from icdh._node_model.subsample import Evidence, QuickEvidence
 
 
 class Refit(NamedTuple):
@@ -57,8 +63,8 @@ def strengths(found: FoundGraph) -> np.ndarray:
     scores, table = _without_limit(found, found.graph), found.table
     strength = np.zeros((len(table.order),) * 2)
     for node, parents in enumerate(found.graph):
-        if node in found.confounded:
-            strength[list(parents), node] = _strengths_beside_hidden(found, node)
+        if found.causes is not None and node in found.confounded:
+            strength[list(parents), node] = _strengths_beside_hidden(found.causes, found.graph, node)
             continue
         fewer = [(node, toggled(parents, cause)) for cause in parents]
         rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
@@ -67,13 +73,13 @@ def strengths(found: FoundGraph) -> np.ndarray:
     return table.edges_in_users_order(strength)
 
 
-def _strengths_beside_hidden(found: FoundGraph, node: int) -> list[float]:
+def _strengths_beside_hidden(causes: "FoundCauses", found: Graph, node: int) -> list[float]:
     """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
     with single_blas_thread():
-        before, graph, rises = sum(found.causes.scores(found.graph)), list(found.graph), []
-        for cause in found.graph[node]:
-            graph[node] = toggled(found.graph[node], cause)
-            rises.append(max(sum(found.causes.scores(tuple(graph))) - before, np.finfo(float).tiny))
+        before, graph, rises = sum(causes.scores(found)), list(found), []
+        for cause in found[node]:
+            graph[node] = toggled(found[node], cause)
+            rises.append(max(sum(causes.scores(tuple(graph))) - before, float(np.finfo(float).tiny)))
     return rises
 
 
@@ -96,9 +102,10 @@ def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Re
         scores, in_time = _with_final_units(found, graph, clock)
         fits = _fits_on_exact_columns(found, scores, families, clock, in_time)
         conditionals, causes = _conditionals(found, families, fits, n_variables), []
-        if found.confounded:
-            causes = _add_confounded(found, graph, conditionals)
-        of_children = found.causes.scores(graph) if found.confounded else []
+        of_children: list[float] = []
+        if found.causes is not None and found.confounded:
+            causes = _add_confounded(found, found.causes, graph, conditionals)
+            of_children = found.causes.scores(graph)
         return Refit(
             conditionals,
             found.columns.log_jacobian - float(sum(scores(families)) + sum(of_children)),
@@ -108,7 +115,7 @@ def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Re
         )
 
 
-def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Any, bool]:
+def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> "tuple[Evidence | QuickEvidence, bool]":
     """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
 
     If time is over they have the units of the search, and those that the search did not ask for are quickly had.
@@ -128,36 +135,37 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[An
     return _without_limit(found, graph), False
 
 
-def _without_limit(found: FoundGraph, graph: Graph) -> Any:
+def _without_limit(found: FoundGraph, graph: Graph) -> "Evidence | QuickEvidence":
     """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
     from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 
-    scores = found.scores
-    scores.limit(Clock())
-    is_long = scores.families.n_observations > QUICK_OBSERVATIONS
-    scores = QuickEvidence(scores) if (found.timed_out or found.interrupted) and is_long else scores
+    found.scores.limit(Clock())
+    is_long = found.scores.families.n_observations > QUICK_OBSERVATIONS
+    is_quick = is_long and (found.timed_out or found.interrupted)
+    scores: Evidence | QuickEvidence = QuickEvidence(found.scores) if is_quick else found.scores
     scores(list(enumerate(graph)))
     return scores
 
 
 def _fits_on_exact_columns(
-    found: FoundGraph, scores: Any, families: list[Family], clock: Clock, at_fixed_point: bool
-) -> list[tuple[Any, Any]]:
+    found: FoundGraph, scores: "Evidence | QuickEvidence", families: list[Family], clock: Clock, at_fixed_point: bool
+) -> "list[tuple[Response, NodeFit]]":
     """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
 
     The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
     unless the search was cut short. If time is over they are the likeliest of those at hand.
     """
+    from icdh._node_model.cache import FamilyCache
+
     unseen = [own for own in families if not found.columns.are_exact(own)]
     exact, in_time = _scores_on_exact_columns(found, unseen, clock) if unseen else (scores, True)
     fits = []
     for own in families:
         source = exact if own in unseen else scores
         fit = source.fit_of(own)
-        if at_fixed_point and source.model_of(own) == "additive":
-            fit = source.additive.network(own, fit)
-        elif at_fixed_point:
-            fit = source.families.fit_at_fixed_point(own, fit)
+        if at_fixed_point and isinstance(source, FamilyCache):
+            is_additive = source.model_of(own) == "additive"
+            fit = source.additive.network(own, fit) if is_additive else source.families.fit_at_fixed_point(own, fit)
         response = source.families.responses[own[0]]
         if not (in_time and at_fixed_point):
             fit = _likeliest(found, response, own, [fit, scores.fit_of(own)])
@@ -165,7 +173,7 @@ def _fits_on_exact_columns(
     return fits
 
 
-def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[Any, bool]:
+def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> "tuple[Evidence, bool]":
     """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
 
     If time is over the fits are to a few observations.
@@ -174,7 +182,7 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
 
     columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
     first = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
-    scores = first
+    scores: Evidence = first
     try:
         first.grow(families)
         scores = on_more_observations(first)[-1]
@@ -188,7 +196,7 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
         return quick, False
 
 
-def _likeliest(found: FoundGraph, response: Any, family: Family, fits: list[Any]) -> Any:
+def _likeliest(found: FoundGraph, response: "Response", family: Family, fits: "list[NodeFit]") -> "NodeFit":
     """Return the fit of a family under which all observations are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
@@ -199,7 +207,7 @@ def _likeliest(found: FoundGraph, response: Any, family: Family, fits: list[Any]
     constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
     fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
 
-    def likelihood(fit: Any) -> float:
+    def likelihood(fit: "NodeFit") -> float:
         conditional = response.conditional(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
         return float(log_density(conditional, values[node], values)[counts].sum())
 
@@ -207,7 +215,7 @@ def _likeliest(found: FoundGraph, response: Any, family: Family, fits: list[Any]
 
 
 def _conditionals(
-    found: FoundGraph, families: list[Family], fits: list[tuple[Any, Any]], n_variables: int
+    found: FoundGraph, families: list[Family], fits: "list[tuple[Response, NodeFit]]", n_variables: int
 ) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero."""
     from icdh._node_model.network import in_original_signs
@@ -226,7 +234,9 @@ def _conditionals(
     return conditionals
 
 
-def _add_confounded(found: FoundGraph, graph: Graph, conditionals: list[Conditional]) -> list[tuple[list[int], float]]:
+def _add_confounded(
+    found: FoundGraph, of_graph: "FoundCauses", graph: Graph, conditionals: list[Conditional]
+) -> list[tuple[list[int], float]]:
     """Set the distributions of the children of hidden causes; return these children and the strength of each cause.
 
     The strongest loading of a hidden cause is positive.
@@ -238,7 +248,7 @@ def _add_confounded(found: FoundGraph, graph: Graph, conditionals: list[Conditio
     scores = family_evidence(found.settings, columns, table, restarts, found.seed, Clock())
     scores.units[:] = found.scores.units
     districts = Districts(scores)
-    for children in found.causes.hidden:
+    for children in of_graph.hidden:
         families = [(node, graph[node]) for node in children]
         district = districts(tuple(families))
         given = _conditionals(found, families, districts.networks(district, restarts), len(conditionals))
@@ -246,5 +256,5 @@ def _add_confounded(found: FoundGraph, graph: Graph, conditionals: list[Conditio
         loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
         for node, loading in zip(nodes, loadings.tolist(), strict=True):
             conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
-        told.append((nodes, found.causes.strength(children)))
+        told.append((nodes, of_graph.strength(children)))
     return told

@@ -21,8 +21,9 @@ from icdh.network import NOISE, NetworkConditional, Weights
 from icdh.two_phase.schedule import SCHEDULES
 
 if TYPE_CHECKING:
+    from icdh.search.moves import Move
     from icdh.two_phase.family import FamilyFit, FamilyFitter
-    from icdh.two_phase.rounds import TwoPhaseResult
+    from icdh.two_phase.rounds import Round, TwoPhaseResult
 
 # Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
 USUAL_SPREADS = (0.1, 10.0)
@@ -139,7 +140,7 @@ def find_network(
     rules: EdgeRules,
     clock: Clock,
     rng: np.random.Generator,
-    report: Callable[[Any], None],
+    report: Callable[[Round | Move], None],
 ) -> FoundNetwork:
     """Return the best fit of all restarts.
 
@@ -177,7 +178,7 @@ def find_network(
     ]
     fit = _fit_from_a_start(settings, arranged, price, clock, rng)
 
-    def in_users_columns(record: Any) -> None:
+    def in_users_columns(record: Round | Move) -> None:
         report(record if isinstance(record, Round) else arranged.move_in_users_columns(record))
 
     result = best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns)

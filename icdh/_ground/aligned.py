@@ -1,7 +1,6 @@
 """Frames given as masks, and values given as series: their labels count, or they are refused."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def aligned(frame: TableLike, names: Sequence[Hashable], argument: str, *, squar
     return cells[_places(getattr(frame, "index", ()), names, argument)] if square else cells
 
 
-def _places(labels: Any, names: Sequence[Hashable], argument: str) -> list[int] | slice:
+def _places(labels: Foreign, names: Sequence[Hashable], argument: str) -> list[int] | slice:
     """Return the place of every variable among the labels."""
     labels = [] if callable(labels) or isinstance(labels, np.ndarray) else list(labels)
     if labels in (list(names), list(range(len(labels)))):

@@ -17,6 +17,6 @@ TableLike: TypeAlias = object  # array_like, or a frame of pandas, polars or pya
 # Of a library that need not be installed, so that its types cannot be named: a frame, an index, axes, a graph. What
 # comes back as an array or a frame, as the table of ``fit`` was, is one as well.
 Foreign: TypeAlias = Any
-# What users say of columns, by name or position. Mappings are invariant in their keys, so one of `Hashable` would refuse
-# a dictionary of texts.
+# What users say of columns, by name or position. Mappings are invariant in their keys: one of `Hashable` would refuse a
+# dictionary of texts.
 ByColumn: TypeAlias = Mapping[Any, Value]

@@ -7,7 +7,6 @@ Numba compiles a kernel where it is first called and keeps it for later processe
 import logging
 import threading
 import time
-from typing import Any
 
 from numba.core import event
 
@@ -34,7 +33,7 @@ class CompilationWatch(event.Listener):
         self._running = 0
         self._lock = threading.RLock()
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: event.Event) -> None:
         """Begin to wait, unless this is called for by another kernel that is being compiled."""
         with self._lock:
             self._running += 1
@@ -46,7 +45,7 @@ class CompilationWatch(event.Listener):
                 if not self._told and logger.isEnabledFor(logging.INFO):
                     self._timer.start()
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: event.Event) -> None:
         """Stop waiting when the outermost kernel is done."""
         with self._lock:
             self.compiled += 1

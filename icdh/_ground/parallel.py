@@ -6,18 +6,22 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from multiprocessing import resource_tracker
-from typing import Any
+from typing import TypeVar
 
 from icdh._ground.interrupts import follows_interrupt, postponed
 from icdh.exceptions import WorkerLostError, import_extra, option
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 PARENT_WATCHED_EVERY = 0.5  # seconds
 
 
-def in_parallel(function: Callable[[Any], Any], tasks: Sequence[Any], n_jobs: int) -> Iterator[Any]:
+def in_parallel(
+    function: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int
+) -> Generator[Result, None, None]:
     """Yield the result of every task, in the order of the tasks, each as soon as it and all before it are done.
 
     One job runs in this process and needs nothing. More run in processes of joblib (extra ``[parallel]``), which end

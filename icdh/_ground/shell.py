@@ -4,9 +4,10 @@ What draws and writes is loaded here, when it is asked for. Nothing else in the 
 """
 
 from importlib import import_module
-from typing import Any, Literal
+from types import ModuleType
+from typing import Literal
 
 
-def shell(room: Literal["plotting", "report"]) -> Any:
+def shell(room: Literal["plotting", "report"]) -> ModuleType:
     """Return a room of the shell: `icdh.plotting` or `icdh.report`."""
     return import_module(f"icdh.{room}")

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def _listening(work: Callable[[], None]) -> None:
 
 def map_on_threads(
     function: Callable[..., Result],
-    arguments: Sequence[Sequence[Any]],
+    arguments: Sequence[Sequence[object]],
     n_threads: int,
     part_done: Callable[[], None],
     *,

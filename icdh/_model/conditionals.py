@@ -6,6 +6,7 @@ level. A label does not determine its noise, so categorical and ordinal variable
 of a number has mean 0 and variance 1 as far as the fit goes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeGuard
 
@@ -44,6 +45,16 @@ class Discrete(Conditional, Protocol):
         ...
 
 
+class Confounded(Conditional, Protocol):
+    """The distribution of a child of a hidden cause."""
+
+    loading: float
+
+    def given_hidden(self) -> Conditional:
+        """Return the distribution given that the hidden cause is at its mean, zero."""
+        ...
+
+
 @dataclass(frozen=True)
 class Constant:
     """A variable that does not vary: zero on scaled data. It adds nothing to a likelihood."""
@@ -58,6 +69,16 @@ class Constant:
 def has_probabilities(conditional: Conditional) -> TypeGuard[Discrete]:
     """Return whether the variable is ordinal or categorical."""
     return hasattr(conditional, "log_probabilities")
+
+
+def is_confounded(conditional: Conditional) -> TypeGuard[Confounded]:
+    """Return whether the variable is a child of a hidden cause."""
+    return hasattr(conditional, "loading")
+
+
+def confounded(conditionals: Sequence[Conditional], nodes: Sequence[int]) -> list[Confounded]:
+    """Return the distributions of the children of a hidden cause."""
+    return [own for own in (conditionals[node] for node in nodes) if is_confounded(own)]
 
 
 def is_of_labels(conditional: Conditional) -> TypeGuard[Discrete]:

@@ -4,8 +4,8 @@ A cause of two values goes from the first to the second, "no" to "yes"; a cause 
 other label; a number by one standard deviation about its mean, within its range.
 """
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,9 @@ def shown(value: Hashable) -> str:
     return f"{value:.4g}" if isinstance(value, float) else printable(value)
 
 
-def contrasts_of(values: Floats, categories: Categories | None = None, said: Any = None) -> list[Contrast]:
+def contrasts_of(
+    values: Floats, categories: Categories | None = None, said: Sequence[Label] | None = None
+) -> list[Contrast]:
     """Return the contrasts of a cause.
 
     Parameters
@@ -79,7 +81,7 @@ def contrasts_of(values: Floats, categories: Categories | None = None, said: Any
     return [Contrast(low, high, low, high)]
 
 
-def _said(said: Any, categories: Categories | None) -> Contrast:
+def _said(said: Sequence[Label], categories: Categories | None) -> Contrast:
     if np.ndim(said) != 1 or len(said) != 2:
         raise ValueError(f"contrast must be a pair: what the cause is set from, and to; got {said!r}")
     if categories is not None and categories.reads(said):

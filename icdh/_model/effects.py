@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class AverageEffect(NamedTuple):
 
     cause: Hashable
     effect: Hashable
-    values: Any
+    values: np.ndarray
     mean: Floats
     std: Floats
     lower: Floats | None = None
@@ -100,7 +100,7 @@ def average_effect(
     model: "StructuralModel",
     cause: Hashable,
     effect: Hashable,
-    values: Any,
+    values: object,
     *,
     n_samples: int = 10_000,
     models: Sequence["StructuralModel"] = (),

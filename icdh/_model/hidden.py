@@ -5,12 +5,13 @@ conditional has the scale of both together, U unknown; `icdh._node_model.hidden`
 """
 
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask, TableLike
 from icdh._ground.density import pointwise_nll
+from icdh._model.conditionals import confounded
 from icdh.exceptions import ArgumentValueError, option
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
 
     for cause in model.hidden_causes:
         nodes = [model.names.index(child) for child in cause.children]
-        given: Any = [model.conditionals[node] for node in nodes]
+        given = confounded(model.conditionals, nodes)
         outputs = [own.given_hidden().mean_and_scale(scaled) for own in given]
         residuals = scaled[nodes] - np.array([mean for mean, _ in outputs])
         scales, loadings = np.array([scale for _, scale in outputs]), np.array([own.loading for own in given])

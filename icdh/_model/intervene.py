@@ -10,12 +10,12 @@ Pearl: "Causality: Models, Reasoning, and Inference", 2nd edition, 2009, Theorem
 Peters, Janzing, Schölkopf: "Elements of Causal Inference", 2017, Sections 6.3 and 6.4.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import ByColumn, Floats
-from icdh._model.conditionals import has_probabilities, is_of_labels, response, standardised
+from icdh._model.conditionals import has_probabilities, is_confounded, is_of_labels, response, standardised
 from icdh._model.hidden import parts
 from icdh._table.actions import Action, AsNumbers, actions_of, carry_out
 
@@ -60,8 +60,8 @@ def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Ro
 
 def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
     """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
-    given: Any = model.conditionals[node]
-    if hasattr(given, "loading"):
+    given = model.conditionals[node]
+    if is_confounded(given):
         of_causes = response(given.given_hidden(), model.others_held(node, scaled), noise)
         natural: Floats = of_causes + given.loading * hidden
         return natural

@@ -16,14 +16,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from icdh import graphs
 from icdh._ground.arrays import Cells, Floats
 from icdh._ground.atomic import replace_on_success
-from icdh._model.conditionals import Conditional, Constant, Empirical, Gaussian, Noise, Uniform
+from icdh._model.conditionals import Conditional, Constant, Empirical, Gaussian, Noise, Uniform, is_confounded
 from icdh._model.hidden import HiddenCause
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
@@ -34,6 +34,8 @@ from icdh.network import NetworkConditional
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
+
+Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted before it is used
 
 FORMAT, VERSION = "icdh model", 2
 CONTENT = "model.json"
@@ -50,7 +52,7 @@ SHAPES = {
 ABOUT = {"estimator": str, "n_observations": int, "parameters": dict[str, str], "versions": dict[str, str]}
 
 
-def _kinds() -> dict[Any, dict[str, type]]:
+def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of distributions; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model.categorical import CategoricalConditional
     from icdh._node_model.hidden import ConfoundedConditional
@@ -88,7 +90,7 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
     entries: dict[str, bytes] = {}
     kinds = {part: name for of_protocol in _kinds().values() for name, part in of_protocol.items()}
 
-    def encoded(value: Any) -> Any:
+    def encoded(value: object) -> Json:
         if isinstance(value, np.ndarray):
             dtype, entry = INTEGERS if value.dtype.kind in "biu" else FLOATS, f"arrays/{len(entries)}"
             entries[entry] = np.ascontiguousarray(value, dtype=dtype).tobytes()
@@ -114,7 +116,7 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
 
 
-def _encoded_name(name: Hashable) -> Any:
+def _encoded_name(name: Hashable) -> Json:
     """Return the name of a column as JSON: tuples as lists, dates named as such.
 
     Raises
@@ -135,7 +137,7 @@ def _encoded_name(name: Hashable) -> Any:
     return code
 
 
-def _json_of(name: Any) -> Any:
+def _json_of(name: Any) -> Json:
     if isinstance(name, tuple):
         return [_json_of(part) for part in name]
     if isinstance(name, (bool, np.bool_)):
@@ -149,7 +151,7 @@ def _json_of(name: Any) -> Any:
     return str(name) if kind is None else {kind: name.isoformat()}  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _name(code: Any) -> Any:
+def _name(code: Json) -> Any:
     """Return a name that stands in JSON."""
     if isinstance(code, list):
         return tuple(_name(part) for part in code if not isinstance(part, list))
@@ -219,7 +221,7 @@ class _Content:
         _check_model(model)
         return model
 
-    def value(self, code: Any, kind: Any, name: str, n_variables: int, sizes: dict[str, int] | None = None) -> Any:
+    def value(self, code: Json, kind: Any, name: str, n_variables: int, sizes: dict[str, int] | None = None) -> Any:
         """Return a value of a type, as an annotation gives it; ``sizes`` are those of its part's shapes so far."""
         origin, inner = get_origin(kind), get_args(kind)
         if kind is Hashable:
@@ -251,7 +253,7 @@ class _Content:
         _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")  # pyright: ignore[reportCallIssue, reportArgumentType]
         return code
 
-    def array(self, code: Any, name: str, sizes: dict[str, int]) -> Cells:
+    def array(self, code: Json, name: str, sizes: dict[str, int]) -> Cells:
         """Return an array after checking that it is what is wanted; new letters of its shape get their sizes."""
         dtype, shape = (INTEGERS, SHAPES_OF_INTEGERS[name]) if name in SHAPES_OF_INTEGERS else (FLOATS, SHAPES[name])
         _demand(isinstance(code, dict) and code.get("dtype") == dtype, f"{name} is not an array of type {dtype}")
@@ -301,7 +303,7 @@ def _check_model(model: "StructuralModel") -> None:
         _check_part(part, model, n, n_labels)
     _demand(all(part.residuals.size for part in model.noise if isinstance(part, Empirical)), "residuals are missing")
     children = [child for cause in model.hidden_causes for child in cause.children]
-    confounded = {name for name, part in zip(model.names, model.conditionals, strict=True) if hasattr(part, "loading")}
+    confounded = {name for name, part in zip(model.names, model.conditionals, strict=True) if is_confounded(part)}
     _demand({*children} == confounded and len(children) == len(confounded), "hidden causes lack their children")
     sizes = [(len(cause.children), cause.loadings.size) for cause in model.hidden_causes]
     _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")

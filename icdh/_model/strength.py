@@ -1,7 +1,7 @@
 """The strength of the edges of a fitted model, in nats, and the graph of the strong ones."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from icdh.graphs import strongest_first
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
+    from icdh.network import NetworkConditional
 
 FEWEST_VARIABLES = 8  # of fewer, more than half of the possible edges is nothing remarkable
 
@@ -39,8 +40,7 @@ def strength_of_inputs(
     """
     strength = np.zeros((len(values), len(values)))
     among = np.ones(strength.shape, dtype=bool) if among is None else among
-    conditional: Any
-    for n, conditional in enumerate(model.conditionals):
+    for n, conditional in enumerate(cast("list[NetworkConditional]", model.conditionals)):
         nll = partial(node_nll, values[n], rows=None if rows is None else rows[n])
         fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
         for i, mean, scale in conditional.with_each_input_held(values, model.centre, among[:, n]):

@@ -33,6 +33,7 @@ from icdh._model.conditionals import (
     Noise,
     Uniform,
     has_probabilities,
+    is_confounded,
     log_density,
     nearest,
     standardised,
@@ -191,7 +192,7 @@ class StructuralModel:
             Uniform()
             if has_probabilities(given)
             else Gaussian()  # of a child of a hidden cause, whose noise no row tells exactly
-            if hasattr(given, "loading")
+            if is_confounded(given)
             else Empirical(np.sort(residuals[n, counts[n]]))
             for n, given in enumerate(self.conditionals)
         ]
@@ -451,7 +452,7 @@ class StructuralModel:
         """
         total = sum(float(part.nll().mean()) for part in hidden_common.parts(self, values))
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
-            if hasattr(conditional, "loading"):
+            if is_confounded(conditional):
                 continue
             nats = -log_density(conditional, values[n], values)
             total += mean_of_counted(nats, None if rows is None else rows[n])
@@ -461,7 +462,7 @@ class StructuralModel:
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
         labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
         if self.frame:
-            columns: dict[Hashable, Any] = {name: labels.get(n, values[n]) for n, name in enumerate(self.names)}
+            columns: dict[Hashable, np.ndarray] = {name: labels.get(n, values[n]) for n, name in enumerate(self.names)}
             ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
             return frame_of(self.frame, columns, index_of(X), ordered)
         table = np.ascontiguousarray(values.T)
@@ -685,7 +686,7 @@ class StructuralModel:
         X: TableLike = None,
         *,
         edge_probability: ArrayLike | None = None,
-        check: Any = None,
+        check: object = None,
         notes: Sequence[str] = (),
         command: str = "",
         title: str = "",

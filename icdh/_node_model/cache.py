@@ -80,11 +80,11 @@ class FamilyCache:
     def _key(self, family: Family) -> Key:
         return family, self.units[family[0]]
 
-    def _start_of(self, family: Family) -> dict[str, Any]:
+    def _start_of(self, family: Family) -> dict[str, Floats]:
         known = self._known_parents.get(family[0], ())
         return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
 
-    def _fit_from(self, family: Family, start: dict[str, Any]) -> NodeFit:
+    def _fit_from(self, family: Family, start: dict[str, Floats]) -> NodeFit:
         return self.fit(family, **start)
 
     def fit(self, family: Family, start: Floats | None = None, **options: Any) -> NodeFit:
@@ -189,7 +189,7 @@ class FamilyCache:
         """Return the families that have a fit, of any number of units."""
         return {family for family, _ in self._fits}
 
-    def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[Any]) -> list[Result]:
+    def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[object]) -> list[Result]:
         """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
         self.clock.begin(task, len(arguments[0]))
         listens = self.families.n_observations > SLOW_OBSERVATIONS and len(arguments[0]) > 0

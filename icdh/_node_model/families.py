@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._kernels import VARIANCE_FLOOR
@@ -81,7 +82,7 @@ class Families:
         widths: Integers | None = None,
         rows: Mask | None = None,
         prior_precision: float,
-        edge_penalty: float | Floats,
+        edge_penalty: ArrayLike,
         least_effect: float = 0.0,
         random_state: int,
         related: RelatedRows | None = None,

@@ -130,6 +130,10 @@ class GivenParents:
         parts = zip(values[self.inputs], self.widths, strict=True)
         return np.vstack([own if width == 1 else indicators(own, width) for own, width in parts])
 
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, or their like for labels; see `icdh._model.conditionals.Conditional`."""
+        raise NotImplementedError
+
     def at_zero(self, n_variables: int) -> "GivenParents":
         """Return the distribution given the inputs below ``n_variables`` alone, those from there on held at zero."""
         kept = self.inputs < n_variables

@@ -6,7 +6,7 @@ adds edges: what too few units leave of an effect is worth edges from the causes
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -43,12 +43,17 @@ class ContinuedEvidence(FamilyCache):
         units = list(subsample.units) if most_units else subsample.units
         super().__init__(families, units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock)
 
+    @property
+    def first(self) -> FamilyEvidence:
+        """The evidence on the smallest subsample, which was searched first."""
+        return self.subsample.first
+
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
         self.subsample([family for family in dict.fromkeys(families) if family not in self])
         return super().__call__(families)
 
-    def _start_of(self, family: Family) -> dict[str, Any]:
+    def _start_of(self, family: Family) -> dict[str, Floats]:
         begun = self.subsample.fit_of(family)
         if begun.succeeded and begun.hidden_units == self.units[family[0]]:  # the precisions stay
             return {"start": begun.theta, "precision": begun.precision}
@@ -131,6 +136,9 @@ class ContinuedEvidence(FamilyCache):
         self.subsample.limit(clock)
 
 
+Evidence: TypeAlias = FamilyEvidence | ContinuedEvidence
+
+
 class QuickEvidence:
     """The score of families when time is over: known fits where there are any, else few observations.
 
@@ -142,7 +150,7 @@ class QuickEvidence:
         The fits from before.
     """
 
-    def __init__(self, known: FamilyEvidence | ContinuedEvidence):
+    def __init__(self, known: Evidence):
         self.known, self.quick = known, quick_evidence(known)
         self.families, self.units = known.families, known.units
         self.share = self.quick.families.counts() / known.families.counts()
@@ -165,9 +173,6 @@ class QuickEvidence:
         return self.known if family in self.known else self.quick
 
 
-def quick_evidence(scores: FamilyEvidence | ContinuedEvidence) -> FamilyEvidence:
+def quick_evidence(scores: Evidence) -> FamilyEvidence:
     """Return the evidence on a few of the observations, without a limit of time."""
-    like = scores
-    while isinstance(like, ContinuedEvidence):
-        like = like.subsample
-    return like.on(scores.families.subsample(QUICK_OBSERVATIONS), Clock())
+    return scores.first.on(scores.families.subsample(QUICK_OBSERVATIONS), Clock())

@@ -1,10 +1,10 @@
 """Where the fit of a family begins: at known fits of families with one parent fewer, or one more."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
+from icdh._ground.arrays import Floats
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 
@@ -15,7 +15,7 @@ def warm_start(
     hidden_units: int,
     known_fit: Callable[[Family], NodeFit | None],
     known_parents: Iterable[tuple[int, ...]],
-) -> dict[str, Any]:
+) -> dict[str, Floats]:
     """Return the arguments of a fit that starts from the best known fit of a neighbouring family.
 
     The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a node

@@ -7,7 +7,7 @@ renaming labels changes no result.
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -156,7 +156,7 @@ def _are_labels(cells: Sequence[object], declared: bool) -> bool:
     return bool(texts) and len(texts) == len(present) and not any(map(_is_numeral, texts))
 
 
-def _counted(cells: Sequence[object]) -> Counter[Any]:
+def _counted(cells: Sequence[object]) -> Counter[object]:
     """Return how often every cell occurs; of cells that cannot be counted, of their types."""
     try:
         return Counter(cells)

@@ -13,6 +13,7 @@ Mooij, Magliacane, Claassen: "Joint causal inference from multiple contexts", JM
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,9 +133,7 @@ class Design:
     classes: Integers
 
     @classmethod
-    def of(
-        cls, interventions: "ArrayLike | Interventions | Design | None", table: Table, rows: Mask | None = None
-    ) -> "Design":
+    def of(cls, interventions: "InterventionsLike", table: Table, rows: Mask | None = None) -> "Design":
         """Return the design of an argument ``interventions``: None, a mask of shape (M, N), or `Interventions`.
 
         Parameters
@@ -266,6 +265,9 @@ def _classes(mask: Mask) -> Integers:
     if not mask.any():
         return np.zeros(mask.shape[1], dtype=np.int64)
     return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
+
+
+InterventionsLike: TypeAlias = ArrayLike | Interventions | Design | None
 
 
 def _checked_mask(interventions: ArrayLike | None, table: Table) -> Mask:

@@ -1,7 +1,6 @@
 """Tables of pandas, polars and pyarrow: how to recognise them, read them, and return results in the same library."""
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -147,7 +146,7 @@ def index_of(X: Foreign) -> Foreign:
     return X.index if hasattr(X, "iloc") else None
 
 
-def _stored(kind: Callable[..., Any], values: list[Any]) -> Foreign:
+def _stored(kind: Callable[..., Foreign], values: list[Hashable]) -> Foreign:
     """Return a pandas Index; of dtype object where pyarrow's text storage refuses a lone surrogate."""
     try:
         return kind(values)

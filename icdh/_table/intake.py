@@ -4,7 +4,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -141,8 +141,7 @@ def _without_codes(cells: Cells, codes: Codes) -> Cells:
     if cells.dtype.kind in NUMBERS:
         return np.where(np.isin(cells, list(codes.numbers)), np.nan, cells)
     gaps = [isinstance(cell, (str, Real)) and (cell in codes.texts or cell in codes.numbers) for cell in cells.tolist()]
-    nothing: Any = None
-    return np.where(gaps, nothing, cells)
+    return np.where(gaps, np.array(None), cells)
 
 
 def _labels(cells: Cells, dtype: Foreign, declared: bool, place: str, refused: bool) -> Categories | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from icdh._ground.aligned import check_same_rows
 from icdh._ground.arrays import TableLike
 from icdh._ground.labels import counted
 from icdh._rows.related import RelatedRows
-from icdh._table.experiments import Design
+from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.frames import column_labels, without_column
 from icdh._table.table import Table
 
@@ -87,7 +87,7 @@ def _check(labels: Sequence[Hashable], n_rows: int) -> None:
         raise ValueError(f"groups holds one label alone, {labels[0]!r}: nothing is left to compare; leave groups out")
 
 
-def without_copies(table: Table, interventions: Any) -> tuple[Table, Any]:
+def without_copies(table: Table, interventions: InterventionsLike) -> tuple[Table, InterventionsLike]:
     """Return one row of every group, if the rows of each group are equal, and what was done to them; else all."""
     related = table.related
     if related is None or related.places is not None:

@@ -517,7 +517,7 @@ class Scaling:
         natural: Floats = values * scale + offset
         return natural
 
-    def _of(self, variable: int | None) -> tuple[Any, Any]:
+    def _of(self, variable: int | None) -> tuple[Floats, Floats]:
         every = slice(None), np.newaxis
         at: Any = every if variable is None else variable
         return self.offset[at], self.scale[at]

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class NodeCheck:
     p_causes: float
     p_mean: float
     p_others: float
-    depends_on: Any
+    depends_on: Hashable
     rejected: bool
     noise: str
     meaning: str

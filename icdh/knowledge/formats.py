@@ -5,14 +5,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 from icdh.exceptions import import_extra
 
 SECTIONS = {"addtemporal": "tiers", "forbiddirect": "forbidden", "requiredirect": "required"}
 
 
-def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_mapping(path: str | os.PathLike[str]) -> dict[str, object]:
     """Return the content of a file of knowledge with the parameters of `icdh.Knowledge` as keys.
 
     Parameters
@@ -32,15 +31,15 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError("not text in UTF-8") from error
-    readers: dict[str, Callable[[str], Any]] = {".toml": _toml, ".json": json.loads}
-    reader: Callable[[str], Any] = readers.get(path.suffix.lower(), _tetrad)
+    readers: dict[str, Callable[[str], object]] = {".toml": _toml, ".json": json.loads}
+    reader: Callable[[str], object] = readers.get(path.suffix.lower(), _tetrad)
     content = reader(text)
     if not isinstance(content, dict):
         raise ValueError('it must hold an object, for instance {"roots": ["age"]}')
     return content
 
 
-def _toml(text: str) -> Any:
+def _toml(text: str) -> object:
     try:
         import tomllib
     except ModuleNotFoundError:  # before Python 3.11
@@ -48,7 +47,7 @@ def _toml(text: str) -> Any:
     return tomllib.loads(text)
 
 
-def _tetrad(text: str) -> dict[str, Any]:
+def _tetrad(text: str) -> dict[str, object]:
     """Return the knowledge in Tetrad's format: ``/knowledge``, then sections of tiers and of edges.
 
     A tier is a line ``1 a b``. ``1*`` forbids edges within the tier, ``1-`` lets it cause the next tier alone.

@@ -15,7 +15,7 @@ poor one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -134,27 +134,27 @@ def refine_edges(
     most = TUNING.most_causes_at_first
     graph = tuple(_strongest(influence[:, n], rules.required[:, n], most) for n in range(len(dag)))
     found = SearchResult(graph, [], False)
-    options: dict[str, Any] = {"max_parents": len(values), "required": rules.required, "callback": callback}
+    improve = partial(greedy_search, costs, max_parents=len(values), required=rules.required, callback=callback)
     nothing = np.ones_like(rules.forbidden)
     with single_blas_thread():
         try:
             costs.begin(graph, result.weights)
-            found = greedy_search(costs, nothing, **options, start=found)
+            found = improve(nothing, start=found)
             strength = None
             for _ in range(TUNING.most_passes):
                 if found.ended_early:
                     break
                 before = found.graph
-                found = greedy_search(costs, rules.forbidden, **options, start=found, escapes=True)
+                found = improve(rules.forbidden, start=found, escapes=True)
                 if not costs.fit_afresh(found.graph) and found.graph == before:
                     break
             if not found.ended_early:
                 strength = costs.strength(found.graph)
         except (OutOfTime, KeyboardInterrupt) as end:
-            how: dict[str, Any] = {"timed_out" if isinstance(end, OutOfTime) else "interrupted": True}
+            is_late = isinstance(end, OutOfTime)
+            found, strength = found._replace(timed_out=is_late, interrupted=not is_late), None
             if not costs.knows(graph):
-                return result._replace(converged=False, **how)
-            found, strength = found._replace(**how), None
+                return result._replace(converged=False, timed_out=is_late, interrupted=not is_late)
         fits = [costs.fits[family] for family in enumerate(found.graph)]
         if every > 1:
             whole = FamilyFitter(problem, NATS_PER_PENALTY).until(Clock())

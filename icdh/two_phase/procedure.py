@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -142,9 +141,18 @@ def fit_problem(
     with single_blas_thread():
         if schedule == "fast":
             return _fit_fast(problem, explore, limits, callback)
-        options: dict[str, Any] = {name: getattr(problem, name) for name in ("l1", "l2", "noise", "clock")}
-        options |= {"rows": None if problem.rows is None else problem.rows.T, "callback": callback}
-        return algorithm_1(problem.values.T, explore[0], problem.rules, **options, **limits._asdict())
+        return algorithm_1(
+            problem.values.T,
+            explore[0],
+            problem.rules,
+            l1=problem.l1,
+            l2=problem.l2,
+            noise=problem.noise,
+            clock=problem.clock,
+            rows=None if problem.rows is None else problem.rows.T,
+            callback=callback,
+            **limits._asdict(),
+        )
 
 
 def _fit_fast(

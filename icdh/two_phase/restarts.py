@@ -1,10 +1,9 @@
 """Several fits from different initial weights; the best is kept."""
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 from icdh._ground.labels import counted
 from icdh._ground.parallel import in_parallel
@@ -73,7 +72,7 @@ def _fit_from(fit: Fit, start: Start) -> TwoPhaseResult:
     return fit(initial=start)
 
 
-def _reported(results: Any, report: Report) -> Iterator[TwoPhaseResult]:
+def _reported(results: Generator[TwoPhaseResult, None, None], report: Report) -> Iterator[TwoPhaseResult]:
     """Yield every result, then report its rounds and moves. After a lost process, warn and yield no more."""
     count = 0
     with closing(results):

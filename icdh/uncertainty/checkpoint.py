@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 
 class Checkpoint:
@@ -21,7 +20,7 @@ class Checkpoint:
         self.path = None if path is None else Path(path)
         self.header = {"format": "icdh resamples", "version": 1, "fingerprint": fingerprint}
 
-    def read(self) -> list[tuple[int, Any]]:
+    def read(self) -> list[tuple[int, object]]:
         """Return all results in the file, and make it ready for more.
 
         A last line that a killed process left half-written is cut off.

@@ -12,7 +12,6 @@ Mani, Spirtes, Cooper, "A theoretical study of Y structures for causal discovery
 """
 
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
+from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.search.climb import MIN_GAIN
 from icdh.search.moves import Family, Graph, toggled, with_ancestors
@@ -65,7 +65,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out or found.table.rows is not None:
         return loss
-    scores, clock = getattr(found.scores, "subsample", found.scores).copy(), clock or Clock()
+    scores, clock = found.scores.first.copy(), clock or Clock()
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock):
         hidden = _HiddenCauses(scores, found.graph, found.rules.required, clock)
         for i, j in hidden.edges:
@@ -78,7 +78,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
 class _HiddenCauses:
     """The families of a graph with innovations as further causes."""
 
-    def __init__(self, scores: Any, graph: Graph, required: Mask, clock: Clock):
+    def __init__(self, scores: FamilyEvidence, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
         continuous = [scores.families.is_gaussian(node) for node in range(len(graph))]
         self.edges = [
@@ -113,7 +113,7 @@ class _HiddenCauses:
         before = self.scores([(node, self.graph[node]) for node, _ in families])
         return float(sum(self.scores(families)) - sum(before))
 
-    def _pruned(self, scores: Any, family: Family) -> Family:
+    def _pruned(self, scores: FamilyEvidence, family: Family) -> Family:
         """Return a family without the causes whose loss gains, the one that gains most first."""
         node, causes = family
         kept = {cause for cause in causes if cause < len(self.graph) and self.required[cause, node]}
@@ -125,7 +125,7 @@ class _HiddenCauses:
         return self._pruned(scores, fewer[best]) if others[best] < own - MIN_GAIN else family
 
 
-def _innovation(scores: Any, family: Family) -> Floats:
+def _innovation(scores: FamilyEvidence, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
     values, known = np.zeros(scores.families.n_observations), scores.families
     scores([family])
