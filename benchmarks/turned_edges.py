@@ -25,7 +25,7 @@ from harness import Results
 from icdh import HNMSearch, simulate
 from icdh.exceptions import DataWarning
 from icdh.graphs import causal_order
-from icdh.search.equivalence import reversible_edges
+from icdh.search.directions import reversible_edges
 from icdh.search.moves import DOUBTFUL
 from icdh.uncertainty import direction_loss
 

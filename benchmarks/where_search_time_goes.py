@@ -25,7 +25,7 @@ from where_time_goes import Clock
 
 from icdh import HNMSearch
 from icdh._estimators import graph_search, hnm_search, transform_choice
-from icdh._node_model import families, gaussian, growth, polish, scoring
+from icdh._node_model import families, gaussian, scoring, stages
 from icdh.search import climb, escapes
 
 STAGES = {
@@ -37,8 +37,8 @@ STAGES = {
     "strength": (hnm_search, "strengths"),
 }
 PURPOSES = {
-    "further starts": (polish.Polish, "_fit_again"),
-    "more units": (growth.Growth, "__call__"),
+    "further starts": (stages.Polish, "_fit_again"),
+    "more units": (stages.Growth, "__call__"),
 }
 CLOCKS = {
     "fits": (gaussian, "node_fit"),

@@ -23,9 +23,9 @@ from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
 from icdh.diagnostics.nodes import holm, node_tests
-from icdh.diagnostics.questions import questions_about
 from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import fit_residuals
+from icdh.diagnostics.result import questions_about
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
 from icdh.files import write_table
 from icdh.report import findings

@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from icdh import HNMSearch
-from icdh._node_model._gain_kernels import add_products_of_features
+from icdh._node_model._kernels import add_products_of_features
 from icdh._node_model.evidence import fit_node, odds_without_parents
 from icdh._node_model.families import TUNING
 from icdh._node_model.gain_estimates import gain_estimates

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from icdh import DataWarning, HNMSearch, graphs
 from icdh._estimators.graph_search import SearchSettings
-from icdh._ground.parameters import settings_of
+from icdh._ground.checks import settings_of
 from icdh._node_model.noise import free_cost
 from icdh.exceptions import NotFittedError
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency
 
 from icdh._node_model.columns import columns_of
-from icdh._node_model.label_gains import label_gain_estimates
+from icdh._node_model.gain_estimates import label_gain_estimates
 from icdh.search.escapes import greedy_search
 
 M = 500

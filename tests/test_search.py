@@ -7,10 +7,8 @@ from icdh import graphs
 from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search.climb import Climber, FamilyScores
-from icdh.search.detours import FAR
-from icdh.search.directions import direction_losses
-from icdh.search.equivalence import reversible_edges, with_source
-from icdh.search.escapes import SearchResult, greedy_search
+from icdh.search.directions import direction_losses, reversible_edges, with_source
+from icdh.search.escapes import FAR, SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families, with_ancestors
 from icdh.search.moves import legal_moves as arrays_of_legal_moves
 from icdh.search.reversals import MARGIN, reversal_losses, reverse_while_it_gains

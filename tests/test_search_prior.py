@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from icdh.search.prior import price_of_width
+from icdh.search.moves import price_of_width
 
 
 def test_an_edge_of_a_few_variables_costs_nothing_more():

@@ -9,10 +9,10 @@ from icdh._effect.by_graph import (
     notes_on_covariates,
     notes_on_tiers,
 )
+from icdh._effect.estimation import TUNING
 from icdh._effect.pair import PairFit, comparison_of, fits_of
 from icdh._effect.question import Asked, covariates_of, pairs_of, table_of, with_labels
 from icdh._effect.result import Effect
-from icdh._effect.tuning import TUNING
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import ByColumn, RandomState, TableLike
 from icdh._ground.checks import check_choice, random_generator

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from icdh._effect.tuning import TUNING
+from icdh._effect.estimation import TUNING
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, has_probabilities

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._effect.estimation import Estimate, Weighted, augmented, by_probability, by_regression
+from icdh._effect.estimation import TUNING, Estimate, Weighted, augmented, by_probability, by_regression
 from icdh._effect.families import Family, Given, Levels, Numbers
 from icdh._effect.question import Pair
 from icdh._effect.result import Comparison, Interval
-from icdh._effect.tuning import TUNING
 from icdh._ground.arrays import Floats, Integers
 from icdh.exceptions import option
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from icdh._effect.tuning import TUNING
+from icdh._effect.estimation import TUNING
 from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._ground.labels import listed, variable_index
 from icdh._model.contrasts import Contrast, contrasts_of, shown

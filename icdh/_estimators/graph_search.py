@@ -9,9 +9,8 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import n_workers
+from icdh._ground.checks import Choice, Flag, Number, Workers, n_workers, parameter
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.parameters import Choice, Flag, Number, Workers, parameter
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.transforms import TRANSFORMS
@@ -19,9 +18,8 @@ from icdh.exceptions import option
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.escapes import SearchResult, greedy_search
-from icdh.search.moves import Family, Graph, Move
+from icdh.search.moves import Family, Graph, Move, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
-from icdh.search.prior import price_of_width
 from icdh.search.reversals import reverse_while_it_gains
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ from icdh._estimators.data_warnings import (
 from icdh._estimators.graph_search import SUBSAMPLES, FoundGraph, GraphSearch, SearchSettings, price_of_edge
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.arrays import ByColumn, TableLike
-from icdh._ground.checks import random_generator
+from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.interrupts import unheard
-from icdh._ground.parameters import settings_of
 from icdh._model.conditionals import Constant, confounded
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
@@ -56,7 +55,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_penalty : float or "auto", default "auto"
         Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
         and 2 + log(N / 10) for N: among many columns one that is no cause looks like one by chance
-        (`icdh.search.prior`). Columns that do not vary do not count, contexts of unknown targets do. "auto" is at least
+        (`icdh.search.moves`). Columns that do not vary do not count, contexts of unknown targets do. "auto" is at least
         one nat for every 10,000 rows; give a number to keep weaker edges of long tables.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is

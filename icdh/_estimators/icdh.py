@@ -11,10 +11,9 @@ from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
 from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import random_generator
+from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
-from icdh._ground.parameters import Choice, parameter, settings_of
 from icdh._model.conditionals import Constant
 from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel

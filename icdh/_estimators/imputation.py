@@ -1,18 +1,99 @@
-"""Fits to a table with gaps: each to values drawn from the model of the fit before."""
+"""Imputation: missing values drawn from a fitted model given the observed ones, and fits to what was drawn in turn."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock
-from icdh._model.gaps import redrawn
+from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, response
 from icdh._model.structural import StructuralModel
 from icdh._table.missing import neighbours_values
-from icdh._table.table import Table
+from icdh._table.table import LEVEL_KINDS, Table
+
+SWEEPS = 10
+STEP = 0.5  # of a random walk, in units of the standard deviation given the causes
+
+
+def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.Generator) -> Table:
+    """Return a completed table with new draws in its gaps, as `draw_gaps`, in the variables' units.
+
+    Draws of a discrete variable, or of one recorded on a grid, are rounded to the nearest of its observed values.
+    """
+    varying = table.varying[:, np.newaxis]
+    values = model.scaling.undo(draw_gaps(model, model.scaling.apply(table.values), gaps & varying, rng))
+    for n, kind in enumerate(model.kinds or table.kinds):
+        if kind in (*LEVEL_KINDS, "gridded"):
+            levels = np.unique(table.values[n, ~gaps[n]])
+            values[n] = levels[nearest(levels, values[n])]
+    return replace(table, values=np.where(gaps, values, table.values), imputed=gaps)
+
+
+def draw_gaps(model: "StructuralModel", values: Floats, gaps: Mask, rng: np.random.Generator) -> Floats:
+    """Return scaled values with new draws in the gaps, shape (N, M).
+
+    A Metropolis walk visits the gaps variable by variable, all rows at once. Proposals alternate between draws given
+    the causes and steps of a random walk. The target density is that of the variable given its causes times those of
+    its effects given theirs, with Gaussian noise.
+
+    Parameters
+    ----------
+    model : StructuralModel
+        Fitted to ``values``.
+    values : ndarray, shape (N, M)
+        Scaled and complete: where the walk starts.
+    gaps : ndarray of bool, shape (N, M)
+        What to draw.
+    rng : Generator
+        Source of randomness.
+    """
+    values = values.copy()
+    effects = [[j for j, other in enumerate(model.conditionals) if n in other.inputs] for n in range(len(values))]
+    for sweep in range(SWEEPS):
+        for n in np.flatnonzero(gaps.any(axis=1)):
+            rows = values[:, gaps[n]]
+            values[n, gaps[n]] = _stepped(model.conditionals, rows, int(n), effects[n], sweep % 2 == 1, rng)
+    return values
+
+
+def _stepped(
+    conditionals: Sequence[Conditional],
+    rows: Floats,
+    n: int,
+    effects: Sequence[int],
+    walks: bool,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
+    proposed, gain = rows.copy(), np.zeros(rows.shape[1])
+    if has_probabilities(conditionals[n]):  # a walk is one of densities
+        proposed[n] = response(conditionals[n], rows, rng.random((rows.shape[1],)))
+    else:
+        proposed[n], gain = _proposed_number(conditionals[n], rows, n, walks, rng)
+    gain = gain + _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
+    accepted = np.log(rng.random((rows.shape[1],))) < gain
+    stepped: Floats = np.where(accepted, proposed[n], rows[n])
+    return stepped
+
+
+def _proposed_number(
+    conditional: Conditional, rows: Floats, n: int, walks: bool, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return proposals, and their own part of the gain; draws given the causes already follow their density."""
+    mean, scale = conditional.mean_and_scale(rows)
+    noise = rng.standard_normal(rows.shape[1])
+    if not walks:
+        return mean + scale * noise, np.zeros_like(mean)
+    proposed = rows[n] + STEP * scale * noise
+    return proposed, (np.square(rows[n] - mean) - np.square(proposed - mean)) / (2.0 * np.square(scale))
+
+
+def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Sequence[int]) -> Floats:
+    """Return the log density of some variables given their causes, shape (rows,)."""
+    return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
 
 
 class FittedEstimator(Protocol):

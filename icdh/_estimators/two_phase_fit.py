@@ -11,9 +11,8 @@ import numpy as np
 
 from icdh._estimators.arranged import ArrangedTable
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import n_workers
+from icdh._ground.checks import Choice, Flag, Number, Workers, n_workers, parameter
 from icdh._ground.clock import Clock
-from icdh._ground.parameters import Choice, Flag, Number, Workers, parameter
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.knowledge.rules import EdgeRules

@@ -1,4 +1,4 @@
-"""Kernels of the node model: Fisher scoring of one variable given its parents.
+"""Kernels of the node model: Fisher scoring of one variable given its parents; gain estimates; scales of noise.
 
 ``theta`` is the flat vector [w1 (p, m), b1 (m), b2, w2 (m), b3, w3 (m)] of `icdh._node_model.network`, which
 specifies them. ``x`` is (p, n), ``hidden`` (m, n): observations last.
@@ -28,6 +28,7 @@ VARIANCE_FLOOR = 1e-5
 UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
 FACTORS = 8  # variances of which one logarithm is taken: their product is far from overflow
 _SQRT_HALF = math.sqrt(0.5)
+STEEPNESS = 0.8  # of the bounded function of a candidate
 
 
 @kernel(fastmath=CONTRACT)
@@ -240,3 +241,69 @@ def _pairs(n):
 def _pair(i, j, n):
     """Return the place of the pair i <= j in the order (0, 0), (0, 1), ..., (1, 1), ..."""
     return i * n - i * (i - 1) // 2 + j - i
+
+
+@kernel(fastmath=REASSOCIATE)
+def student_scales(squares, degrees_of_freedom, steps, scales):
+    """Go on by steps of expectation maximisation to the likeliest squared scale for each number of degrees of freedom.
+
+    ``squares`` (n,) are those of the sample, ``scales`` where to start, in place.
+    """
+    for k in range(scales.size):
+        dof, scale = degrees_of_freedom[k], scales[k]
+        for _ in range(steps):
+            total = 0.0
+            for r in range(squares.size):
+                total += squares[r] / (dof * scale + squares[r])
+            scale *= (dof + 1.0) * total / squares.size
+        scales[k] = scale
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_features(x, hidden, first, rows, features):
+    """Fill a bounded function of a candidate, its square, the candidate, and its products with the hidden units."""
+    bounded, squared, plain = features[0], features[1], features[2]
+    for r in range(rows):
+        plain[r] = x[first + r]
+    for r in range(rows):
+        bounded[r] = 1.0 - 2.0 / (exp(2.0 * STEEPNESS * plain[r]) + 1.0)
+    for r in range(rows):
+        squared[r] = bounded[r] * bounded[r]
+    for h in range(hidden.shape[0]):
+        unit, product = hidden[h, first : first + rows], features[3 + h]
+        for r in range(rows):
+            product[r] = plain[r] * unit[r]
+
+
+@kernel()
+def add_products_of_features(candidates, hidden, others, grams, products):
+    """Add, for every candidate, the scalar products of its features with each other and with other vectors.
+
+    Parameters
+    ----------
+    candidates : ndarray, shape (c, n)
+        The candidates.
+    hidden : ndarray, shape (m, n)
+        The hidden units that every candidate is multiplied by.
+    others : ndarray, shape (e, n)
+        The other vectors; e is a multiple of four.
+    grams : ndarray, shape (c, k, k)
+        Products of the features; k is m + 3, made a multiple of four. Entries beyond m + 3 are undefined.
+    products : ndarray, shape (c, k, e)
+        Products of the features with the other vectors.
+    """
+    n, k, e = candidates.shape[1], grams.shape[1], others.shape[0]
+    features, block = empty_block(hidden.shape[0] + 3), np.empty((e, ROWS))
+    for first in range(0, n, ROWS):
+        rows = min(ROWS, n - first)
+        for i in range(e):
+            for r in range(rows):
+                block[i, r] = others[i, first + r]
+        for c in range(candidates.shape[0]):
+            _fill_features(candidates[c], hidden, first, rows, features)
+            add_gram(features, rows, grams[c])
+            add_product(features, block, rows, products[c])
+    for c in range(candidates.shape[0]):
+        for i in range(k):
+            for j in range(i):
+                grams[c, i, j] = grams[c, j, i]

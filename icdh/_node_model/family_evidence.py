@@ -9,8 +9,7 @@ from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.families import Families, Family
-from icdh._node_model.growth import Growth
-from icdh._node_model.polish import Polish
+from icdh._node_model.stages import Growth, Polish
 
 FEW_DENIALS = 0.1  # share of the continuous variables up to which noise stays Gaussian
 

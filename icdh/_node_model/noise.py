@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from icdh._ground.arrays import Floats
 from icdh._ground.entropy import negentropy, negentropy_deviation
-from icdh._node_model._noise_kernels import student_scales
+from icdh._node_model._kernels import student_scales
 
 FREE_COST = 3.0  # standard deviations
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)

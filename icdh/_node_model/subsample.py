@@ -16,7 +16,7 @@ from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.family_evidence import FamilyEvidence
-from icdh._node_model.growth import Growth
+from icdh._node_model.stages import Growth
 
 DOUBT = 100.0  # nats that a change may lose on the subsample and yet gain on all observations: more than growth gains
 FEW_STEPS = {"precision_updates": 0, "max_steps": 50}  # from a fit to a subsample; outliers would take hundreds

@@ -10,7 +10,7 @@ from typing import Any
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
-from icdh._ground.parameters import constraints_of
+from icdh._ground.checks import constraints_of
 from icdh._table.missing import MISSING
 from icdh.cli._files import source
 from icdh.cli._input import Input

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from icdh._ground.parameters import Choice, Constraint, Flag, Number, Workers
+from icdh._ground.checks import Choice, Constraint, Flag, Number, Workers
 from icdh.exceptions import ArgumentError
 
 Option = dict[str, Any]  # the arguments of argparse

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
-from icdh.graphs.checks import check_adjacency
-from icdh.graphs.edges import strongest_first
+from icdh.graphs.edges import check_adjacency, strongest_first
 
 
 class AcyclicPart(NamedTuple):

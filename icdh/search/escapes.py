@@ -1,10 +1,10 @@
 """Greedy search over directed acyclic graphs for a score that is a sum over families; a lower score is better.
 
 The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
-one. Then it tries to leave the local optimum. Each node in turn loses all parents that are not required; the climb goes
-on while the node gets no other parent, then freely, and the outcome stays if it is better. Then the families of the
-graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
-search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
+one. Then it tries to leave the local optimum by detours: each node in turn loses all parents that are not required; the
+climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. Then the families
+of the graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores,
+the search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,76 @@ import numpy as np
 
 from icdh._ground.clock import OutOfTime
 from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
-from icdh.search.detours import detach, detour
-from icdh.search.moves import Graph, Move, toggled
+from icdh.search.moves import Graph, Move, differing_families, toggled
+
+FAR = 100.0  # nats: more than growth gains
+LEAST_SHARE = 0.01  # of what the node loses as an effect, that a large move gains
+FEW_SMALL_MOVES = 3  # as many large moves: more than small ones win back
+POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
+
+
+def detour(
+    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None], least_regain: float = 0.0
+) -> tuple[Graph, list[Move]] | None:
+    """Detach a node, climb while it gets no parent, then freely; return a better graph and the moves to it, if any.
+
+    If the graph at the end scores nearly as well as the first one, it is polished like the first one.
+
+    Parameters
+    ----------
+    climber : Climber
+        What climbs; it keeps all that it has scored.
+    graph : tuple
+        The parents of every node; those of ``node`` are more than are required.
+    node : int
+        The node to detach.
+    tell : callable
+        Called with every tried move.
+    least_regain : float
+        The share of what the node loses as an effect that it has to win back as a cause, by estimates; else there is no
+        climb. Where it is positive, there is none either if large moves alone leave too much to be won by small ones.
+    """
+    moves, end = [detach(climber, graph, node)], _without_parents(climber, graph, node)
+    if least_regain > 0.0:
+        if climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
+            return None
+        large = LEAST_SHARE * -moves[0].gain
+        if climber.fall(graph, _climb_as_source(climber, end, node, tell, large)[0]) < -FEW_SMALL_MOVES * large:
+            return None
+    end, further = _climb_as_source(climber, end, node, tell)
+    if not further:  # no node gains it as a parent: the climb would lead back
+        return None
+    moves += further
+    if climber.fall(graph, end) > -FAR:  # the graph that the detour set out from has grown: scores compare if both have
+        climber.grow(differing_families(end, graph))
+    if -POLISH_MARGIN < climber.fall(graph, end) <= 0.0:
+        climber.polish([*differing_families(end, graph), *differing_families(graph, end)])
+        end, further = climber.climb_once(end, climber.forbidden, tell)
+        moves += further
+    return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
+
+
+def _climb_as_source(
+    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None], least_gain: float = 0.0
+) -> tuple[Graph, list[Move]]:
+    """Climb while a node gets no parent, then freely if it became one."""
+    source = climber.forbidden.copy()
+    source[:, node] = True
+    end, moves = climber.climb_once(graph, source, tell, least_gain)
+    if moves:
+        end, further = climber.climb_once(end, climber.forbidden, tell, least_gain)
+        moves += further
+    return end, moves
+
+
+def detach(climber: Climber, graph: Graph, node: int) -> Move:
+    """Return the move that leaves a node only its required parents."""
+    before, after = climber.scores([(node, graph[node]), (node, climber.least_graph()[node])])
+    return Move("detach", node, node, before - after)
+
+
+def _without_parents(climber: Climber, graph: Graph, node: int) -> Graph:
+    return tuple(climber.least_graph()[node] if j == node else parents for j, parents in enumerate(graph))
 
 
 class SearchResult(NamedTuple):
@@ -77,7 +145,7 @@ def greedy_search(
     escapes : bool
         Whether the search tries to escape after a ``start``, too. Without one it always does.
     least_regain : float
-        As of `icdh.search.detours.detour`.
+        As of `icdh.search.escapes.detour`.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
     start_of_noise : callable

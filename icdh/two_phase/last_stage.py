@@ -26,8 +26,7 @@ from icdh._table.transforms import normal_scores
 from icdh.network import Weights, root_mean_square
 from icdh.search.climb import FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search
-from icdh.search.moves import Family, Graph, Move, toggled
-from icdh.search.prior import price_of_width
+from icdh.search.moves import Family, Graph, Move, price_of_width, toggled
 from icdh.two_phase.family import TUNING as FAMILY_TUNING
 from icdh.two_phase.family import FamilyFit, FamilyFitter, fit_from_network, with_families
 from icdh.two_phase.problem import Problem
