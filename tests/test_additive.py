@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from icdh import HNMSearch, load, simulate
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, AdditiveModels, Splines
+from icdh._node_model.additive import TUNING, AdditiveModels, Splines
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
@@ -38,7 +38,9 @@ def test_the_evidence_is_the_best_that_dense_covariances_give(parents):
     values = additive_table(n=80)
     spread = np.random.default_rng(1).uniform(0.0, 0.1, size=80)
     responses = [*map(GaussianResponse.exact, values[:3]), GaussianResponse(values[3], spread, [values[3]])]
-    found = models_of(values, responses).fit((3, parents)).evidence - CHOICE_COST - SMOOTH_COST * len(parents)
+    found = (
+        models_of(values, responses).fit((3, parents)).evidence - TUNING.choice_cost - TUNING.smooth_cost * len(parents)
+    )
     bends = [Splines.of(values[k]).at(values[k])[1:] for k in parents]
 
     def of_logs(logs):
@@ -53,7 +55,7 @@ def test_splines_are_centred_bends_the_smoothest_first():
     splines = Splines.of(column)
     line, *bends = splines.at(column)
     np.testing.assert_array_equal(line, column)
-    assert len(bends) == SPLINES
+    assert len(bends) == TUNING.splines
     assert (np.diff(np.var(bends, axis=1)) < 0.0).all()
     assert sum(np.var(bends, axis=1)) == pytest.approx(1.0, abs=0.1)
     np.testing.assert_allclose(np.corrcoef(np.vstack([line, bends]))[0, 1:], 0.0, atol=0.1)

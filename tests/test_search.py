@@ -6,12 +6,12 @@ import pytest
 from icdh import graphs
 from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
-from icdh.search.climb import Climber, FamilyScores
+from icdh.search.climb import TUNING, Climber, FamilyScores
 from icdh.search.directions import direction_losses, reversible_edges, with_source
-from icdh.search.escapes import FAR, SearchResult, greedy_search
+from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families, with_ancestors
 from icdh.search.moves import legal_moves as arrays_of_legal_moves
-from icdh.search.reversals import MARGIN, reversal_losses, reverse_while_it_gains
+from icdh.search.reversals import reversal_losses, reverse_while_it_gains
 
 N = 4
 
@@ -299,7 +299,7 @@ def test_no_room_is_made_for_graphs_far_behind():
         table.grow = grow
         greedy_search(table, np.eye(N, dtype=bool), max_parents=3)
         assert asked
-        assert all(asked[k] < min(asked[:k]) + FAR for k in range(1, len(asked)))
+        assert all(asked[k] < min(asked[:k]) + TUNING.far for k in range(1, len(asked)))
 
 
 def reversible():
@@ -352,9 +352,11 @@ def test_reversals_keep_to_the_rules_and_far_ones_are_not_refined():
     required = np.zeros((N, N), dtype=bool)
     required[0, 1] = True
     assert sorted(reversal_losses(Climber(table, np.eye(N, dtype=bool), 8, required), chain)) == [(1, 2)]
-    far = Table(table.scores | {(0, (1,)): MARGIN}, {(0, (1,)): -500.0})
+    far = Table(table.scores | {(0, (1,)): TUNING.reversal_margin}, {(0, (1,)): -500.0})
     climber = Climber(far, np.eye(N, dtype=bool), 8)
-    assert reversal_losses(climber, ((), (0,), (), ()), MARGIN) == {(0, 1): MARGIN + 20.0}
+    assert reversal_losses(climber, ((), (0,), (), ()), TUNING.reversal_margin) == {
+        (0, 1): TUNING.reversal_margin + 20.0
+    }
     assert reversal_losses(climber, ((), (0,), (), ())) == {(0, 1): -480.0}
 
 

@@ -19,7 +19,6 @@ from icdh._table.categories import Label
 from icdh.exceptions import option
 from icdh.knowledge import Knowledge
 
-N_DRAWN = 20_000
 BIASED = "adjusting for what comes after the cause may bias the answer"
 
 
@@ -161,7 +160,7 @@ def effect_of_model(
         If the graph has no path from cause to effect.
     """
     check_path(model.adjacency, model.names, cause, effect)
-    rows = drawn(model, N_DRAWN, random_generator(random_state))
+    rows = drawn(model, 20_000, random_generator(random_state))
     contrasts = contrasts_of(rows.values[cause], model.categories.get(cause), contrast)
     outcomes = outcomes_of(model.categories.get(effect))
     comparisons = []

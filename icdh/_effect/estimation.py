@@ -36,7 +36,6 @@ from scipy.stats import t as student
 
 from icdh._ground.arrays import Floats, Integers, Mask
 
-LEAST_REST = 0.1  # of a residual that one row alone explains
 N_QUANTILES = 40  # of the noise of a cause, over which means are taken
 
 
@@ -231,6 +230,6 @@ def augmented(observed: Floats, expected: Floats, under: Floats, rows: Weighted)
     """
     plain, correction = rows.target * under, rows.weights * (observed - expected)
     value = float((plain + correction).sum() / rows.target.sum())
-    correction = correction / np.maximum(1.0 - rows.leverage, LEAST_REST)
+    correction = correction / np.maximum(1.0 - rows.leverage, 0.1)  # one row may explain its residual
     influence = (plain + correction - rows.target * value) / rows.target.mean()
     return Estimate(value, influence, max(rows.effective_rows - 1.0, 1.0))

@@ -26,7 +26,6 @@ from icdh._node_model.ordinal import OrdinalResponse
 from icdh._table.table import LEVEL_KINDS
 
 EffectResponse = GaussianResponse | OrdinalResponse | CategoricalResponse
-LEAST_DEVIATION = 1e-6  # of a standardised variable
 
 
 @dataclass(frozen=True)
@@ -244,7 +243,7 @@ class _Line(GivenParents):
         """Return the least-squares fit to the network inputs x, shape (inputs, n), and values, shape (n,)."""
         design = np.vstack([np.ones(values.size), x])
         slopes = np.linalg.lstsq(design.T, values, rcond=None)[0]
-        deviation = max(float((values - slopes @ design).std()), LEAST_DEVIATION)
+        deviation = max(float((values - slopes @ design).std()), 1e-6)
         return cls(inputs, widths, np.append(slopes, deviation), 0)
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:

@@ -11,8 +11,6 @@ from icdh._ground.labels import aligned, listed, printable
 from icdh._ground.shell import shell
 from icdh._model.contrasts import shown
 
-MOST_DIGITS, LARGEST_PLAIN = 7, 1e9  # behind the point, and before it; other numbers have an exponent
-
 
 class Interval(NamedTuple):
     """A number and its interval; NaN where there is none.
@@ -33,7 +31,7 @@ class Interval(NamedTuple):
             return f"{self.estimate:.3g}"
         width = self.upper - self.lower
         digits = max(2 - math.floor(math.log10(width)), 0) if 0.0 < width < math.inf else 3
-        is_plain = digits <= MOST_DIGITS and max(map(abs, self)) < LARGEST_PLAIN
+        is_plain = digits <= 7 and max(map(abs, self)) < 1e9  # other numbers have an exponent
         texts = [f"{value:.3g}" if not is_plain else f"{value:,.{digits}f}" for value in self]
         return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 

@@ -21,7 +21,6 @@ from icdh.search.moves import Move
 if TYPE_CHECKING:
     from icdh._node_model.columns import Columns
 
-SORT_COLUMNS = 8  # that decide the order of observations, beside the sum of all
 DIGITS = 9  # of moments of standardised columns that do not depend on the order of sums and on units
 
 
@@ -251,4 +250,4 @@ def _order_of_columns(values: Floats) -> Integers:
 
 def _order_of_observations(values: Floats) -> Integers:
     """Return an order of the observations that depends on their values and the order of the columns alone."""
-    return np.lexsort((*values[:SORT_COLUMNS], values.sum(axis=0)))
+    return np.lexsort((*values[:8], values.sum(axis=0)))  # eight columns, and the sum of all

@@ -15,7 +15,6 @@ from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
 
-ROWS_OF_SUMS, ROWS_A_COLUMN = 2000, 2
 DETERMINED = 0.01  # of the spread of a column
 # Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
 # tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
@@ -162,8 +161,8 @@ def warn_about_sums(table: Table) -> None:
     varying = np.flatnonzero(table.varying)
     first = {table.values[n].tobytes(): n for n in varying[::-1]}
     varying = np.sort(np.fromiter(first.values(), dtype=int))  # `Table.warn` names columns that repeat others
-    values = table.values[varying, :: -(-table.n_observations // ROWS_OF_SUMS)]
-    if values.shape[1] < ROWS_A_COLUMN * varying.size:
+    values = table.values[varying, :: -(-table.n_observations // 2000)]
+    if values.shape[1] < 2 * varying.size:
         return
     found, independent, basis = [], [], np.empty((0, values.shape[1]))
     for n, own in enumerate(map(_unit, values)):

@@ -14,7 +14,6 @@ from icdh._model.structural import StructuralModel
 from icdh._table.missing import neighbours_values
 from icdh._table.table import LEVEL_KINDS, Table
 
-SWEEPS = 10
 STEP = 0.5  # of a random walk, in units of the standard deviation given the causes
 
 
@@ -52,7 +51,7 @@ def draw_gaps(model: "StructuralModel", values: Floats, gaps: Mask, rng: np.rand
     """
     values = values.copy()
     effects = [[j for j, other in enumerate(model.conditionals) if n in other.inputs] for n in range(len(values))]
-    for sweep in range(SWEEPS):
+    for sweep in range(10):
         for n in np.flatnonzero(gaps.any(axis=1)):
             rows = values[:, gaps[n]]
             values[n, gaps[n]] = _stepped(model.conditionals, rows, int(n), effects[n], sweep % 2 == 1, rng)

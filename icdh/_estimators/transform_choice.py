@@ -3,17 +3,19 @@
 The graph is that of a short search without a transform. Under the one that suits it nearly every variable gains a few
 nats given the same causes. Of 80 simulated tables that had been transformed all but four gained, most of them 20 to
 160 nats; of 113 that had not, six did, by 4 to 44 nats, all with noise of heavy tails. A transform has a parameter
-for every column, which costs `PRICE` nats each: with that, seven of the former have none, and three of the latter one.
+for every column, which costs ``TUNING.price`` nats each: with that, seven of the former have none, and three of the
+latter one.
 Searches under every transform tell less: they end with other graphs, in which some variables gain hundreds of nats
 that others lose, whatever the transform.
 
 One transform serves all columns, so many of them have to ask for it. A variable that its causes nearly determine
 gains or loses nats by the observation with the slightest misfit of its mechanism, and would outvote all others:
-of tables without a transform that made one in six take one. So none counts for more than `MOST_GAIN` nats an
+of tables without a transform that made one in six take one. So none counts for more than ``TUNING.most_gain`` nats an
 observation.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,9 +26,18 @@ from icdh._node_model.columns import Columns
 from icdh._table.transforms import TRANSFORMS
 from icdh.search.climb import Climber
 
-PILOT_ROWS, PILOT_VARIABLES = 400, 40
-MOST_GAIN = 0.05  # nats an observation that a variable counts for
-PRICE = 1.5  # nats a variable
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the choice."""
+
+    pilot_rows: int = 400
+    pilot_variables: int = 40
+    most_gain: float = 0.05  # nats an observation that a variable counts for
+    price: float = 1.5  # nats a variable
+
+
+TUNING = Tuning()
 
 
 def choose_transform(
@@ -46,7 +57,10 @@ def choose_transform(
         Is told how far this is.
     """
     rng = np.random.default_rng(0)  # the same part of a table whatever the seed: a part decides more than the starts
-    rows, chosen = _some(table.values.shape[1], PILOT_ROWS, rng), _some(len(table.values), PILOT_VARIABLES, rng)
+    rows, chosen = (
+        _some(table.values.shape[1], TUNING.pilot_rows, rng),
+        _some(len(table.values), TUNING.pilot_variables, rng),
+    )
     part = table.part(chosen, rows)
     graph, evidences = None, {}
     clock.stage = "choosing a transform of the columns"
@@ -76,7 +90,7 @@ def most_asked_for(evidences: Mapping[str, np.ndarray], n_observations: int) -> 
     n_observations : int
         n.
     """
-    most, none = MOST_GAIN * n_observations, evidences["none"]
+    most, none = TUNING.most_gain * n_observations, evidences["none"]
     gains = {transform: np.clip(own - none, -most, most).sum() for transform, own in evidences.items()}
     best = max(gains, key=lambda transform: gains[transform])
-    return best if gains[best] > PRICE * none.size else "none"
+    return best if gains[best] > TUNING.price * none.size else "none"

@@ -23,9 +23,6 @@ Result = TypeVar("Result")
 
 Control = Callable[..., int]  # reads, or sets, the number of threads
 
-PREFIXES = ("scipy_openblas_", "openblas_")
-SUFFIXES = ("64_", "")
-LISTEN = 0.5  # seconds: on Windows a wait without an end hears of no interrupt
 LOADED_ONLY = getattr(os, "RTLD_NOLOAD", ctypes.DEFAULT_MODE)  # Windows has no such mode
 
 _lock = threading.Lock()
@@ -55,8 +52,8 @@ def _thread_controls(path: Path) -> Iterator[tuple[Control, Control]]:
     except OSError as error:  # a fit on two threads is slow; a fit that does not start is worse
         logger.debug("threads of %s are left as they are: %s", path.name, error)
         return
-    for prefix in PREFIXES:
-        for suffix in SUFFIXES:
+    for prefix in ("scipy_openblas_", "openblas_"):
+        for suffix in ("64_", ""):
             getter = getattr(library, f"{prefix}get_num_threads{suffix}", None)
             setter = getattr(library, f"{prefix}set_num_threads{suffix}", None)
             if getter is not None and setter is not None:
@@ -96,7 +93,7 @@ def _listening(work: Callable[[], None]) -> None:
         over.set()
 
     threading.Thread(target=attempt, daemon=True).start()
-    while not over.wait(LISTEN):
+    while not over.wait(0.5):  # on Windows a wait without an end hears of no interrupt
         pass
     if failed:
         raise failed[0]

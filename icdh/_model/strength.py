@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
     from icdh.network import NetworkConditional
 
-FEWEST_VARIABLES = 8  # of fewer, more than half of the possible edges is nothing remarkable
-
 
 def strength_of_inputs(
     model: "StructuralModel", values: Floats, rows: Mask | None = None, among: Mask | None = None
@@ -76,7 +74,7 @@ def density_warning(A: Floats) -> str | None:
     """Return what to say of a graph with more than half of the possible edges; None of any other."""
     N, edges = len(A), np.count_nonzero(A)
     possible = N * (N - 1) // 2
-    if N < FEWEST_VARIABLES or 2 * edges <= possible:
+    if N < 8 or 2 * edges <= possible:  # among fewer variables so dense a graph is nothing remarkable
         return None
     return (
         f"{edges} of {possible} possible edges: so dense a graph says little, and common causes that were not measured "

@@ -20,6 +20,7 @@ MacKay, "Bayesian interpolation", Neural Computation 4 (1992).
 """
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,14 +34,24 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import LEAST_ROWS, RESOLVED
 from icdh._node_model.network import intercepts, n_weights
 
-KNOTS, SPLINES = 20, 8  # further splines bend too fast to be seen in noise
-FEWEST_KNOTS = 6  # a cause of fewer values has a line alone
-QUANTILES = 200  # of a column, which say its splines
-CHOICE_COST, SMOOTH_COST = 3.0, 0.5  # nats of a family and of a smooth: chance must not choose the model
-MOST_ROWS = 2000  # of more a network can tell that functions are not joint; splines are nine times the table
-CURVE_UNITS = 20  # hidden units that draw the function of one cause
-LEAST_WIDTH = 1e-3  # of a unit, in standard deviations of the cause
-CURVE_OVERLAP = 1.5  # width of a unit over the distance to its neighbours
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the additive model."""
+
+    splines: int = 8  # further splines bend too fast to be seen in noise
+    knots: int = 20  # further splines bend too fast to be seen in noise
+    fewest_knots: int = 6  # a cause of fewer values has a line alone
+    quantiles: int = 200  # of a column, which say its splines
+    choice_cost: float = 3.0  # nats of a family and of a smooth: chance must not choose the model
+    smooth_cost: float = 0.5  # nats of a family and of a smooth: chance must not choose the model
+    most_rows: int = 2000  # of more a network can tell that functions are not joint; splines are nine times the table
+    curve_units: int = 20  # hidden units that draw the function of one cause
+    least_width: float = 1e-3  # of a unit, in standard deviations of the cause
+    curve_overlap: float = 1.5  # width of a unit over the distance to its neighbours
+
+
+TUNING = Tuning()
 
 
 class Splines(NamedTuple):
@@ -60,22 +71,22 @@ class Splines(NamedTuple):
     @classmethod
     def of(cls, column: Floats) -> "Splines":
         """Return line and splines of a column, shape (n,); the line alone if it has few values."""
-        values = _quantiles(np.sort(column), QUANTILES)
-        knots = np.unique(_quantiles(values, KNOTS))
+        values = _quantiles(np.sort(column), TUNING.quantiles)
+        knots = np.unique(_quantiles(values, TUNING.knots))
         line = np.append(np.zeros(knots.size), [1.0, 0.0])[np.newaxis]
-        if knots.size < FEWEST_KNOTS:
+        if knots.size < TUNING.fewest_knots:
             return cls(knots, line)
         bent = np.linalg.qr(np.stack([np.ones(knots.size), knots], axis=1), mode="complete")[0][:, 2:]
         sizes, directions = np.linalg.eigh(bent.T @ _cubes(knots, knots) @ bent)
         resolved = sizes > RESOLVED * sizes[-1]
         cubes = (bent @ directions[:, resolved] / np.sqrt(sizes[resolved])).T
-        lines = np.stack([values, np.ones(QUANTILES)])
+        lines = np.stack([values, np.ones(TUNING.quantiles)])
         shapes = cubes @ _cubes(knots, values)
         onto = np.linalg.solve(lines @ lines.T, lines @ shapes.T).T
         shapes -= onto @ lines
         sizes, directions = np.linalg.eigh(shapes @ shapes.T)
-        main = directions[:, : -SPLINES - 1 : -1]
-        scale = math.sqrt(QUANTILES / float(sizes[-SPLINES:].sum()))
+        main = directions[:, : -TUNING.splines - 1 : -1]
+        scale = math.sqrt(TUNING.quantiles / float(sizes[-TUNING.splines :].sum()))
         return cls(knots, np.vstack([line, scale * main.T @ np.hstack([cubes, -onto])]))
 
     def at(self, values: Floats) -> Floats:
@@ -122,7 +133,7 @@ class AdditiveModels:
         """Return the score of a family by its additive model; infinite if it has none, or no causes."""
         node, parents = family
         families = self.families
-        too_long = families.n_observations > MOST_ROWS
+        too_long = families.n_observations > TUNING.most_rows
         if not parents or too_long or families.worth is not None or not families.is_gaussian(node):
             return math.inf
         response = self._response(node)
@@ -161,7 +172,7 @@ class AdditiveModels:
         coefficients = np.empty(ends[-1])
         coefficients[order] = weights
         cost += 0.5 * (math.log(n / variance) + math.log(n / 2) + rank * math.log(n))
-        cost += CHOICE_COST + SMOOTH_COST * (int(owner.max()) + 1)
+        cost += TUNING.choice_cost + TUNING.smooth_cost * (int(owner.max()) + 1)
         return AdditiveFit(variance, cost, [coefficients[part] for part in parts])
 
     def network(self, family: Family, like: NodeFit) -> NodeFit:
@@ -177,7 +188,7 @@ class AdditiveModels:
             Its fit, of which the network keeps all but the weights.
         """
         x, fit = self.families.data(family)[0], self.fit(family)
-        p, m = len(x), CURVE_UNITS
+        p, m = len(x), TUNING.curve_units
         if fit is None:
             return like
         theta = np.zeros(n_weights(p, p * m))
@@ -186,7 +197,7 @@ class AdditiveModels:
         for k, (column, of_column) in enumerate(zip(self._columns_of(family), fit.coefficients, strict=True)):
             ordered, curve = np.sort(x[k]), of_column @ column
             centres = np.sort(np.append(_quantiles(ordered, m // 2), np.linspace(ordered[0], ordered[-1], m // 2)))
-            width = np.maximum(CURVE_OVERLAP * np.gradient(centres), LEAST_WIDTH)
+            width = np.maximum(TUNING.curve_overlap * np.gradient(centres), TUNING.least_width)
             first[k, k], first[p, k] = 1.0 / width, -centres / width
             units = np.tanh((x[k] - centres[:, np.newaxis]) / width[:, np.newaxis])
             shape = units.mean(axis=1)

@@ -25,7 +25,6 @@ from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import TUNING, Families, Family
 from icdh._node_model.linear_gains import LinearGains
 
-SLOW_OBSERVATIONS = 20_000  # of more of them a single fit may take seconds
 Result = TypeVar("Result")
 Own = TypeVar("Own", bound="FamilyCache")  # typing.Self of Python 3.11
 Key = tuple[Family, int]  # a family, and the hidden units of its node
@@ -193,7 +192,7 @@ class FamilyCache:
     def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[object]) -> list[Result]:
         """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
         self.clock.begin(task, len(arguments[0]))
-        listens = self.families.n_observations > SLOW_OBSERVATIONS and len(arguments[0]) > 0
+        listens = self.families.n_observations > TUNING.slow_observations and len(arguments[0]) > 0
         return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done, listens=listens)
 
     def limit(self, clock: Clock) -> None:

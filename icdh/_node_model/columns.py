@@ -25,7 +25,6 @@ from icdh._table.table import LEVEL_KINDS
 from icdh._table.transforms import fit_transform, is_heavy_tailed, normal_scores
 
 DRAWS = 3
-QUARTILES_OF_GAUSSIAN = 1.349
 
 
 class Columns(NamedTuple):
@@ -182,6 +181,6 @@ def _wide_cells(values: Floats) -> tuple[Floats, Floats]:
     low, high = cells(values)
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
     quartiles = np.quantile(values, (0.25, 0.75))
-    scale = min(values.std(), np.ptp(quartiles) / QUARTILES_OF_GAUSSIAN) or values.std()
+    scale = min(values.std(), np.ptp(quartiles) / 1.349) or values.std()
     lacking = np.where(counts > 1, counts / values.size * scale, 0.0)[index] - (high - low)
     return low - np.maximum(lacking, 0.0) / 2, high + np.maximum(lacking, 0.0) / 2

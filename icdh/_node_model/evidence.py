@@ -37,10 +37,6 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start
 from icdh._node_model.responses import Response
 
-FLAT = 1e-8
-MOST_UPDATES = 50  # of the precisions, up to their fixed point
-AT_REST = 1e-4  # nats an observation that an update changes at the fixed point
-
 
 class NodeFit(NamedTuple):
     """One fitted node model.
@@ -175,10 +171,10 @@ def at_fixed_point(
     """
     if not (fit.succeeded and len(x)):
         return fit
-    still = AT_REST * x.shape[1]
+    still = 1e-4 * x.shape[1]  # nats that an update changes at the fixed point
 
     def enough(fits: Sequence[NodeFit]) -> bool:
-        return len(fits) > MOST_UPDATES or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
+        return len(fits) > 50 or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
     settings = fit.hidden_units, prior_precision, 300, 0.01 * still, weight
     fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, settings, enough)
@@ -320,7 +316,7 @@ def _sums(values: Floats, layer: Integers, precision: Floats) -> Floats:
 
 
 def _penalties(layer: Integers, precision: Floats) -> Floats:
-    return np.array([*precision, FLAT])[layer]
+    return np.array([*precision, 1e-8])[layer]  # intercepts have a flat prior
 
 
 def _prior_cost(layer: Integers, precision: Floats, prior_precision: float) -> float:

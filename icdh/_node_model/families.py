@@ -38,6 +38,11 @@ class Tuning:
     fewest_apart: int = 10  # observations, of those that are about independent, that tell a noise distribution
     resolved: float = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
     least_unresolved: float = 0.01  # share of the observations of such a variance, from which noise has no verdict
+    slow_observations: int = 20_000  # of more of them a single fit may take seconds
+    fine_tolerance: float = 0.001  # nats, of polish
+    growth_gain: float = 5.0  # nats that twice the hidden units must gain
+    few_differences: int = 2  # parents that only one of two similar families has
+    few_denials: float = 0.1  # share of the continuous variables up to which noise stays Gaussian
 
 
 TUNING = Tuning()

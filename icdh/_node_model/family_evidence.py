@@ -8,10 +8,8 @@ import numpy as np
 from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
-from icdh._node_model.families import Families, Family
+from icdh._node_model.families import TUNING, Families, Family
 from icdh._node_model.stages import Growth, Polish
-
-FEW_DENIALS = 0.1  # share of the continuous variables up to which noise stays Gaussian
 
 
 class FamilyEvidence(FamilyCache):
@@ -91,7 +89,7 @@ class FamilyEvidence(FamilyCache):
             return False
         continuous = [family for family in families if self.families.has_density(family[0])]
         denials = [self.families.denies_gaussian_noise(family, self.fit_of(family)) for family in continuous]
-        if not any(denials) or np.mean(denials) <= FEW_DENIALS:
+        if not any(denials) or np.mean(denials) <= TUNING.few_denials:
             return False
         self.noise = "auto"
         return True

@@ -21,6 +21,7 @@ is optimistic, for the further weights cost evidence.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,13 +29,20 @@ from icdh._ground.arrays import Floats, Integers
 from icdh._ground.jit import padded
 from icdh._node_model._kernels import add_products_of_features
 
-PRIOR_VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the coefficient of a function of unit variance
-ROUGH = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
-ROUGH_PRODUCT = 0.25
-MOST_PRODUCTS = 20  # hidden units whose products with a candidate are tried; their time grows with the square
-RESOLVED = 1e-3  # share of a function's deviation that must remain once the explained part is removed
-LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
-FEWEST_EXPECTED = 0.5  # observations of a cell: fewer would make a single one a large excess
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the estimates."""
+
+    rough_product: float = 0.25
+    most_products: int = 20  # hidden units whose products with a candidate are tried; their time grows with the square
+    resolved: float = 1e-3  # share of a function's deviation that must remain once the explained part is removed
+    least_unexplained: float = 1e-4  # share of the residuals' variance
+    fewest_expected: float = 0.5  # observations of a cell: fewer would make a single one a large excess
+    rough: tuple[float, ...] = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
+
+
+TUNING = Tuning()
 
 
 def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats) -> Floats:
@@ -60,8 +68,8 @@ def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats
     n = scores.shape[1]
     explained = orthonormal(orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
-    products_with = hidden[: MOST_PRODUCTS if len(x) else 0]
-    relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
+    products_with = hidden[: TUNING.most_products if len(x) else 0]
+    relative = np.array([*TUNING.rough, *[TUNING.rough_product] * len(products_with)])
     squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
     of_others = sum(_evidence(of_output, relative, n) for of_output in squares[1:])
     return _evidence(_with_large_effects(squares[0], total, n), relative, n) + of_others
@@ -72,7 +80,7 @@ def orthonormal(vectors: Floats) -> Floats:
     products = vectors @ vectors.T
     norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
     squares, directions = np.linalg.eigh(products / np.outer(norms, norms))
-    kept = squares > RESOLVED**2 * squares[-1]
+    kept = squares > TUNING.resolved**2 * squares[-1]
     basis: Floats = (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
     return basis
 
@@ -91,9 +99,11 @@ def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, 
     products, taken, left_over = grams[:, :size, :size], with_others[:, :size, :known], with_others[:, :size, known:]
     left = products - taken @ taken.transpose(0, 2, 1)
     whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
-    scale = np.where(squares > RESOLVED**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
+    scale = np.where(
+        squares > TUNING.resolved**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0
+    )
     correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
-    correlations += np.eye(size) * np.where(scale > 0.0, RESOLVED**2, 1.0)[:, np.newaxis]
+    correlations += np.eye(size) * np.where(scale > 0.0, TUNING.resolved**2, 1.0)[:, np.newaxis]
     projections = scale[:, :, np.newaxis] * left_over[:, :, : len(rest)]
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
@@ -101,14 +111,15 @@ def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, 
 def _with_large_effects(squares: Floats, total: float, n: int) -> Floats:
     """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
-    growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
+    growth = -n * np.log(np.maximum(1.0 - share, TUNING.least_unexplained))
     scaled: Floats = squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
     return scaled
 
 
 def _evidence(squares: Floats, relative: Floats, n: int) -> Floats:
     """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
-    ratio = n * PRIOR_VARIANCES[:, np.newaxis] * relative
+    variances = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
+    ratio = n * variances[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
     best: Floats = np.maximum(gains.max(axis=1), 0.0)
     return best
@@ -152,7 +163,7 @@ def _excess(members: Floats, first: Integers, residuals: Floats, probabilities: 
         rows = groups == group
         among = members[:, rows]
         excess, expected = among @ residuals[:, rows].T, among @ probabilities[:, rows].T
-        squares = excess**2 / np.maximum(expected, FEWEST_EXPECTED)
+        squares = excess**2 / np.maximum(expected, TUNING.fewest_expected)
         chi_square += np.add.reduceat(squares.sum(axis=1), first)
         cells += np.add.reduceat(among.any(axis=1).astype(float), first)
     return chi_square - (cells - 1.0) * (len(probabilities) - 1)

@@ -16,7 +16,6 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.linear import LEAST_ROWS
 
 RIDGE = 1e-9  # added to the variances of causes, which are one: collinear causes share their effect
-LEAST_LEFT = 1e-6  # share of a variable's variance that causes must leave for it to be a further one
 
 
 class Moments(NamedTuple):
@@ -65,7 +64,7 @@ class LinearGains:
         between = moments.causes[:, inside]
         left = moments.causes.diagonal() - ((between @ inverse) * between).sum(axis=1)
         covariance = moments.with_response - between @ slopes
-        resolved = left > LEAST_LEFT * moments.causes.diagonal()
+        resolved = left > 1e-6 * moments.causes.diagonal()  # what other causes leave of a further one
         after = variance - np.where(resolved, np.square(covariance) / np.where(resolved, left, 1.0), 0.0)
         after[inside] = variance + np.square(slopes) / inverse.diagonal()
         price = np.full(after.size, 0.5 * math.log(moments.n))

@@ -17,9 +17,7 @@ from icdh._ground.arrays import Floats
 from icdh._ground.entropy import negentropy, negentropy_deviation
 from icdh._node_model._kernels import student_scales
 
-FREE_COST = 3.0  # standard deviations
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
-SCALE_STEPS = 20
 
 
 def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
@@ -52,7 +50,7 @@ def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
 
 def free_cost(n: int) -> float:
     """Return the nats that a free density of n residuals must earn before "auto" prefers it to a Gaussian."""
-    return FREE_COST * n * negentropy_deviation(n)
+    return 3.0 * n * negentropy_deviation(n)  # three standard deviations
 
 
 def student_gain(e: Floats) -> float:
@@ -64,7 +62,7 @@ def student_gain(e: Floats) -> float:
         return 0.0
     gaussian = -0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0)
     scales = np.full(len(DEGREES_OF_FREEDOM), variance)
-    student_scales(squares, np.array(DEGREES_OF_FREEDOM), SCALE_STEPS, scales)
+    student_scales(squares, np.array(DEGREES_OF_FREEDOM), 20, scales)
     dof, scale2 = np.array(DEGREES_OF_FREEDOM)[:, np.newaxis], scales[:, np.newaxis]
     tails = 0.5 * (dof + 1.0) * np.log1p(squares / (dof * scale2)).sum(axis=1, keepdims=True)
     constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof * scale2)

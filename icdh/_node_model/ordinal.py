@@ -30,8 +30,6 @@ from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ord
 from icdh._node_model.network import GivenParents, hidden_units_of, linear_outputs
 from icdh._node_model.scoring import FittedByScoring, Terms, evenly
 
-LEAST_VARIANCE = 1e-40  # where one level has all probability: residuals are divided by its root
-
 
 def thresholds(levels: Integers) -> Floats:
     """Return the K - 1 thresholds that give the levels 0 ... K - 1 their shares under the logistic distribution."""
@@ -124,4 +122,4 @@ class OrdinalConditional(GivenParents):
         p = np.exp(self.log_probabilities(values))
         mean = self.levels @ p
         variance = (p * np.square(self.levels[:, np.newaxis] - mean)).sum(axis=0)
-        return mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        return mean, np.sqrt(np.maximum(variance, 1e-40))  # zero where one level has all probability

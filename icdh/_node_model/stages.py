@@ -10,11 +10,7 @@ import numpy as np
 
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import Family
-
-FINE_TOLERANCE = 0.001  # nats
-LEAST_GAIN = 5.0  # nats that twice the hidden units must gain
-FEW_DIFFERENCES = 2  # parents that only one of two similar families has
+from icdh._node_model.families import TUNING, Family
 
 
 class Growth:
@@ -40,7 +36,7 @@ class Growth:
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> bool:
         """Double the units of the nodes of a graph's families while that gains; return whether any node grew."""
         scores(families)
-        grown, least = False, np.maximum(LEAST_GAIN, scores.families.least_effect * scores.families.counts())
+        grown, least = False, np.maximum(TUNING.growth_gain, scores.families.least_effect * scores.families.counts())
         while families := [family for family in families if self._may_grow(scores, family)]:
             fits = scores.run("fitting families with more hidden units", scores.fit_twice_the_units, families)
             for family, fit in zip(families, fits, strict=True):
@@ -65,11 +61,11 @@ class Growth:
     def _is_like_a_worse_one(self, scores: FamilyCache, family: Family) -> bool:
         """Return whether twice the units lowered the evidence of a family with nearly the same parents.
 
-        Of 171 such families of simulated tables one gained more than `LEAST_GAIN`, and that was 8 nats.
+        Of 171 such families of simulated tables one gained more than ``TUNING.growth_gain``, and that was 8 nats.
         """
         node, parents = family
         return any(
-            own == node and units == scores.units[node] and len({*parents} ^ {*others}) <= FEW_DIFFERENCES
+            own == node and units == scores.units[node] and len({*parents} ^ {*others}) <= TUNING.few_differences
             for units, (own, others) in self._worse_with_more
         )
 
@@ -130,5 +126,5 @@ def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tu
     best, _ = min([(scores.fit_of(family), scores.network_score_of(family)), *scored], key=lambda own: own[1])
     if not best.succeeded:
         return scored
-    finer = scores.fit(family, best.theta, precision=best.precision, precision_updates=2, tol=FINE_TOLERANCE)
+    finer = scores.fit(family, best.theta, precision=best.precision, precision_updates=2, tol=TUNING.fine_tolerance)
     return [*scored, (finer, scores.score_by(family, finer))]

@@ -25,7 +25,6 @@ from icdh._rows.related import RelatedRows
 if TYPE_CHECKING:
     from icdh._node_model.families import Families, Family
 
-FEWEST_ROWS = 30  # independent ones: series worth fewer seem explained by any smooth function, and residuals white
 FAR = 3.0  # standard deviations: what is further off counts as there
 
 
@@ -111,7 +110,8 @@ class Worth:
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
         effects: Floats = related.design_effects(of_residuals, of_parents).mean(axis=0)
         of_columns = self._static(node, parents)
-        few = series[0].shape[-1] < FEWEST_ROWS * of_columns
+        # Series worth fewer independent rows seem explained by any smooth function, and residuals white
+        few = series[0].shape[-1] < 30 * of_columns
         effects[few] = np.maximum(effects, of_columns)[few]
         return effects
 

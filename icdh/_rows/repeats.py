@@ -12,8 +12,6 @@ import numpy as np
 
 from icdh._ground.arrays import Cells, Floats, Integers, Mask
 
-FEWEST_COLUMNS = 3  # of which two tell a row
-
 
 @dataclass(frozen=True)
 class Tuning:
@@ -126,7 +124,7 @@ def _rows_repeat(columns: _Columns) -> bool:
     Coarse columns have many ties. Those of all but one column together are few.
     """
     kept = _independent(columns)
-    if len(kept.values) < FEWEST_COLUMNS:
+    if len(kept.values) < 3:  # two tell a row, and the third agrees
         return False
     return all(_others_tell(kept, k) for k in range(len(kept.values)))
 

@@ -6,6 +6,7 @@ renaming labels changes no result.
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -16,11 +17,23 @@ from icdh._ground.labels import counted
 from icdh.exceptions import option
 
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
-MOST_LABELS, MOST_GUESSED_LABELS, ROWS_A_LABEL, FEWEST_LABELS = 50, 20, 5, 2
+MOST_LABELS = 50
 ENCODE = "encode it as numbers or drop it"
 
 
 Label: TypeAlias = float | str
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What tells labels."""
+
+    most_guessed_labels: int = 20
+    rows_a_label: int = 5
+    fewest_labels: int = 2
+
+
+TUNING = Tuning()
 
 
 class Categories(NamedTuple):
@@ -174,7 +187,7 @@ def _is_numeral(text: str) -> bool:
 
 def most_guessed(n_rows: int) -> int:
     """Return how many labels a column of text may hold to be taken for categorical."""
-    return max(min(MOST_GUESSED_LABELS, n_rows // ROWS_A_LABEL), FEWEST_LABELS)
+    return max(min(TUNING.most_guessed_labels, n_rows // TUNING.rows_a_label), TUNING.fewest_labels)
 
 
 def _check_few(found: Categories, n_rows: int, column: str) -> None:

@@ -8,8 +8,6 @@ from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
 
 MISSING = ("error", "drop", "impute")
-NEIGHBOURS = 5
-MOST_DONORS = 2000
 CHUNK = 1000  # rows compared with all donors at once
 
 
@@ -58,7 +56,7 @@ def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
     """
     values: Floats = table.values.copy()
     scaled = _scaled(values)
-    donors = rng.permutation(values.shape[1])[:MOST_DONORS]
+    donors = rng.permutation(values.shape[1])[:2000]
     receivers = np.flatnonzero(table.gaps.any(axis=0))
     for start in range(0, receivers.size, CHUNK):
         rows = receivers[start : start + CHUNK]
@@ -68,7 +66,7 @@ def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
             if giving.size == 0:
                 donated = rng.choice(table.values[n, ~table.gaps[n]], size=np.count_nonzero(table.gaps[n, rows]))
             else:
-                near = np.argsort(distance[table.gaps[n, rows]][:, giving], axis=1, kind="stable")[:, :NEIGHBOURS]
+                near = np.argsort(distance[table.gaps[n, rows]][:, giving], axis=1, kind="stable")[:, :5]
                 chosen = near[np.arange(len(near)), rng.integers(near.shape[1], size=len(near))]
                 donated = table.values[n, donors[giving[chosen]]]
             values[n, rows[table.gaps[n, rows]]] = donated

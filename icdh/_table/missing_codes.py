@@ -12,7 +12,6 @@ Code: TypeAlias = float | str
 Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
 
 FAR = 0.5  # ranges of the other values between them and a code
-FEWEST_OTHERS = 3  # different values beside a code
 _POWERS = frozenset([1e15 * 10.0**k for k in range(25)])  # 1e20, 1e30, ...
 _LIMITS = frozenset([-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1])  # of integers of two and four bytes
 
@@ -96,7 +95,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     ends = np.r_[0 : min(3, distinct.size), max(distinct.size - 3, 0) : distinct.size]
     at = [k for k in np.unique(ends) if looks_like_a_code(float(distinct[k]))]
     others = np.delete(distinct, at)
-    if others.size < FEWEST_OTHERS:
+    if others.size < 3:  # too few to say what is far from them
         return {}
     low, high = others[0], others[-1]
     with np.errstate(over="ignore"):  # no value lies farther than a range that overflows

@@ -29,16 +29,30 @@ LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "
 SMALLEST_VALUE = {"none": 1e-60, "center": 1e-60, "standardize": 1e-290}  # of a column's maximum
 FEW_VALUES = 10
 MOST_NAMED = 5  # columns in a message
-TIED_SHARE = 0.05
-MASS_SHARE, MASS_OVER_NEIGHBOURS, NEIGHBOURS = 0.05, 5.0, 3
-HEAP_OVER_OTHERS = 3.0
-HEAP_OVER_NEIGHBOURS, FEWEST_IN_HEAP, FEWEST_HEAPS, HEAPED_SHARE = 3.0, 10, 3, 1 / 3
-FEWEST_OTHERS = 20  # rows that a column needs beside its point masses
 # binary: two values. ordinal: few ordered values (guessed below ten, and where they heap at round numbers).
 # gridded: values repeat because they were recorded on a grid (guessed if more than a twentieth of them repeat).
 # categorical: labels without an order (guessed for text).
 KINDS = ("constant", "continuous", "gridded", "ordinal", "binary", "categorical")
 LEVEL_KINDS = ("binary", "ordinal")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What tells ties, point masses and heaps of a column."""
+
+    tied_share: float = 0.05
+    mass_share: float = 0.05
+    mass_over_neighbours: float = 5.0
+    neighbours: int = 3
+    heap_over_others: float = 3.0
+    heap_over_neighbours: float = 3.0
+    fewest_in_heap: int = 10
+    fewest_heaps: int = 3
+    heaped_share: float = 1 / 3
+    fewest_others: int = 20  # rows that a column needs beside its point masses
+
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True)
@@ -357,8 +371,14 @@ def point_mass(values: Floats) -> PointMass | None:
     """
     distinct, counts = np.unique(values, return_counts=True)
     top = int(np.argmax(counts))
-    around = np.delete(counts[max(top - NEIGHBOURS, 0) : top + NEIGHBOURS + 1], min(top, NEIGHBOURS))
-    if around.size == 0 or counts[top] <= MASS_SHARE * values.size or counts[top] < MASS_OVER_NEIGHBOURS * around.max():
+    around = np.delete(
+        counts[max(top - TUNING.neighbours, 0) : top + TUNING.neighbours + 1], min(top, TUNING.neighbours)
+    )
+    if (
+        around.size == 0
+        or counts[top] <= TUNING.mass_share * values.size
+        or counts[top] < TUNING.mass_over_neighbours * around.max()
+    ):
         return None
     if _is_one_of_several(counts, top) or _is_what_a_gap_would_hold(distinct, counts, top):
         return None
@@ -374,12 +394,12 @@ def point_masses(values: Floats) -> list[float]:
         The column.
     """
     masses, rest = [], values
-    while rest.size > FEWEST_OTHERS and (mass := point_mass(rest)) is not None:
-        if mass.share * rest.size <= MASS_SHARE * values.size:
+    while rest.size > TUNING.fewest_others and (mass := point_mass(rest)) is not None:
+        if mass.share * rest.size <= TUNING.mass_share * values.size:
             break
         masses.append(mass.value)
         rest = rest[rest != mass.value]
-    return masses if rest.size > FEWEST_OTHERS else []
+    return masses if rest.size > TUNING.fewest_others else []
 
 
 def is_heaped(values: Floats) -> bool:
@@ -400,14 +420,14 @@ def is_heaped(values: Floats) -> bool:
     if counts.size < FEW_VALUES:
         return False
     beside = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
-    heaps = counts[(counts >= FEWEST_IN_HEAP) & (counts >= HEAP_OVER_NEIGHBOURS * beside)]
-    return bool(heaps.size >= FEWEST_HEAPS and heaps.sum() >= HEAPED_SHARE * rest.size)
+    heaps = counts[(counts >= TUNING.fewest_in_heap) & (counts >= TUNING.heap_over_neighbours * beside)]
+    return bool(heaps.size >= TUNING.fewest_heaps and heaps.sum() >= TUNING.heaped_share * rest.size)
 
 
 def _is_one_of_several(counts: Integers, top: int) -> bool:
     """Return whether other values are nearly as frequent, as where some values were rounded coarsely."""
-    others = np.sort(np.delete(counts, top))[-NEIGHBOURS:]
-    return bool(others.size == NEIGHBOURS and counts[top] < HEAP_OVER_OTHERS * others[0])
+    others = np.sort(np.delete(counts, top))[-TUNING.neighbours :]
+    return bool(others.size == TUNING.neighbours and counts[top] < TUNING.heap_over_others * others[0])
 
 
 def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> bool:
@@ -458,7 +478,7 @@ def _kind(values: Floats, categories: Categories | None) -> str:
         return "binary" if distinct.size == 2 else "ordinal"
     if distinct.size <= MOST_LABELS and is_heaped(values):
         return "ordinal"
-    return "gridded" if distinct[distinct > 1].sum() > TIED_SHARE * values.size else "continuous"
+    return "gridded" if distinct[distinct > 1].sum() > TUNING.tied_share * values.size else "continuous"
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,6 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
-SMALLEST_SHIFT, LARGEST_SHIFT = 1e-3, 1e3  # standard deviations
-POWERS = (-3.0, 5.0)
-HEAVY = 20.0  # kurtosis
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def is_heavy_tailed(x: Floats) -> Mask:
     """Return whether samples, along the last axis, have a kurtosis so large that only a few outliers are seen."""
     deviation = x.std(axis=-1, keepdims=True)
     unit = (x - x.mean(axis=-1, keepdims=True)) / np.where(deviation > 0.0, deviation, 1.0)
-    is_heavy: Mask = np.mean(unit**4, axis=-1) > HEAVY
+    is_heavy: Mask = np.mean(unit**4, axis=-1) > 20.0  # kurtosis; three of a Gaussian
     return is_heavy
 
 
@@ -108,9 +105,9 @@ def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
 
     found: Any
     if kind == "yeo-johnson":
-        found = minimize_scalar(lambda power: -Transform(kind, power).log_density_gain(x), bounds=POWERS)
+        found = minimize_scalar(lambda power: -Transform(kind, power).log_density_gain(x), bounds=(-3.0, 5.0))
         return Transform(kind, float(found.x))
     low = float(x.min()) if low is None else low
-    limits = (math.log(SMALLEST_SHIFT), math.log(LARGEST_SHIFT))
+    limits = (math.log(1e-3), math.log(1e3))  # standard deviations
     found = minimize_scalar(lambda shift: -Transform(kind, math.exp(shift), low).log_density_gain(x), bounds=limits)
     return Transform(kind, math.exp(float(found.x)), low)

@@ -10,6 +10,7 @@ graph occurs twice.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -28,9 +29,25 @@ from icdh.search.moves import (
 )
 
 MIN_GAIN = 1e-4  # nats
-RESOLUTION = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
-BATCH = 2  # moves scored at once
-CONTENDER_MARGIN = 30.0  # nats that polish may gain for a family that lacks a parent
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the greedy search, its detours and its reversals."""
+
+    resolution: float = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
+    batch: int = 2  # moves scored at once
+    contender_margin: float = 30.0  # nats that polish may gain for a family that lacks a parent
+    far: float = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
+    detour_share: float = 0.01  # of what the node loses as an effect, that a large move gains
+    few_small_moves: int = 3  # as many large moves: more than small ones win back
+    detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
+    reversal_margin: float = 200.0  # nats: the same for the families of a reversal
+    turned_margin: float = 100.0  # nats: the same for the families of a turned graph
+    turned_share: float = 0.05  # of the loss, that a move on from a turned graph has to win back
+
+
+TUNING = Tuning()
 
 
 class FamilyScores(Protocol):
@@ -188,14 +205,14 @@ class Climber:
         close = [
             new
             for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True)
-            if after < old + CONTENDER_MARGIN
+            if after < old + TUNING.contender_margin
         ]
         return sorted({*own, *close})
 
     def _best_move(self, graph: Graph, forbidden: Mask, least_gain: float) -> tuple[Move, Graph] | None:
         self._update(graph)
         gains, scored = self._gains, self._certain
-        tie = max(MIN_GAIN, RESOLUTION * float(np.abs(self._own).sum()))
+        tie = max(MIN_GAIN, TUNING.resolution * float(np.abs(self._own).sum()))
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
@@ -213,7 +230,7 @@ class Climber:
                 best = int(ends[0])
                 break
             least = max(tie, least_gain, estimates[certain].max(initial=-np.inf))
-            chosen = first_largest(np.where(certain, -np.inf, estimates), BATCH, tie)
+            chosen = first_largest(np.where(certain, -np.inf, estimates), TUNING.batch, tie)
             chosen = chosen[~certain[chosen] & (estimates[chosen] > least)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])

@@ -16,13 +16,11 @@ import numpy as np
 
 from icdh.graphs.cycles import break_cycles, causes_first
 from icdh.search.candidates import WITHOUT_REQUIRED
-from icdh.search.climb import MIN_GAIN, Climber
+from icdh.search.climb import MIN_GAIN, TUNING, Climber
 from icdh.search.moves import DOUBTFUL, Graph, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WeighedFamilies, best_graph
 
-POLISH_MARGIN = 100.0  # nats: an upper estimate of what polish gains for the families of a turned graph
-LEAST_SHARE = 0.05  # of the loss, that a move on from a turned graph has to win back
 Loss = tuple[tuple[int, int], float]  # an edge, and the loss if it is turned
 Edges = set[tuple[int, int]]
 
@@ -137,7 +135,7 @@ def _loss_by_climb(climber: Climber, graph: Graph, edge: tuple[int, int], gains:
         rules = climber.forbidden, climber.max_parents, climber.required
         turned = min(turned, search_orders(gains, turned, *rules, n_random=0), key=climber.total)
     turned, loss = _climb(climber, graph, turned)
-    if DOUBTFUL <= loss < DOUBTFUL + POLISH_MARGIN:
+    if DOUBTFUL <= loss < DOUBTFUL + TUNING.turned_margin:
         climber.polish(differing_families(turned, graph))
         _, loss = _climb(climber, graph, turned)
     return loss
@@ -147,7 +145,7 @@ def _climb(climber: Climber, graph: Graph, turned: Graph) -> tuple[Graph, float]
     """Return the graph that a climb reaches without moves that gain little of the loss, and the loss."""
     while True:
         loss = -climber.fall(graph, turned)
-        turned, moves = climber.climb_once(turned, climber.forbidden, least_gain=LEAST_SHARE * loss)
+        turned, moves = climber.climb_once(turned, climber.forbidden, least_gain=TUNING.turned_share * loss)
         if not moves:
             return turned, loss
 

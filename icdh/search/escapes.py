@@ -13,13 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.clock import OutOfTime
-from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
+from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores
 from icdh.search.moves import Graph, Move, differing_families, toggled
-
-FAR = 100.0  # nats: more than growth gains
-LEAST_SHARE = 0.01  # of what the node loses as an effect, that a large move gains
-FEW_SMALL_MOVES = 3  # as many large moves: more than small ones win back
-POLISH_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
 
 
 def detour(
@@ -47,16 +42,18 @@ def detour(
     if least_regain > 0.0:
         if climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
             return None
-        large = LEAST_SHARE * -moves[0].gain
-        if climber.fall(graph, _climb_as_source(climber, end, node, tell, large)[0]) < -FEW_SMALL_MOVES * large:
+        large = TUNING.detour_share * -moves[0].gain
+        if climber.fall(graph, _climb_as_source(climber, end, node, tell, large)[0]) < -TUNING.few_small_moves * large:
             return None
     end, further = _climb_as_source(climber, end, node, tell)
     if not further:  # no node gains it as a parent: the climb would lead back
         return None
     moves += further
-    if climber.fall(graph, end) > -FAR:  # the graph that the detour set out from has grown: scores compare if both have
+    if (
+        climber.fall(graph, end) > -TUNING.far
+    ):  # the graph that the detour set out from has grown: scores compare if both have
         climber.grow(differing_families(end, graph))
-    if -POLISH_MARGIN < climber.fall(graph, end) <= 0.0:
+    if -TUNING.detour_margin < climber.fall(graph, end) <= 0.0:
         climber.polish([*differing_families(end, graph), *differing_families(graph, end)])
         end, further = climber.climb_once(end, climber.forbidden, tell)
         moves += further

@@ -20,7 +20,6 @@ from icdh._ground.arrays import Floats, Integers
 from icdh.search._kernels import best_last, count_orders, draw_orders, sums_of_orders, walk_orders
 
 MOST_VARIABLES = 22  # of sums over all orders: memory and time double with every further one
-STEPS_PER_VARIABLE = 400  # between two orders that a walk keeps, for each variable of ten
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def walk(
     """
     order = np.array(start, dtype=np.int64)
     kept = np.empty((n_orders + n_orders // 4, order.size), dtype=np.int64)
-    steps = len(kept) * STEPS_PER_VARIABLE * order.size // 10
+    steps = len(kept) * 400 * order.size // 10  # 400 between two orders that are kept, of ten variables
     swaps = rng.integers(order.size, size=(steps, 2))
     near = rng.random(steps) < 0.5  # half of the steps swap neighbours, which are accepted more often
     swaps[near, 1] = np.minimum(swaps[near, 0] + 1, order.size - 1)

@@ -9,11 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from icdh._ground.clock import OutOfTime
-from icdh.search.climb import MIN_GAIN, Climber, FamilyScores
+from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores
 from icdh.search.escapes import SearchResult
 from icdh.search.moves import KINDS, Family, Graph, Move, changed_families, legal_moves
 
-MARGIN = 200.0  # nats: an upper estimate of what polish gains for the families of a reversal
 Reversed = dict[tuple[int, int], list[Family]]  # by edge, the families that its reversal changes
 
 
@@ -83,7 +82,7 @@ def reverse_while_it_gains(
 
 def _best_reversal(climber: Climber, graph: Graph) -> tuple[Move, Graph] | None:
     """Return the reversal that gains most, with its graph; None if none gains."""
-    losses = reversal_losses(climber, graph, MARGIN)
+    losses = reversal_losses(climber, graph, TUNING.reversal_margin)
     if not losses:
         return None
     i, j = min(losses, key=lambda edge: losses[edge])

@@ -12,9 +12,6 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 from icdh._ground.arrays import Floats
 from icdh.two_phase.objective import Minimum, Objective, Smooth
 
-GRADIENT_TOLERANCE = 1e-8
-BARRIER = 1e3  # times the objective at the start: what counts as its value where it is not a number
-
 
 def minimise_by_lbfgs(
     objective: Objective,
@@ -95,7 +92,7 @@ def run_lbfgs(
             method="L-BFGS-B",
             bounds=bounds,
             callback=callback,
-            options={"ftol": tolerance, "gtol": GRADIENT_TOLERANCE, "maxiter": 15_000, "maxfun": 1_000_000},
+            options={"ftol": tolerance, "gtol": 1e-8, "maxiter": 15_000, "maxfun": 1_000_000},
         )
     except _NotANumber:
         return OptimizeResult(x=start, status=2, message="NOT A NUMBER", fun=np.inf)
@@ -122,7 +119,7 @@ def _with_barrier(function: Smooth) -> Smooth:
                 raise _NotANumber
             return barrier, np.zeros(theta.size)
         if barrier is None:
-            barrier = BARRIER * (1.0 + abs(value))
+            barrier = 1e3 * (1.0 + abs(value))  # the value where the objective is not a number
         return value, gradient
 
     return value_and_gradient

@@ -7,6 +7,7 @@ units of like curvature.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +18,18 @@ from icdh._ground.damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import Evaluation, FamilyObjective, Minimum
 
-MOST_EVALUATIONS = 300
-ORTHANT_PASSES = 10  # factorisations to find out which weights a step stops at zero
-FIRST_DAMPING, LARGEST_DAMPING = 1e-2, 1e16
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of Newton's method."""
+
+    most_evaluations: int = 300
+    orthant_passes: int = 10  # factorisations to find out which weights a step stops at zero
+    first_damping: float = 1e-2
+    largest_damping: float = 1e16
+
+
+TUNING = Tuning()
 
 
 class QuadraticModel(NamedTuple):
@@ -102,10 +112,10 @@ def minimise_by_newton(
     if np.isnan(value):
         return Minimum(w, np.inf, 2, "NOT A NUMBER")
     model = quadratic_model(objective, w, evaluation)
-    damping, growth, small = FIRST_DAMPING, 2.0, 0
-    for _ in range(MOST_EVALUATIONS):
+    damping, growth, small = TUNING.first_damping, 2.0, 0
+    for _ in range(TUNING.most_evaluations):
         predicted, damping, growth, step = _damped_step(model, damping, growth)
-        if damping >= LARGEST_DAMPING:
+        if damping >= TUNING.largest_damping:
             break
         trial = w.copy()
         trial.ravel()[model.moving] += step[evaluation.w2.size :]
@@ -128,7 +138,7 @@ def _damped_step(model: QuadraticModel, damping: float, growth: float) -> tuple[
     """Raise the damping until the model expects a fall; return that fall, damping, its growth, and the step."""
     while True:
         predicted, step = _step_in_orthant(model, damping)
-        if predicted > 0.0 or damping >= LARGEST_DAMPING:
+        if predicted > 0.0 or damping >= TUNING.largest_damping:
             return predicted, damping, growth, step
         damping, growth = next_damping(damping, growth, predicted)
 
@@ -142,7 +152,7 @@ def _step_in_orthant(model: QuadraticModel, damping: float) -> tuple[float, Floa
     size, step = model.gradient.size, np.zeros_like(model.gradient)
     right, system = -model.gradient, model.hessian.copy()
     system.ravel()[:: size + 1] += damping * model.unit
-    for _ in range(ORTHANT_PASSES):
+    for _ in range(TUNING.orthant_passes):
         _, step, failed = dposv(system.T, right)
         if failed:
             return np.nan, step

@@ -6,6 +6,7 @@ matter to the optimiser.
 """
 
 import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
@@ -14,19 +15,27 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
+from icdh.two_phase.newton import TUNING as NEWTON
 from icdh.two_phase.problem import Problem
 
-# Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded
-# as a scale goes to zero.
-RELATIVE_FLOOR = 1e-3
-SMALLEST_SCALE = 1e-60
-LARGEST_WEIGHT = 1e300
-HIGHEST_FLOOR = 10.0  # of W3_n0, in the same units
-MOST_STEPS = 200
-PATIENCE = 2  # small steps in a row that end a descent
-FIRST_DAMPING, LARGEST_DAMPING = 1e-2, 1e16
-LEAST_UNIT = 1e-6  # of an entry in the damping, beside the largest: there is no information of a ReLU that is dead
-TOLERANCE = 1e-7  # nats an observation: a descent ends after two steps that gain less
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the fit of the scales."""
+
+    # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded as a
+    # scale goes to zero.
+    relative_floor: float = 1e-3
+    smallest_scale: float = 1e-60
+    largest_weight: float = 1e300
+    highest_floor: float = 10.0  # of W3_n0, in the same units
+    most_steps: int = 200
+    patience: int = 2  # small steps in a row that end a descent
+    least_unit: float = 1e-6  # of an entry in the damping, beside the largest: a dead ReLU has no information
+    tolerance: float = 1e-7  # nats an observation: a descent ends after two steps that gain less
+
+
+TUNING = Tuning()
 
 
 def fit_scales(problem: Problem, weights: Weights) -> Weights:
@@ -82,11 +91,11 @@ def fit_scale(
         s, residual = np.ascontiguousarray(s[:, rows]), residual[rows]
     if noise == "equal" or residual.size == 0:
         return w3, w3_bias
-    rms = max(np.sqrt(np.mean(residual**2)), SMALLEST_SCALE)
+    rms = max(np.sqrt(np.mean(residual**2)), TUNING.smallest_scale)
     if noise == "unequal":
         return np.zeros_like(w3), np.log(rms)
     theta = _minimise(s, residual / rms, np.append(w3 / rms, w3_bias - np.log(rms)))
-    limit = LARGEST_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
+    limit = TUNING.largest_weight / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
 
@@ -102,20 +111,20 @@ def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance
     theta : ndarray, shape (m1 + 1,)
         Where to start.
     lowest : float
-        The lowest W3_n0, which stays below `HIGHEST_FLOOR`.
+        The lowest W3_n0, which stays below ``TUNING.highest_floor``.
     tolerance : float
         Nats an observation.
     """
     value, gradient, fisher = scale_objective(s, residual, theta)
     if not value < np.inf:
         return theta, np.inf
-    damping, growth, small = FIRST_DAMPING, 2.0, 0
-    for _ in range(MOST_STEPS):
+    damping, growth, small = NEWTON.first_damping, 2.0, 0
+    for _ in range(TUNING.most_steps):
         step = _damped_step(gradient, fisher, damping, theta[-1], lowest)
         predicted = -float(step @ (gradient + 0.5 * (fisher @ step)))
         if not predicted > 0.0:
             damping, growth = next_damping(damping, growth, -1.0)
-            if damping > LARGEST_DAMPING:
+            if damping > NEWTON.largest_damping:
                 break
             continue
         reached, *derivatives = scale_objective(s, residual, theta + step)
@@ -124,27 +133,27 @@ def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance
             theta, value, (gradient, fisher) = theta + step, reached, derivatives
         small = small_steps(small, fall, predicted, tolerance)
         damping, growth = next_damping(damping, growth, fall / predicted)
-        if small == PATIENCE or damping > LARGEST_DAMPING:
+        if small == TUNING.patience or damping > NEWTON.largest_damping:
             break
     return theta, value
 
 
 def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float, lowest: float) -> Floats:
     """Return a step, which leaves W3_n0 where it is if it would leave its bounds, and NaN if there is none."""
-    outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= HIGHEST_FLOOR and gradient[-1] < 0.0)
+    outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= TUNING.highest_floor and gradient[-1] < 0.0)
     free, system, diagonal = gradient.size - outward, fisher.copy(), fisher.diagonal()
-    system.ravel()[:: gradient.size + 1] += damping * np.maximum(diagonal, LEAST_UNIT * diagonal.max())
+    system.ravel()[:: gradient.size + 1] += damping * np.maximum(diagonal, TUNING.least_unit * diagonal.max())
     step = np.zeros(gradient.size)
     _, step[:free], failed = dposv(system[:free, :free], -gradient[:free])
-    step[-1] = min(max(floor + step[-1], lowest), HIGHEST_FLOOR) - floor
+    step[-1] = min(max(floor + step[-1], lowest), TUNING.highest_floor) - floor
     return np.full(gradient.size, np.nan) if failed else step
 
 
 def _minimise(s: Floats, residual: Floats, start: Floats) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
-    lowest = min(np.log(RELATIVE_FLOOR), start[-1])
-    start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
-    ends = [descend(s, residual, begin, lowest, TOLERANCE) for begin in (start, _alive_start(s))]
+    lowest = min(np.log(TUNING.relative_floor), start[-1])
+    start = np.append(start[:-1], min(start[-1], TUNING.highest_floor))
+    ends = [descend(s, residual, begin, lowest, TUNING.tolerance) for begin in (start, _alive_start(s))]
     return min(ends, key=lambda end: end[1])[0]
 
 

@@ -24,8 +24,6 @@ from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.search.climb import MIN_GAIN
 from icdh.search.moves import Family, Graph, toggled, with_ancestors
 
-POLISH_MARGIN = 30.0  # nats: losses below it are computed again with polished families
-
 
 def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     """Return how many nats of evidence are lost if an arrow is a hidden common cause of its two ends instead.
@@ -104,7 +102,7 @@ class _HiddenCauses:
 
     def _loss(self, families: list[Family]) -> float:
         families = [self._pruned(self.scores, family) for family in families]
-        if self._rise(families) < POLISH_MARGIN:
+        if self._rise(families) < 30.0:  # nats that polish may change
             self.scores.polish(families)
             families = [self._pruned(self.scores, family) for family in families]
         return self._rise(families)

@@ -33,7 +33,6 @@ from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 SAMPLINGS = ("subsample", "bootstrap")
-LEAST_SECONDS = 1e-3  # time limit of a fit that begins as time ends
 
 
 class Checkpoint:
@@ -335,7 +334,7 @@ def _until(clock: Clock, estimator: CausalGraphEstimator) -> CausalGraphEstimato
     """Return a copy of an estimator whose fit ends with a clock, at the latest."""
     if clock.max_seconds is None:
         return copy(estimator)
-    left = max(clock.left, LEAST_SECONDS)
+    left = max(clock.left, 1e-3)  # of a fit that begins as time ends
     return copy(estimator).set_params(max_seconds=min(left, estimator.max_seconds or left))
 
 
