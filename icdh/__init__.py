@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh.exceptions import DataWarning as DataWarning
     from icdh.exceptions import NotFittedError as NotFittedError
     from icdh.knowledge import Knowledge as Knowledge
-    from icdh.pairs.comparison import causal_direction as causal_direction
+    from icdh.pairs import causal_direction as causal_direction
     from icdh.progress import Progress as Progress
     from icdh.uncertainty.posterior import posterior as posterior
     from icdh.uncertainty.resampling import bootstrap as bootstrap
@@ -63,7 +63,7 @@ _PUBLIC = {
     "StructuralModel": "icdh._model.structural",
     "TotalEffect": "icdh._model.effects",
     "bootstrap": "icdh.uncertainty.resampling",
-    "causal_direction": "icdh.pairs.comparison",
+    "causal_direction": "icdh.pairs",
     "check": "icdh.diagnostics.check",
     "effect": "icdh._effect.answer",
     "load": "icdh._model.structural",

@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from icdh import ICDH, HNMSearch, cli, simulate
+from icdh import ICDH, HNMSearch, cli, pairs, simulate
 from icdh.exceptions import WorkerLostError
 from icdh.files import read_graph, read_table, write_table
-from icdh.pairs import comparison
 
 ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -253,7 +252,7 @@ def test_a_page_that_cannot_be_written_costs_no_graph(table, capsys):
 
 
 def test_an_interrupted_direction_prints_the_pairs_that_are_done(table, capsys, monkeypatch):
-    interrupt_after(monkeypatch, comparison, "causal_direction", 2)
+    interrupt_after(monkeypatch, pairs, "causal_direction", 2)
     assert icdh("direction", table) == 130
     out, err = capsys.readouterr()
     assert [line[:4] for line in out.splitlines()] == ["pair", "a, b", "a, c"]

@@ -9,11 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import icdh
-from icdh import causal_direction
+from icdh import causal_direction, pairs
 from icdh._ground.entropy import GAUSSIAN_ENTROPY, vasicek_entropy
 from icdh.exceptions import DataWarning
-from icdh.pairs import comparison
-from icdh.pairs.picture import plot_direction
+from icdh.plotting.effect import plot_direction
 
 ROOT = Path(__file__).parent.parent
 
@@ -183,7 +182,7 @@ def test_abstains_below_the_confidence_asked_for(pair, verdict):
 @pytest.mark.parametrize("levels", [None, 4])
 def test_a_score_that_is_not_a_number_decides_nothing(pair, monkeypatch, levels):
     """It is neither above nor below what is asked for, with few values of a variable and with many."""
-    monkeypatch.setattr(comparison, "mean_entropy", lambda sample: np.nan)
+    monkeypatch.setattr(pairs, "mean_entropy", lambda sample: np.nan)
     x, y = pair if levels is None else (to_grid(pair[0], levels), pair[1])
     for limit in (0.0, 0.5, 100.0):
         assert causal_direction(x, y, n_bags=2, abstain_below=limit).direction == "undecided"

@@ -93,8 +93,7 @@ ROOMS = {
         "structural",
     ),
     "graphs": ("edges", "cycles exports"),
-    "files": ("cells refusals", "text", "sheet columns", "tables", "graphs"),
-    "pairs": ("comparison", "picture"),
+    "files": ("cells", "text", "sheet columns", "tables", "graphs"),
     "uncertainty": ("ensemble directions", "hidden posterior resampling"),
     "_estimators": (
         "imputation data_warnings",

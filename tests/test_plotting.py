@@ -10,11 +10,9 @@ from matplotlib.figure import Figure
 from icdh import causal_direction, graphs, plotting
 from icdh._model.effects import AverageEffect
 from icdh.exceptions import MissingExtraError
-from icdh.pairs.picture import plot_direction
-from icdh.plotting.labels import label_places
-from icdh.plotting.layout import bends
-from icdh.plotting.names import box_sizes, letters, lines_of
-from icdh.plotting.style import DOUBTFUL, GIVEN
+from icdh.plotting.effect import plot_direction
+from icdh.plotting.layout import bends, label_places
+from icdh.plotting.style import DOUBTFUL, GIVEN, box_sizes, letters, lines_of
 
 CHAIN = np.array([[0.0, 2.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 NAMES = ["cause", "between", "effect", "$alone"]

@@ -269,8 +269,8 @@ def test_ticks_are_few_and_within(span):
     panel = drawing.Panel(np.array([0.0, span]), np.array([0.0, 1.0]))
     places = [float(place) for place, _ in panel.ticks()["x"]]
     assert 3 <= len(places) <= 7
-    assert min(places) >= drawing.LEFT
-    assert max(places) <= drawing.WIDTH - drawing.RIGHT
+    assert min(places) >= drawing.PAGE.left
+    assert max(places) <= drawing.PAGE.width - drawing.PAGE.right
 
 
 def test_bad_requests_are_refused(model, table, tmp_path, monkeypatch):

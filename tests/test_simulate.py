@@ -7,8 +7,7 @@ from scipy import stats
 
 from icdh import graphs, simulate
 from icdh.simulate import mechanisms
-from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import DISTRIBUTIONS, NOISES, draw_moments
+from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES, draw_moments
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 LEVEL = 1e-4  # of every statistical test; seeds are fixed, so none fails by chance later

@@ -11,8 +11,7 @@ from icdh._model.conditionals import Constant, Empirical, Gaussian
 from icdh._model.effects import TotalEffect
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Scaling
-from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import NOISES, SHARED_LAYER
+from icdh.simulate.mechanisms import MECHANISMS, NOISES, SHARED_LAYER
 
 CHAIN_AND_LONER = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 

@@ -15,7 +15,7 @@ from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
 
 if TYPE_CHECKING:
-    from icdh.pairs.comparison import CausalDirection
+    from icdh.pairs import CausalDirection
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
         report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
         return INTERRUPTED
     if args.plot:
-        from icdh.pairs.picture import plot_direction
         from icdh.plotting import save_figure
+        from icdh.plotting.effect import plot_direction
 
         x, y = table.values.T
         save_figure(args.plot, plot_direction(x, y, results[0], (table.names[0], table.names[1])))
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare(args: argparse.Namespace, values: Floats, names: tuple[str, str], forbidden: Mask) -> "CausalDirection":
     """Return the verdict on two columns, of which knowledge forbids directions."""
-    from icdh.pairs.comparison import causal_direction
+    from icdh.pairs import causal_direction
 
     if args.missing == "drop":
         values = values[~np.isnan(values).any(axis=1)]

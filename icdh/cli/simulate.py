@@ -9,8 +9,7 @@ from icdh.cli._files import check_files, source
 from icdh.cli._options import Command, Either, choice, flag, number, seed, text
 from icdh.files import graph_writer, read_graph, write_graph, write_table
 from icdh.simulate import GRAPHS, SimulatedData, simulate_sem
-from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import DISTRIBUTIONS, NOISES
+from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES
 
 
 def run(args: argparse.Namespace) -> int:

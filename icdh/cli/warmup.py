@@ -34,7 +34,7 @@ def call_every_kernel() -> None:
     from icdh._estimators.hnm_search import HNMSearch
     from icdh._estimators.icdh import ICDH
     from icdh.diagnostics.check import check
-    from icdh.pairs.comparison import causal_direction
+    from icdh.pairs import causal_direction
     from icdh.search.orders import WeighedFamilies, walk
     from icdh.uncertainty.posterior import posterior
 

@@ -2,7 +2,7 @@
 
 from icdh._ground.atomic import check_writable, replace_on_success, write_text
 from icdh.files.graphs import graph_from_text, graph_writer, read_graph, write_graph
-from icdh.files.refusals import UnreadableTableError
+from icdh.files.sheet import UnreadableTableError
 from icdh.files.tables import LabelledTable, read_table, read_with_labels, write_table
 from icdh.files.text import label_of, read_text
 

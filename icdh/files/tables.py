@@ -18,8 +18,7 @@ from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import said_of_gaps
 from icdh.exceptions import DataWarning, import_extra, option, warn
 from icdh.files.columns import Column, RefusedColumn
-from icdh.files.refusals import Refusals
-from icdh.files.sheet import Options, Sheet, logger, sheet_of
+from icdh.files.sheet import Options, Refusals, Sheet, logger, sheet_of
 from icdh.files.text import Quoted, delimited, label_of
 
 FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind

@@ -2,10 +2,9 @@
 
 from icdh.plotting.comparison import edge_kinds, plot_comparison
 from icdh.plotting.effect import plot_comparisons, plot_effect
-from icdh.plotting.graph import plot_graph
+from icdh.plotting.graph import check_plot_path, plot_graph, save_figure
 from icdh.plotting.layout import Layout, layered_layout
 from icdh.plotting.model import plot_model
-from icdh.plotting.saving import check_plot_path, save_figure
 from icdh.plotting.style import DOUBTFUL, EdgeStyle
 
 __all__ = [

@@ -12,8 +12,7 @@ from icdh._ground.labels import short
 from icdh.exceptions import import_extra
 from icdh.plotting.graph import edge_width, plot_graph
 from icdh.plotting.layout import Edge, Layout, bounds, layered_layout
-from icdh.plotting.names import box_sizes
-from icdh.plotting.style import LOOK, EdgeStyle
+from icdh.plotting.style import LOOK, EdgeStyle, box_sizes
 
 # The palette of Okabe and Ito is safe for colour-blind readers; dashes serve prints in grey.
 STYLES = {
@@ -22,8 +21,6 @@ STYLES = {
     "extra": EdgeStyle("#cc79a7", (0, (2.2, 1.2))),
     "missing": EdgeStyle("#333333", (0, (1, 1.4))),
 }
-WIDEST_LEGEND = 9.0  # inches
-TRUE_WIDTH = 1.4  # points: the strength of a true edge is unknown
 
 
 def edge_kinds(A: ArrayLike, other: ArrayLike, alone: str) -> dict[Edge, str]:
@@ -107,12 +104,13 @@ def plot_comparison(
     if figure is None:
         low, high = bounds(layout)
         width, height = high - low
-        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(max(2 * width, WIDEST_LEGEND), height + 0.9))
+        size = max(2 * width, LOOK.comparison_legend), height + 0.9
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size)
     edge = 0.45 / figure.get_size_inches()[1]
     grid = {"left": 0.01, "right": 0.99, "bottom": edge, "top": 1.0 - edge, "wspace": 0.02}
     left, right = figure.subplots(1, 2, gridspec_kw=grid)
     learned, true = edge_kinds(estimated, truth, "extra"), edge_kinds(truth, estimated, "missing")
-    panels = (left, estimated, learned, None, titles[0]), (right, truth, true, TRUE_WIDTH, titles[1])
+    panels = (left, estimated, learned, None, titles[0]), (right, truth, true, LOOK.true_edge, titles[1])
     for ax, A, kinds, line_width, title in panels:
         styles = {edge: STYLES[kind]._replace(width=line_width) for edge, kind in kinds.items()}
         plot_graph(A, names, ax=ax, styles=styles, shown_edges=None, layout=layout)

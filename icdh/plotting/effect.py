@@ -1,5 +1,6 @@
-"""A picture of what one variable does to another."""
+"""Pictures of what one variable does to another: an effect, its comparisons, and both directions of a pair."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,7 @@ from icdh.plotting.style import LOOK
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
-
-SPREAD = {"color": LOOK.soft, "alpha": 0.25, "label": "mean ± one standard deviation of single rows, not its error"}
-BAND = {"color": LOOK.curve, "alpha": 0.35, "label": "interval of the mean over refits"}
+    from icdh.pairs import CausalDirection, DirectionFit
 
 
 def plot_effect(effect: AverageEffect, ax: Any = None) -> Any:
@@ -52,16 +51,18 @@ def plot_effect(effect: AverageEffect, ax: Any = None) -> Any:
     ax = _axes(ax)
     order = effect.values.argsort()
     at, mean, std = effect.values[order], effect.mean[order], effect.std[order]
-    bands: list[tuple[dict[str, Any], Floats, Floats]] = [(SPREAD, mean - std, mean + std)]
+    spread = "mean ± one standard deviation of single rows, not its error"
+    bands = [(LOOK.soft, 0.25, spread, mean - std, mean + std)]
     if effect.lower is not None and effect.upper is not None:
-        bands.append((BAND, effect.lower[order], effect.upper[order]))
+        interval = "interval of the mean over refits"
+        bands.append((LOOK.curve, 0.35, interval, effect.lower[order], effect.upper[order]))
     few = at.size <= 2
-    for style, low, high in bands:
+    for color, alpha, label, low, high in bands:
         if few:
-            bar = {"ecolor": style["color"], "elinewidth": 9.0 * style["alpha"], "label": style["label"]}
-            ax.errorbar(at, mean, [mean - low, high - mean], fmt="none", **bar)
+            reach = [mean - low, high - mean]
+            ax.errorbar(at, mean, reach, fmt="none", ecolor=color, elinewidth=9.0 * alpha, label=label)
         else:
-            ax.fill_between(at, low, high, linewidth=0, **style)
+            ax.fill_between(at, low, high, linewidth=0, color=color, alpha=alpha, label=label)
     ax.plot(at, mean, "o" if few else "o-", color=LOOK.curve, markersize=6 if few else 3, label="mean")
     if few:
         ax.set_xticks(at)
@@ -130,3 +131,62 @@ def _labelled(ax: Any, label: str) -> Any:
     ax.set_xlabel(label, parse_math=False)
     ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0))
     return ax.figure
+
+
+def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple[str, str] = ("x", "y")) -> Any:
+    """Draw the fitted mean and one and two standard deviations in both directions, with the noises below.
+
+    Where cause and effect are the right way round, the noise looks alike at every value of the cause.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (M,)
+        The observations; of more than 2000, evenly chosen ones are drawn.
+    result : CausalDirection
+        What `icdh.causal_direction` said about them.
+    names : (str, str)
+        Labels of x and y.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, which no global state of matplotlib refers to; its ``savefig`` writes it.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    names = printable(names[0]), printable(names[1])
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(9.0, 6.5), layout="constrained")
+    axes = figure.subplots(2, 2, height_ratios=(2, 1), sharex="col")
+    shown = np.arange(0, len(x), -(-len(x) // LOOK.most_points))
+    x, y = np.asarray(x)[shown].ravel(), np.asarray(y)[shown].ravel()
+    _draw_direction(axes[:, 0], x, y, result.forward, names)
+    _draw_direction(axes[:, 1], y, x, result.backward, names[::-1])
+    figure.suptitle(_verdict(result, names), parse_math=False)
+    return figure
+
+
+def _draw_direction(axes: Any, cause: Floats, effect: Floats, fit: "DirectionFit", names: Sequence[str]) -> None:
+    data, noise = axes
+    points = {"s": 6, "alpha": 0.5, "linewidths": 0, "color": LOOK.dot}
+    data.scatter(cause, effect, **points)
+    data.plot(fit.cause_values, fit.mean, color=LOOK.fit)
+    for deviations in (1, 2):
+        band = fit.mean - deviations * fit.scale, fit.mean + deviations * fit.scale
+        data.fill_between(fit.cause_values, *band, color=LOOK.fit, alpha=0.2, linewidth=0)
+    length = f"description length {fit.description_length:.3f}"
+    data.set_title(f"{names[0]} -> {names[1]}\n{length}", fontsize="medium", parse_math=False)
+    data.set_ylabel(names[1], parse_math=False)
+    mean, scale = (np.interp(cause, fit.cause_values, curve) for curve in (fit.mean, fit.scale))
+    noise.scatter(cause, (effect - mean) / scale, **points)
+    noise.axhline(0.0, color=LOOK.fit)
+    noise.set_xlabel(names[0], parse_math=False)
+    noise.set_ylabel("noise")
+
+
+def _verdict(result: "CausalDirection", names: tuple[str, str]) -> str:
+    x, y = names
+    verdict = {"x->y": f"{x} causes {y}", "y->x": f"{y} causes {x}"}.get(result.direction, "undecided")
+    return f"{verdict}: {abs(result.score):.4f} nats, confidence {result.confidence:.1f}"

@@ -1,6 +1,8 @@
-"""A picture of a DAG, for slides: causes above their effects, stronger edges wider."""
+"""A picture of a DAG, for slides: causes above their effects, stronger edges wider; and pictures as files."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +12,11 @@ from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import short
 from icdh.exceptions import import_extra
-from icdh.plotting.labels import label_places
-from icdh.plotting.layout import MARGIN, Edge, Layout, bends, bounds, layered_layout
-from icdh.plotting.names import box_sizes, lines_of
-from icdh.plotting.style import DOTS, HIDDEN, LOOK, EdgeStyle
+from icdh.files import check_writable, replace_on_success
+from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
+from icdh.plotting.style import DOTS, HIDDEN, LOOK, EdgeStyle, box_sizes, lines_of
 
 LEAST = float(np.finfo(float).tiny)  # the strength of an edge that knowledge alone stands behind
-SHOWN_EDGES = 25  # more of them cannot be told apart on a slide
 MEANINGS = {
     "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
     "weight": "weights in the fitted network",
@@ -33,7 +33,7 @@ def plot_graph(
     title: str = "",
     unit: str = "",
     n_hidden: int = 0,
-    shown_edges: int | None = SHOWN_EDGES,
+    shown_edges: int | None = LOOK.shown_edges,
     layout: Layout | None = None,
 ) -> Any:
     """Draw a DAG in rows, causes above their effects, stronger edges wider.
@@ -110,7 +110,7 @@ def plot_graph(
     low, high = bounds(layout)
     if ax is None:
         words = [LOOK.title_letter * len(title), *(LOOK.legend_letter * len(line) for line in legend)]
-        missing = max(max(words) + MARGIN - (high - low)[0], 0.0) / 2
+        missing = max(max(words) + SPACING.margin - (high - low)[0], 0.0) / 2
         low = low - [missing, LOOK.legend_height * len(legend)]
         high = high + [missing, LOOK.title_height * bool(title)]
         ax = _new_axes(high - low)
@@ -125,7 +125,7 @@ def plot_graph(
     for node, label in zip(kept, labels, strict=True):
         colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.hidden_border)
         _draw_node(ax, layout.positions[place[node]], layout.sizes[place[node]], label, colors, scale)
-    small, left = LOOK.small_font * scale, low[0] + MARGIN / 2
+    small, left = LOOK.small_font * scale, low[0] + SPACING.margin / 2
     for edge, at in places.items():
         _write(ax, at, texts[edge], small, ha="center", zorder=4)
     for k, line in enumerate(reversed(legend)):
@@ -194,3 +194,58 @@ def _draw_node(ax: Any, place: Floats, size: Floats, label: str, colors: tuple[s
     )
     ax.add_patch(box)
     _write(ax, place, "\n".join(lines_of(label)), LOOK.font * scale, ha="center", linespacing=1.1, zorder=3)
+
+
+def save_figure(path: str | os.PathLike[str], figure: Any) -> None:
+    """Write a figure; the extension of the path names the format (PNG, SVG, PDF).
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    figure : matplotlib.figure.Figure
+        The picture.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    ValueError
+        If matplotlib does not know the extension.
+    OSError
+        If the file cannot be written; an older one then stays as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import plot_graph, save_figure
+    >>> A = np.array([[0.0, 0.9, 0.4], [0.0, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    >>> save_figure("graph.svg", plot_graph(A, ["dose", "level", "answer"]))
+    """
+    check_plot_path(path)
+    with replace_on_success(path) as temporary:
+        figure.savefig(temporary, dpi=150)
+
+
+def check_plot_path(path: str | os.PathLike[str]) -> None:
+    """Raise as `save_figure` would for this path, before any work is spent on the picture.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Raises
+    ------
+    MissingExtraError, ValueError, OSError
+        As `save_figure`.
+
+    Examples
+    --------
+    >>> from icdh.plotting import check_plot_path
+    >>> check_plot_path("graph.svg")
+    """
+    formats = import_extra("matplotlib.backends.backend_agg", "plot").FigureCanvasAgg.get_supported_filetypes()
+    if Path(path).suffix.lower().lstrip(".") not in formats:
+        raise ValueError(f"{path}: pictures are written as {', '.join(formats)}; choose one of these extensions")
+    check_writable(path)

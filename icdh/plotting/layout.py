@@ -1,7 +1,8 @@
-"""Where variables and edges of a DAG are drawn: in rows, causes above their effects, edges between the boxes."""
+"""Where variables and edges of a DAG are drawn, in rows, causes above their effects, and the strengths of edges."""
 
-from collections.abc import Sequence
-from itertools import combinations, groupby, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +13,32 @@ from icdh._ground.arrays import Floats, Integers, Mask
 Edge = tuple[int, int]
 Chains = dict[Edge, list[int]]  # of every edge its points: its cause, a lane in each row that it crosses, its effect
 
-BOX = (0.9, 0.4)  # default width and height of a box
-GAP, LANE = 0.3, 0.22  # between boxes in a row; width of the lane of an edge that crosses a row
-ROW_GAP, ROW_GAP_PER_EDGE, MOST_ROW_GAP = 0.5, 0.03, 1.0  # between rows, more where more edges run
-ASPECT, MOST_STRETCH = 16 / 9, 8.0  # width over height of a screen, and how far columns may move apart to fill it
-MARGIN = 0.2  # around the picture
-PORT = 0.2  # between the ends of edges at a box
-SWEEPS = 24  # passes over the rows that untangle edges; the order settles after a few
-STRAIGHTNESS = 1.0, 2.0, 8.0  # weight of a piece of an edge, by how many of its ends are lanes
+
+@dataclass(frozen=True)
+class Spacing:
+    """Distances, in inches, and what else decides on a layout."""
+
+    box: tuple[float, float] = (0.9, 0.4)  # default width and height
+    gap: float = 0.3  # between boxes in a row
+    lane: float = 0.22  # width of the lane of an edge that crosses a row
+    row_gap: float = 0.5  # between rows
+    row_gap_per_edge: float = 0.03  # more where more edges run
+    most_row_gap: float = 1.0
+    aspect: float = 16 / 9  # width over height of a screen
+    most_stretch: float = 8.0  # how far columns may move apart to fill it
+    margin: float = 0.2  # around the picture
+    port: float = 0.2  # between the ends of edges at a box
+    sweeps: int = 24  # passes over the rows that untangle edges; the order settles after a few
+    straightness: tuple[float, ...] = (1.0, 2.0, 8.0)  # weight of a piece of an edge, by how many of its ends are lanes
+    along: tuple[float, ...] = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # places of texts on the arrow, the best first
+    letter: float = 0.065  # of a text beside an arrow
+    line: float = 0.13
+    away: float = 0.06  # distance from the arrow
+    clear: tuple[float, ...] = (0.15, 0.096)  # from other arrows, at best and at least: a text belongs to the nearest
+    points: int = 60  # of every arrow; texts keep away from them
+
+
+SPACING = Spacing()
 
 
 class Layout(NamedTuple):
@@ -81,21 +100,23 @@ def layered_layout(A: Floats, sizes: Sequence[tuple[float, float]] | None = None
     edges = graphs.check_adjacency(A) != 0
     graphs.causal_order(A)
     N = len(edges)
-    boxes = np.array([BOX] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
+    boxes = np.array([SPACING.box] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
     joined = edges.any(axis=0) | edges.any(axis=1)
     row, chains = _rows_and_lanes([(i, j) for i, j in np.argwhere(edges).tolist()], joined)
     links = [link for chain in chains.values() for link in pairwise(chain)]
-    room = np.concatenate([boxes + [GAP, 0.0], np.full((len(row) - N, 2), [LANE, 0.0])])
+    room = np.concatenate([boxes + [SPACING.gap, 0.0], np.full((len(row) - N, 2), [SPACING.lane, 0.0])])
     order = _untangled(row, links)
     x = _straightened(order, room[:, 0], links, N)
     height = np.array([max(boxes[[k for k in points if k < N], 1], default=0.0) for points in order])
     places = np.column_stack([x, np.append(_row_places(height, row, links), 0.0)[row]])
     if not joined.all():
         below = places[:N, 1] - boxes[:, 1] / 2
-        places[:N][~joined] = _alone(boxes[~joined], np.ptp(x), below[joined].min(initial=ROW_GAP) - ROW_GAP)
+        top = below[joined].min(initial=SPACING.row_gap) - SPACING.row_gap
+        places[:N][~joined] = _alone(boxes[~joined], np.ptp(x), top)
     stretch = np.array([_stretch(places, room, widest), 1.0])
     places *= stretch
-    routes = _routes(chains, places, boxes, height[row] if chains else height, (boxes / 2 + [LANE / 2, 0.0]) * stretch)
+    around = (boxes / 2 + [SPACING.lane / 2, 0.0]) * stretch
+    routes = _routes(chains, places, boxes, height[row] if chains else height, around)
     return Layout(places[:N], boxes, routes)
 
 
@@ -148,7 +169,7 @@ def _untangled(row: Integers, links: list[Edge]) -> list[list[int]]:
         return sum(at[far] < at[near] for ends in (above, below) for near in ends[a] for far in ends[b])
 
     best, fewest = order, np.inf
-    for sweep in range(SWEEPS):
+    for sweep in range(SPACING.sweeps):
         ends, down = (below, -1) if sweep % 2 else (above, 1)
         for points in order[::down]:
             means = {point: np.mean([at[end] for end in ends[point]]) for point in points if ends[point]}
@@ -178,7 +199,7 @@ def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_bo
     cost = np.zeros(len(width) + len(links))
     for k, (a, b) in enumerate(links, len(width)):  # |x_a - x_b| is the least x_a + x_b - 2 x_k with x_k below both
         differences += [(k, a, 0.0), (k, b, 0.0)]
-        cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * STRAIGHTNESS[(a >= n_boxes) + (b >= n_boxes)]
+        cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * SPACING.straightness[(a >= n_boxes) + (b >= n_boxes)]
     x: Floats = _least(cost, differences)[: len(width)]
     centred: Floats = x - (x.min(initial=0.0) + x.max(initial=0.0)) / 2
     return centred
@@ -187,13 +208,13 @@ def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_bo
 def _row_places(height: Floats, row: Integers, links: list[Edge]) -> Floats:
     """Return the y of every row, from the first one downwards, with room for the edges between two rows."""
     n_links = np.bincount(row[np.array(links, dtype=int).reshape(-1, 2)[:, 1]], minlength=len(height))
-    gaps = np.minimum(ROW_GAP + ROW_GAP_PER_EDGE * n_links, MOST_ROW_GAP)
+    gaps = np.minimum(SPACING.row_gap + SPACING.row_gap_per_edge * n_links, SPACING.most_row_gap)
     return -np.cumsum(np.append(0.0, gaps[1:] + (height[:-1] + height[1:]) / 2))
 
 
 def _alone(sizes: Floats, width: float, top: float) -> Floats:
     """Return the places of variables without edges: rows of them below all others."""
-    cell = sizes.max(axis=0) + GAP
+    cell = sizes.max(axis=0) + SPACING.gap
     a_row = int(max(width // cell[0] + 1, np.ceil(np.sqrt(len(sizes)))))
     k = np.arange(len(sizes))
     in_row = np.minimum(a_row, len(sizes) - k // a_row * a_row)
@@ -206,7 +227,7 @@ def _stretch(places: Floats, room: Floats, widest: float) -> float:
         return 1.0
     width, height = (places + room / 2).max(axis=0) - (places - room / 2).min(axis=0)
     apart = max(float(np.ptp(places[:, 0])), np.finfo(float).eps)
-    return float(np.clip(1.0 + (min(ASPECT * height, widest) - width) / apart, 1.0, MOST_STRETCH))
+    return float(np.clip(1.0 + (min(SPACING.aspect * height, widest) - width) / apart, 1.0, SPACING.most_stretch))
 
 
 def _routes(chains: Chains, places: Floats, boxes: Floats, height: Floats, around: Floats) -> dict[Edge, Floats]:
@@ -234,7 +255,7 @@ def _ports(ends: dict[Edge, Edge], places: Floats, boxes: Floats) -> dict[Edge, 
         sorted(ends, key=lambda edge: (ends[edge][0], places[ends[edge][1], 0])), lambda edge: ends[edge][0]
     ):
         edges = list(group)
-        step = min(PORT, 0.8 * boxes[box, 0] / len(edges))
+        step = min(SPACING.port, 0.8 * boxes[box, 0] / len(edges))
         ports |= zip(edges, places[box, 0] + step * (np.arange(len(edges)) - (len(edges) - 1) / 2), strict=True)
     return ports
 
@@ -244,7 +265,7 @@ def bounds(layout: Layout) -> tuple[Floats, Floats]:
     half = layout.sizes / 2
     corners = layout.positions - half, layout.positions + half
     points: Floats = np.concatenate([*corners, *layout.routes.values(), np.zeros((1, 2))])
-    return points.min(axis=0) - MARGIN, points.max(axis=0) + MARGIN
+    return points.min(axis=0) - SPACING.margin, points.max(axis=0) + SPACING.margin
 
 
 def bends(route: Floats) -> list[list[Floats]]:
@@ -260,3 +281,63 @@ def bends(route: Floats) -> list[list[Floats]]:
         second = end - (rise / 2 if k < last else (end - start) / 3)
         curves.append([first, second, end])
     return curves
+
+
+def label_places(layout: Layout, texts: Mapping[Edge, str]) -> dict[Edge, tuple[float, float]]:
+    """Return the middles of the texts for which there is room.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where variables and edges are.
+    texts : mapping
+        The text of every edge (i, j), those that matter most first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.plotting import layered_layout
+    >>> from icdh.plotting.layout import label_places
+    >>> list(label_places(layered_layout(np.array([[0.0, 1.0], [0.0, 0.0]])), {(0, 1): "12"}))
+    [(0, 1)]
+    """
+    drawn = {edge: _along(route) for edge, route in layout.routes.items()}
+    middles, halves = layout.positions, layout.sizes / 2
+    places: dict[Edge, tuple[float, float]] = {}
+    low, high = bounds(layout)
+    for edge, text in texts.items():
+        half = np.array([SPACING.letter * len(text), SPACING.line]) / 2
+        others = np.concatenate([np.zeros((0, 2)), *(points for other, points in drawn.items() if other != edge)])
+        for clear, place in product(SPACING.clear, _candidates(drawn[edge], half)):
+            covered = np.abs(middles - place) < halves + half + SPACING.away / 2
+            inside = (place - half > low).all() and (place + half < high).all()
+            crossed = (np.abs(others - place) < half + clear).all(axis=1).any()
+            if inside and not crossed and not covered.all(axis=1).any():
+                places[edge] = float(place[0]), float(place[1])
+                middles, halves = np.vstack([middles, place]), np.vstack([halves, half])
+                break
+    return places
+
+
+def _along(route: Floats) -> Floats:
+    """Return points along an edge as it is drawn, evenly spaced."""
+    if len(route) > 2:
+        t = np.linspace(0.0, 1.0, 12)[:, np.newaxis]
+        bernstein = np.hstack([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3])
+        curves = zip(route[:-1], bends(route), strict=True)
+        route = np.concatenate([bernstein @ np.array([start, *curve]) for start, curve in curves])
+    steps = np.linalg.norm(np.diff(route, axis=0), axis=1)
+    at = np.concatenate([[0.0], np.cumsum(steps)])
+    t = np.linspace(0.0, at[-1], SPACING.points)
+    return np.column_stack([np.interp(t, at, route[:, 0]), np.interp(t, at, route[:, 1])])
+
+
+def _candidates(points: Floats, half: Floats) -> Iterator[Floats]:
+    """Yield places beside an arrow, right and left of it."""
+    for share in SPACING.along:
+        k = int(share * (len(points) - 1))
+        step = points[k + 1] - points[k - 1]
+        across = np.array([-step[1], step[0]]) / np.linalg.norm(step)
+        reach = np.abs(across) @ half + SPACING.away
+        for side in (1.0, -1.0) if across[0] > 0 else (-1.0, 1.0):
+            yield points[k] + side * reach * across

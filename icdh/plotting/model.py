@@ -12,11 +12,9 @@ from icdh._model.structural import StructuralModel
 from icdh.diagnostics.records import EdgeCheck, edge_records
 from icdh.diagnostics.track_record import UNLIKELY
 from icdh.diagnostics.words import doubt
-from icdh.plotting.graph import SHOWN_EDGES, plot_graph
+from icdh.plotting.graph import plot_graph
 from icdh.plotting.layout import Edge
 from icdh.plotting.style import DOUBTFUL, GIVEN, LOOK, EdgeStyle
-
-FAINTEST = 0.02  # the lowest probability that an edge is drawn with
 
 
 def plot_model(
@@ -25,7 +23,7 @@ def plot_model(
     *,
     records: Sequence[EdgeCheck] | None = None,
     title: str = "",
-    shown_edges: int | None = SHOWN_EDGES,
+    shown_edges: int | None = LOOK.shown_edges,
 ) -> Any:
     """Draw the graph of a model, with what is known of its edges.
 
@@ -80,7 +78,7 @@ def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
     """Return the weights that edges are drawn with, shape (N, N), probabilities if there are any, and their unit."""
     if model.edge_probability is None:
         return model.adjacency, weight_unit(model)
-    return (model.adjacency != 0) * np.maximum(model.edge_probability, FAINTEST), "probability"
+    return (model.adjacency != 0) * np.maximum(model.edge_probability, LOOK.faintest), "probability"
 
 
 def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Any]) -> dict[Edge, EdgeStyle]:

@@ -1,7 +1,12 @@
-"""How pictures look: colours, sizes, and the lines of edges with what they mean."""
+"""How pictures look: colours, sizes, the lines of edges with what they mean, and names in boxes."""
 
+import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from icdh._ground.labels import printable
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,18 @@ class Look:
     legend_letter: float = 0.066
     slide: float = 13.3  # the width that columns move apart to fill
     widest: float = 40.0  # wider pictures are scaled down
+    shown_edges: int = 25  # more of them cannot be told apart on a slide
+    faintest: float = 0.02  # the lowest probability that an edge is drawn with
+    name_line: int = 18  # letters; longer names are broken
+    name_lines: int = 4  # longer names are shortened
+    letter: float = 0.082  # inches: width of a letter of ten points
+    line: float = 0.17  # height of a line of ten points
+    padding: float = 0.2  # of a box
+    comparison_legend: float = 9.0  # width
+    true_edge: float = 1.4  # points: the strength of a true edge is unknown
+    fit: str = "#c55a11"  # of one direction of a pair
+    most_points: int = 2000
+    dot: str = "#44546a"
 
 
 LOOK = Look()
@@ -67,3 +84,50 @@ HIDDEN = EdgeStyle(
     width=1.0,
     meanings=("grey: hidden common causes, no columns of the table; the nats lost without each stand in it",),
 )
+
+
+_BREAKS = re.compile(r"(?<=[ _\-./:])|(?<=[a-z])(?=[A-Z])")
+
+
+def lines_of(name: str) -> list[str]:
+    """Return a name in lines that fit a box, broken between words where there are any.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Examples
+    --------
+    >>> from icdh.plotting.style import lines_of
+    >>> lines_of("alcohol_by_volume_percent")
+    ['alcohol_by_volume_', 'percent']
+    """
+    lines = [""]
+    for word in _BREAKS.split(printable(name)):
+        if lines[-1] and letters(lines[-1] + word.rstrip()) > LOOK.name_line:
+            lines.append("")
+        lines[-1] += word
+        while letters(lines[-1]) > LOOK.name_line + 1:
+            at = next(k for k in range(len(lines[-1]), 0, -1) if letters(lines[-1][:k]) <= LOOK.name_line)
+            lines[-1:] = [lines[-1][:at], lines[-1][at:]]
+    if len(lines) > LOOK.name_lines:
+        lines = [*lines[: LOOK.name_lines - 1], lines[LOOK.name_lines - 1][: LOOK.name_line - 1] + "…"]
+    return [line.strip() for line in lines]
+
+
+def letters(line: str) -> int:
+    """Return how many letters wide a line is; those of East Asia are two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
+
+
+def box_sizes(names: Sequence[str]) -> list[tuple[float, float]]:
+    """Return width and height of the box of every name, in inches.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names.
+    """
+    letters_and_lines = [(max(map(letters, lines)), len(lines)) for lines in map(lines_of, names)]
+    return [(k * LOOK.letter + LOOK.padding, n * LOOK.line + LOOK.padding) for k, n in letters_and_lines]

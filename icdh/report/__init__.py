@@ -1,6 +1,63 @@
 """One HTML page of what was learned, without links to anything outside it. Needs the extra ``[report]``."""
 
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from icdh.exceptions import import_extra
+from icdh.files import replace_on_success
 from icdh.report.findings import findings
-from icdh.report.page import render, write_page
 
 __all__ = ["findings", "render", "write_page"]
+
+
+HERE = Path(__file__).parent
+
+
+def render(facts: Mapping[str, Any]) -> str:
+    """Return the page as HTML.
+
+    Parameters
+    ----------
+    facts : mapping
+        What `icdh.report.findings` found.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    jinja2 = import_extra("jinja2", "report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.filters["number"] = _number
+    return str(environment.get_template("report.html").render(facts))
+
+
+def _number(value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.4g}" if math.isfinite(value) else "undefined"
+
+
+def write_page(path: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
+    """Write the page; an older file stays as it was if that fails.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    facts : mapping
+        As in `render`.
+
+    Raises
+    ------
+    MissingExtraError, OSError
+        If Jinja2 is not installed, or the file cannot be written.
+    """
+    text = render(facts)
+    with replace_on_success(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -1,6 +1,7 @@
 """Small pictures as the strings of numbers that SVG wants; what text goes with them is the template's business."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,27 @@ from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import short
 from icdh.plotting.graph import edge_width
-from icdh.plotting.labels import label_places
-from icdh.plotting.layout import bends, bounds, layered_layout
-from icdh.plotting.names import LINE, box_sizes, lines_of
+from icdh.plotting.layout import bends, bounds, label_places, layered_layout
+from icdh.plotting.style import LOOK, box_sizes, lines_of
 
-WIDTH, HEIGHT = 260.0, 170.0
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 8.0, 30.0
-INCH = 96.0  # points of the page in an inch of the picture
-PAGE = 11.8  # inches: the width of the page on a desktop
-LEAST_SCALE, LARGEST_SCALE = 0.85, 2.0  # how far a wide graph shrinks before it scrolls, and a small one is blown up
+
+@dataclass(frozen=True)
+class Page:
+    """Sizes of a chart, in points of the page, and of the graph."""
+
+    width: float = 260.0
+    height: float = 170.0
+    left: float = 44.0
+    right: float = 8.0
+    top: float = 8.0
+    bottom: float = 30.0
+    inch: float = 96.0  # points in an inch of the graph
+    widest: float = 11.8  # inches: the width of the page on a desktop
+    least_scale: float = 0.85  # how far a wide graph shrinks before it scrolls
+    largest_scale: float = 2.0  # how far a small graph is blown up
+
+
+PAGE = Page()
 
 
 class Panel:
@@ -49,10 +62,10 @@ class Panel:
         }
 
     def _across(self, x: Floats) -> Floats:
-        return np.interp(x, self.x, (LEFT, WIDTH - RIGHT))
+        return np.interp(x, self.x, (PAGE.left, PAGE.width - PAGE.right))
 
     def _up(self, y: Floats) -> Floats:
-        return np.interp(y, self.y, (HEIGHT - BOTTOM, TOP))
+        return np.interp(y, self.y, (PAGE.height - PAGE.bottom, PAGE.top))
 
 
 def _limits(parts: Sequence[Floats]) -> tuple[float, float]:
@@ -103,14 +116,14 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, Any]:
     names : sequence of str
         N labels.
     """
-    layout = layered_layout(A, box_sizes(names), PAGE)
+    layout = layered_layout(A, box_sizes(names), PAGE.widest)
     strength = np.abs(A)
     order = graphs.strongest_first(A)
     texts = {edge: short(strength[edge]) for edge in order}
     places = label_places(layout, texts)
     low, high = bounds(layout)
     left, top = _point((low[0], high[1]))
-    width, height = (high - low) * INCH
+    width, height = (high - low) * PAGE.inch
     edges = [
         {
             "path": _path(layout.routes[edge]),
@@ -121,14 +134,14 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, Any]:
         for edge in order
     ]
     nodes = [_node(*box) for box in zip(names, layout.positions, layout.sizes, strict=True)]
-    sizes = {"widest": round(LARGEST_SCALE * width), "least": round(LEAST_SCALE * width)}
+    sizes = {"widest": round(PAGE.largest_scale * width), "least": round(PAGE.least_scale * width)}
     return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", **sizes}
 
 
 def _node(name: str, place: Floats, size: Floats) -> dict[str, Any]:
     lines, half = lines_of(name), size / 2
-    (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * INCH
-    ys = [place[1] - LINE * (k - (len(lines) - 1) / 2) for k in range(len(lines))]
+    (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * PAGE.inch
+    ys = [place[1] - LOOK.line * (k - (len(lines) - 1) / 2) for k in range(len(lines))]
     written = [(_point((place[0], y)), line) for y, line in zip(ys, lines, strict=True)]
     return {
         "name": name,
@@ -150,4 +163,4 @@ def _path(route: Floats) -> str:
 
 def _point(place: Sequence[float] | Floats) -> tuple[str, str]:
     """Return a place in inches as a point of the page, whose y is downwards."""
-    return f"{place[0] * INCH:.1f}", f"{-place[1] * INCH:.1f}"
+    return f"{place[0] * PAGE.inch:.1f}", f"{-place[1] * PAGE.inch:.1f}"

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -23,9 +23,21 @@ from icdh.diagnostics.track_record import UNLIKELY
 from icdh.diagnostics.words import Column, doubt, edge_columns, legend, survival, verdict
 from icdh.report import drawing
 
-MOST_CURVES, MOST_EFFECTS, MOST_POINTS, MOST_ROWS = 60, 40, 250, 300
-POINTS_OF_A_CURVE, FEW_VALUES = 41, 5
-FEW_ROWS = 20  # for each variable
+
+@dataclass(frozen=True)
+class Most:
+    """How much a page shows."""
+
+    curves: int = 60
+    effects: int = 40
+    points: int = 250
+    rows: int = 300  # that a curve is averaged over
+    points_of_a_curve: int = 41
+    few_values: int = 5  # of a cause: they alone are the points of its curve
+    few_rows: int = 20  # for each variable
+
+
+MOST = Most()
 
 
 def findings(
@@ -57,9 +69,9 @@ def findings(
         "legend": legend(records, weight_unit(model)),
         "doubt": doubt(records),
         "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
-        "n_curves": min(len(edges), MOST_CURVES),
+        "n_curves": min(len(edges), MOST.curves),
         "check": None if check is None else check.to_dict(),
-        "effects": [effect._asdict() for effect in model.effects()[:MOST_EFFECTS]],
+        "effects": [effect._asdict() for effect in model.effects()[: MOST.effects]],
         "assumptions": _assumptions(model, table, check),
         "about": model.about,
         "command": command,
@@ -97,7 +109,7 @@ def _edges(
 ) -> list[dict[str, Any]]:
     """Return the edges, each with its row of the list and its curve."""
     labels = {n for n, conditional in enumerate(model.conditionals) if is_of_labels(conditional)}
-    shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST_ROWS)).astype(int)]
+    shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST.rows)).astype(int)]
     edges = []
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         unlikely = record.track_record is not None and record.track_record.unlikely
@@ -111,7 +123,7 @@ def _edges(
                 "doubtful": record.close and not record.known,
                 "unlikely": unlikely,
                 "cells": [(column.cells[k], warns.get(column.heading, False)) for column in columns],
-                "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
+                "curve": _curve(model, shown, i, j) if k < MOST.curves and not {i, j} & labels else None,
             }
         )
     return edges
@@ -119,9 +131,9 @@ def _edges(
 
 def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> dict[str, Any]:
     at, mean, spread = averaged(model, rows, cause, effect)
-    x, y = (model.scaling.undo(rows[node][:MOST_POINTS], node) for node in (cause, effect))
+    x, y = (model.scaling.undo(rows[node][: MOST.points], node) for node in (cause, effect))
     at, mean = model.scaling.undo(at, cause), model.scaling.undo(mean, effect)
-    return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect], at.size <= FEW_VALUES)
+    return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect], at.size <= MOST.few_values)
 
 
 def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> tuple[Floats, Floats, Floats]:
@@ -131,9 +143,9 @@ def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> t
     at these alone.
     """
     at = np.unique(rows[cause])
-    if at.size > FEW_VALUES:
+    if at.size > MOST.few_values:
         low, high = np.quantile(rows[cause], [0.01, 0.99]).tolist()
-        at = np.linspace(low, high, POINTS_OF_A_CURVE)
+        at = np.linspace(low, high, MOST.points_of_a_curve)
     mean, spread = np.empty(at.size), np.empty(at.size)
     values = rows.copy()
     for k, value in enumerate(at):
@@ -163,6 +175,6 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     ]
     if table is not None:
         M, N = table.n_observations, table.n_variables
-        few = M < FEW_ROWS * N
+        few = MOST.few_rows * N > M
         rows.append(("There are enough rows.", f"{M} rows for {N} variables" + (" are few" if few else ""), few))
     return [dict(zip(("assumption", "against", "doubtful"), row, strict=True)) for row in rows]

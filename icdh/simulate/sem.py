@@ -14,8 +14,7 @@ from icdh._table.actions import actions_of, carry_out
 from icdh._table.experiments import Interventions
 from icdh.exceptions import ArgumentValueError
 from icdh.graphs import causal_order, check_graph
-from icdh.simulate.mechanisms import MECHANISMS
-from icdh.simulate.noise import DISTRIBUTIONS, NOISES, SHARED_LAYER, MomentsFunction, draw_moments
+from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES, SHARED_LAYER, MomentsFunction, draw_moments
 from icdh.simulate.sortability import r2_sortability, varsortability
 
 LARGEST_VALUE = 1e100  # its square is finite, and so are variances

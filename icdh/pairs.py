@@ -42,6 +42,9 @@ class Tuning:
     most_rows: int = 1000
     bag_share: float = 0.8
     windows: tuple[float, ...] = (0.25, 0.5, 1.0)  # of entropies, in units of the usual spacing
+    grid: int = 200  # values of the cause at which a fit is kept
+    min_rows: int = 20
+    few_rows: int = 100
     doubt: float = 1.0  # the most confidence where a point mass or a coarse grid may have decided
 
 
@@ -49,7 +52,6 @@ TUNING = Tuning()
 COLLINEAR = 1.0 - 1e-12
 ROUNDING = 1e-9  # of the skewness of a symmetric variable
 LARGEST = float(np.finfo(float).max)
-MIN_ROWS, FEW_ROWS, GRID = 20, 100, 200
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,7 @@ class _Standardised(NamedTuple):
             column = column[:, 0]
         if column.ndim != 1:
             raise ValueError(f"{name!r} must be one variable, of shape (M,); got shape {column.shape}")
-        table = Table.of(LabelledTable(column[:, None], [name]), min_rows=MIN_ROWS, argument="the pair")
+        table = Table.of(LabelledTable(column[:, None], [name]), min_rows=TUNING.min_rows, argument="the pair")
         column = table.values[0]
         unit = np.abs(column).max()
         if unit == 0.0 or np.ptp(column / unit) == 0.0:
@@ -245,7 +247,7 @@ class _Standardised(NamedTuple):
 def _is_coarse(*columns: _Standardised) -> bool:
     """Return whether a point mass or few values may decide the direction; warn of these, of ties and of few rows."""
     n, coarse = columns[0].values.size, False
-    if n < FEW_ROWS:
+    if n < TUNING.few_rows:
         warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
     for column in columns:
         distinct = np.unique(column.values).size
@@ -362,7 +364,7 @@ def _evaluate(cause: _Sample, effect: _Sample, start: int) -> _Evaluation:
 
 
 def _grid(cause: _Standardised) -> Floats:
-    return np.linspace(cause.values.min(), cause.values.max(), GRID)
+    return np.linspace(cause.values.min(), cause.values.max(), TUNING.grid)
 
 
 def _summary(cause: _Standardised, effect: _Standardised, fits: list[_Evaluation]) -> DirectionFit:
