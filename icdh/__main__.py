@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, NoReturn
+from types import FrameType, TracebackType
+from typing import NoReturn
 
 INTERRUPTED = 130
 SOON = 0.05  # seconds
@@ -41,25 +42,25 @@ def _end(codes: list[int]) -> None:
             os._exit(INTERRUPTED)
 
 
-def _leave(number: int, frame: Any) -> NoReturn:
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
     os.write(2, b"icdh: error: interrupted\n")
     os._exit(INTERRUPTED)
 
 
-def _last_word(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+def _last_word(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Show an error that nobody caught; an interrupt outside the command's own handling of it is one line."""
     if issubclass(kind, KeyboardInterrupt):
         _leave(signal.SIGINT, None)
     sys.__excepthook__(kind, error, trace)
 
 
-def _of_thread(lost: Any) -> None:
+def _of_thread(lost: threading.ExceptHookArgs) -> None:
     """Show an error that ended a thread, but for joblib's, which may just be handing out a task that is taken back."""
     if lost.thread is None or lost.thread.name != "ExecutorManagerThread":
         threading.__excepthook__(lost)
 
 
-def _again(unraisable: Any) -> None:
+def _again(unraisable: "sys.UnraisableHookArgs") -> None:
     """Show an error that Python drops; an interrupt inside a destructor or a callback comes once more."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         threading.Timer(SOON, os.kill, [os.getpid(), signal.SIGINT]).start()

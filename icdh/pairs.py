@@ -12,12 +12,12 @@ shorter description has the more independent noise; no distribution is assumed. 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats, Integers, RandomState
 from icdh._ground.checks import check_number, random_generator
 from icdh._ground.entropy import default_spacing, vasicek_entropy, without_ties
 from icdh._node_model.evidence import fit_node
@@ -105,8 +105,8 @@ def causal_direction(
     names: tuple[str, str] = ("x", "y"),
     abstain_below: float = 0.0,
     n_bags: int = 6,
-    knowledge: Knowledge | Mapping[str, Any] | None = None,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
+    knowledge: Knowledge | Mapping[str, object] | None = None,
+    random_state: RandomState = 0,
 ) -> CausalDirection:
     """Decide whether x causes y or y causes x, given that one does and nothing else causes both.
 

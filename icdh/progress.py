@@ -4,7 +4,6 @@ import shutil
 import sys
 import threading
 import time
-from typing import Any
 
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
@@ -66,7 +65,7 @@ class Progress:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __call__(self, record: Any = None) -> None:
+    def __call__(self, record: object = None) -> None:
         """Count a step."""
         self.steps += 1
         if self._between:
@@ -81,7 +80,7 @@ class Progress:
             self._thread.start()
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._over.set()
         if self.shown:
             self._thread.join()

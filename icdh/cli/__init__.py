@@ -83,7 +83,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         raise SystemExit(_flushed(end.code)) from None
 
 
-def _flushed(code: Any) -> Any:
+def _flushed(code: str | int | None) -> str | int | None:
     """Flush the standard output; return the exit code, or another one if that fails."""
     if sys.stdout is None:
         return code
@@ -125,7 +125,7 @@ class _Warnings:
     def __init__(self) -> None:
         self._said: set[str] = set()
 
-    def __call__(self, message: Any, *where: Any, **details: Any) -> None:
+    def __call__(self, message: Warning | str, *where: object, **details: object) -> None:
         if str(message) not in self._said:
             self._said.add(str(message))
             say("warning", message)
@@ -230,7 +230,7 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
 
 
-def _add(group: Any, options: Mapping[str, Option | Either]) -> None:
+def _add(group: argparse._ActionsContainer, options: Mapping[str, Option | Either]) -> None:
     for flags, option in options.items():
         if isinstance(option, Either):
             _add(group.add_mutually_exclusive_group(required=option.required), option.options)
@@ -239,7 +239,7 @@ def _add(group: Any, options: Mapping[str, Option | Either]) -> None:
 
 
 class _HelpAll(argparse.Action):
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+    def __call__(self, parser: Any, *_: object, **__: object) -> None:
         parser.usual = ()
         parser.print_help()
         parser.exit()

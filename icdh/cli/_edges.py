@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from icdh._ground.labels import aligned, counted, edge_lines, printable
 from icdh._model.overview import hidden_line, weight_unit
 from icdh._model.structural import StructuralModel
 from icdh.cli._input import Input, complete_rows
+from icdh.cli._learning import Learned
 from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
 from icdh.cli._options import Either, Option, choice, flag, number, text
 from icdh.diagnostics.records import EdgeCheck, edge_records
@@ -25,6 +26,9 @@ from icdh.exceptions import import_extra, option
 from icdh.files import LabelledTable, write_text
 from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
+
+if TYPE_CHECKING:
+    from icdh.uncertainty.ensemble import GraphEnsemble
 
 LEAST_PROBABILITY = 0.05  # of an edge that is printed although the graph does not have it
 
@@ -46,7 +50,9 @@ UNCERTAINTY: dict[str, Option | Either] = {
 }
 
 
-def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock) -> tuple[Any, BaseException | None]:
+def ensemble_of(
+    args: argparse.Namespace, model: Learned, rows: Input, clock: Clock
+) -> "tuple[GraphEnsemble | None, BaseException | None]":
     """Return the ensemble that was asked for, or None, and the error, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
@@ -63,17 +69,27 @@ def ensemble_of(args: argparse.Namespace, model: Any, rows: Input, clock: Clock)
             raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
         left = None if clock.max_seconds is None else clock.left
         with watched(args, "steps" if args.posterior else "resamples", n_resamples or None) as callback:
-            how = {"random_state": args.seed, "max_seconds": left, "callback": callback}
-            if args.posterior:
-                return posterior(model, **how), None
-            relations = {"interventions": rows.interventions, **rows.relations}
-            how |= {"sampling": args.sampling, "checkpoint": args.checkpoint, "n_jobs": model.n_jobs}
-            return bootstrap(model, rows.table, n_resamples, **relations, **how), None
+            if args.posterior and isinstance(model, HNMSearch):
+                return posterior(model, random_state=args.seed, max_seconds=left, callback=callback), None
+            ensemble = bootstrap(
+                model,
+                rows.table,
+                n_resamples,
+                interventions=rows.interventions,
+                **rows.relations,
+                sampling=args.sampling,
+                checkpoint=args.checkpoint,
+                n_jobs=model.n_jobs,
+                random_state=args.seed,
+                max_seconds=left,
+                callback=callback,
+            )
+            return ensemble, None
     except (KeyboardInterrupt, Exception) as error:
         return None, error
 
 
-def exit_code(model: Any, failure: BaseException | None) -> int:
+def exit_code(model: Learned, failure: BaseException | None) -> int:
     """Return 0, or 130 after Ctrl-C, or raise the error that came after the fit."""
     if isinstance(failure, KeyboardInterrupt):
         report("error", "interrupted before the probabilities were known; the fitted graph is kept")
@@ -103,7 +119,7 @@ def check_uncertainty(args: argparse.Namespace) -> None:
         raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 
-def probability_lines(ensemble: Any, dag: Floats) -> list[str]:
+def probability_lines(ensemble: "GraphEnsemble", dag: Floats) -> list[str]:
     """Return a line for every edge of the graph, and for all others that are probable enough."""
     rows = [("edge", "probability", "reverse", "path", "")]
     for edge in ensemble.edges():
@@ -115,7 +131,7 @@ def probability_lines(ensemble: Any, dag: Floats) -> list[str]:
     return aligned(rows, "<>>><")
 
 
-def write_probabilities(path: str, ensemble: Any) -> None:
+def write_probabilities(path: str, ensemble: "GraphEnsemble") -> None:
     """Write one row for every ordered pair of variables: cause, effect, probability, ancestor."""
     names, both = list(map(str, ensemble.names)), (ensemble.edge_probability, ensemble.ancestor_probability)
     pairs = permutations(range(len(names)), 2)
@@ -123,7 +139,9 @@ def write_probabilities(path: str, ensemble: Any) -> None:
     write_text(path, delimited([PROBABILITIES, *rows], ","))
 
 
-def with_directions(args: Any, model: Any, ensemble: Any, clock: Clock) -> StructuralModel:
+def with_directions(
+    args: argparse.Namespace, model: Learned, ensemble: "GraphEnsemble | None", clock: Clock
+) -> StructuralModel:
     """Return the fitted model with what is known of its edges: from turned edges, and from an ensemble of graphs."""
     from icdh.uncertainty.directions import direction_loss
     from icdh.uncertainty.hidden import hidden_loss
@@ -148,14 +166,14 @@ def records_of(fitted: StructuralModel, table: LabelledTable) -> list[EdgeCheck]
     return edge_records(fitted, Marginals.of(fitted.as_table(rows)) if len(rows.values) > 1 else None)
 
 
-def edge_list(model: Any, records: Sequence[EdgeCheck]) -> list[str]:
+def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
     unit = weight_unit(model.model_)
     lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
     return [*lines, *legend(records, unit), *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
 
 
-def _head(model: Any, n_edges: int) -> str:
+def _head(model: Learned, n_edges: int) -> str:
     if isinstance(model, HNMSearch):
         course = counted(len(model.history_), "move")
     else:

@@ -5,8 +5,9 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, BinaryIO
 
+import numpy as np
 from numpy.typing import NDArray
 
 from icdh._ground.labels import variable_index
@@ -16,12 +17,13 @@ from icdh.files import check_writable, write_table
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
+    from icdh._table.table import Table
 
 STANDARD_INPUT = "-"
 MODEL = ".icdh"
 
 
-def source(path: str) -> Any:
+def source(path: str) -> str | BinaryIO:
     """Return the path, or the standard input for "-"."""
     return sys.stdin.buffer if path == STANDARD_INPUT else path
 
@@ -94,7 +96,7 @@ def _is_same_file(a: str, b: str) -> bool:
         return os.path.normcase(os.path.realpath(a)) == os.path.normcase(os.path.realpath(b))
 
 
-def succeeds(write: Callable[..., None], *arguments: Any) -> bool:
+def succeeds(write: Callable[..., None], *arguments: object) -> bool:
     """Write a file, report an error if that fails, and return whether it succeeded."""
     try:
         write(*arguments)
@@ -104,12 +106,12 @@ def succeeds(write: Callable[..., None], *arguments: Any) -> bool:
     return True
 
 
-def columns_of_labels(model: Any) -> list[str] | None:
+def columns_of_labels(model: "StructuralModel") -> list[str] | None:
     """Return the columns that hold text, or None if no column does; arguments of `icdh.cli._input.read`."""
     return [str(model.names[n]) for n, labels in model.categories.items() if labels.of_text] or None
 
 
-def do_of(args: argparse.Namespace, model: Any) -> dict[Hashable, Any]:
+def do_of(args: argparse.Namespace, model: "StructuralModel") -> dict[Hashable, object]:
     """Return the intervention on variables of a model that the options describe."""
     do, by_text = {}, {str(name): name for name in model.names}
     for option, texts in (("--do", args.do), ("--shift", args.shift)):
@@ -124,7 +126,7 @@ def do_of(args: argparse.Namespace, model: Any) -> dict[Hashable, Any]:
     return do
 
 
-def cell_of(of: Any, name: Any, text: str, option: str) -> Any:
+def cell_of(of: "StructuralModel | Table", name: Hashable, text: str, option: str) -> object:
     """Return a value of a variable that an option holds: one of its labels, or a number."""
     known = of.categories.get(variable_index(name, of.names, option))
     if known is None:
@@ -139,11 +141,11 @@ def _number(option: str, text: str) -> float:
         raise ValueError(f"{option} needs numbers; {text!r} is not a number") from None
 
 
-def give_table(path: str | None, values: NDArray[Any], names: Sequence[Any]) -> None:
+def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[object]) -> None:
     """Write a table into a file, or onto the standard output if there is no path."""
     if path is None:
         from icdh.files.text import delimited
 
         sys.stdout.write(delimited([list(map(str, names)), *values.tolist()], ","))
     else:
-        write_table(path, values, names)
+        write_table(path, values, list(map(str, names)))

@@ -4,12 +4,12 @@ import argparse
 import shlex
 from collections.abc import Collection, Hashable, Sequence
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._ground.arrays import Mask
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import default_names, printable
 from icdh._table.experiments import Interventions
 from icdh.cli._files import check_table, source
@@ -18,6 +18,9 @@ from icdh.cli._messages import report
 from icdh.cli._options import DONE_ABOUT_GAPS, option_named
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
 from icdh.progress import Progress
+
+if TYPE_CHECKING:
+    from icdh.cli._learning import Learned
 
 FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
@@ -114,7 +117,7 @@ def _say_what_numbers_the_rows(table: LabelledTable, dates: Collection[str]) -> 
             report("note", f"{name} rises by one from row to row; {remedy}")
 
 
-def _counts_up(column: NDArray[Any]) -> bool:
+def _counts_up(column: NDArray[np.generic]) -> bool:
     try:
         return bool((np.diff(column.astype(np.float64)) == 1.0).all())
     except (TypeError, ValueError):  # labels
@@ -153,7 +156,7 @@ class Input(NamedTuple):
     interventions: Interventions | None = None
     groups: list[str] | None = None
     sequence: bool = False
-    truth: Any = None
+    truth: Floats | None = None
 
     @property
     def relations(self) -> dict[str, Any]:
@@ -183,7 +186,7 @@ def read_input(args: argparse.Namespace, categorical: Collection[str] | None) ->
         from icdh.datasets import load_sachs
 
         sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
-        return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency)
+        return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency.astype(float))
     table, labels = read(args, categorical=categorical)
     interventions = _interventions(args, labels.get("condition_column"))
     return Input(table, interventions, labels.get("group_column"), args.sequence)
@@ -224,7 +227,7 @@ def _interventions(args: argparse.Namespace, conditions: Sequence[str] | None) -
     return Interventions(conditions, targets)
 
 
-def _said(targets: Sequence[Any] | None) -> str:
+def _said(targets: Sequence[object] | None) -> str:
     if targets is None:
         return "what it does is to be found"
     return f"sets {', '.join(map(str, targets))}" if targets else "sets nothing"
@@ -243,7 +246,7 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
     }
 
 
-def target_lines(model: Any) -> list[str]:
+def target_lines(model: "Learned") -> list[str]:
     """Return for every condition of unknown targets a line about what it was found to act on."""
     least = getattr(model, "threshold", 0.0)
     return [
@@ -253,6 +256,6 @@ def target_lines(model: Any) -> list[str]:
     ]
 
 
-def _strongest(weights: Sequence[float], names: Sequence[Hashable], least: float) -> str:
+def _strongest(weights: Floats, names: Sequence[Hashable], least: float) -> str:
     reached = sorted((-weight, str(name)) for weight, name in zip(weights, names, strict=True) if weight > least)
     return ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)

@@ -3,7 +3,6 @@
 import argparse
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ def knowledge_of(args: argparse.Namespace) -> Knowledge:
     return Knowledge.read(args.knowledge) | given if args.knowledge else given
 
 
-def question_about_roots(adjacency: Floats, names: Sequence[Any]) -> str | None:
+def question_about_roots(adjacency: Floats, names: Sequence[object]) -> str | None:
     """Return the question whether anything causes variables that are given by nature; None if no arrow says so."""
     given = [
         n for n, name in enumerate(names) if str(name).casefold().replace("_", " ") in GIVEN and adjacency[:, n].any()

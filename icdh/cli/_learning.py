@@ -6,7 +6,8 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+from typing import TypeAlias
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
@@ -35,7 +36,9 @@ from icdh.files import read_graph
 from icdh.knowledge import Knowledge
 from icdh.progress import Progress
 
-METHODS = {"search": HNMSearch, "icdh": ICDH}
+Learned: TypeAlias = HNMSearch | ICDH
+
+METHODS: dict[str, type[Learned]] = {"search": HNMSearch, "icdh": ICDH}
 DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
 CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
 WORDS = {  # of the options that are parameters of the estimators
@@ -129,7 +132,7 @@ def declared_labels(args: argparse.Namespace) -> list[str] | None:
     return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
 
 
-def estimator_of(args: argparse.Namespace, names: list[str]) -> Any:
+def estimator_of(args: argparse.Namespace, names: list[str]) -> Learned:
     """Return the estimator that the options describe, for a table of these names."""
     given = {name: value for name, value in vars(args).items() if any(name in params for params in DEFAULTS.values())}
     for name in given:
@@ -147,7 +150,7 @@ def estimator_of(args: argparse.Namespace, names: list[str]) -> Any:
     return METHODS[args.method](**given, random_state=args.seed)
 
 
-def learned(args: argparse.Namespace, rows: Input) -> Any:
+def learned(args: argparse.Namespace, rows: Input) -> Learned:
     """Fit the estimator that the options describe, show how far it is, and return it."""
     estimator = estimator_of(args, rows.table.names)
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
@@ -164,7 +167,7 @@ def answered(callback: Progress) -> Iterator[None]:
         return
     heard: list[int] = []
 
-    def answer(number: int, frame: Any) -> None:
+    def answer(number: int, frame: FrameType | None) -> None:
         heard.append(number)
         if len(heard) > 1:
             return

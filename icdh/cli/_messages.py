@@ -9,7 +9,7 @@ import sysconfig
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from icdh._ground.interrupts import follows_interrupt
 from icdh._ground.labels import did_you_mean, printable
@@ -25,7 +25,7 @@ BROKEN_PIPE = 141
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
-def report(kind: str, message: Any) -> None:
+def report(kind: str, message: object) -> None:
     """Write one line to the standard error stream; a closed stream must not cost a fit."""
     try:
         print(f"icdh: {kind}: {printable(' '.join(str(message).split()))}", file=sys.stderr, flush=True)
@@ -43,7 +43,7 @@ def drop(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def as_option(argument: str, value: tuple[Any, ...] = (), of: Any = None) -> str:
+def as_option(argument: str, value: tuple[object, ...] = (), of: object = None) -> str:
     """Return the option that stands for an argument of the library, as `icdh.exceptions.option` asks for it.
 
     Examples

@@ -55,7 +55,7 @@ class Command(NamedTuple):
     usual: Sequence[str] = ()
 
 
-def text(metavar: str | None, help: str, **more: Any) -> Option:
+def text(metavar: str | None, help: str, **more: object) -> Option:
     """Return an option that takes a text."""
     return {"metavar": metavar, "help": help, **more}
 
@@ -70,17 +70,17 @@ def choice(choices: Collection[str], help: str, default: str | None = None) -> O
     return {"choices": choices, "default": default, "help": help}
 
 
-def several(metavar: str, help: str, **more: Any) -> Option:
+def several(metavar: str, help: str, **more: object) -> Option:
     """Return an option that takes several values, and adds those of every time that it is given."""
     return {"nargs": "+", "action": "extend", "metavar": metavar, "help": help, **more}
 
 
-def repeated(metavar: str, help: str, **more: Any) -> Option:
+def repeated(metavar: str, help: str, **more: object) -> Option:
     """Return an option that may be given several times, with one value each."""
     return {"action": "append", "default": [], "metavar": metavar, "help": help, **more}
 
 
-def number(default: float | None, help: str, *, low: float = 0, integer: bool = False, **more: Any) -> Option:
+def number(default: float | None, help: str, *, low: float = 0, integer: bool = False, **more: object) -> Option:
     """Return an option that takes a number of at least ``low``."""
     return {**parameter(Number(low, integer=integer)), "default": default, "help": help, **more}
 
@@ -100,13 +100,13 @@ def parameter(constraint: Constraint) -> Option:
     return {"type": _reader(constraint, int if is_integer else float), "metavar": "N" if is_integer else "X"}
 
 
-def _reader(constraint: Constraint, kind: type[int] | type[float]) -> Callable[[str], Any]:
+def _reader(constraint: Constraint, kind: type[int] | type[float]) -> Callable[[str], object]:
     """Return what reads the text of an option, or says what it must be."""
 
-    def read(text: str) -> Any:
+    def read(text: str) -> object:
         words, optional = getattr(constraint, "words", ()), getattr(constraint, "optional", False)
         if text in words or (optional and text == "none"):
-            value: Any = None if text == "none" else text
+            value: object = None if text == "none" else text
         else:
             value = kind(text)
         try:
@@ -127,7 +127,7 @@ def option_named(argument: str) -> str:
 class _MissingValues(argparse.Action):
     """Collects codes of missing values by column; None stands for every column."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+    def __call__(self, parser: object, namespace: object, values: Any, option_string: str | None = None) -> None:
         column, equals, codes = values.rpartition("=")
         known = dict(getattr(namespace, self.dest, None) or {})
         key = column if equals else None

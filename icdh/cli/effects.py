@@ -15,7 +15,9 @@ from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, choice, flag, repe
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
+    from icdh._model.effects import AverageEffect
     from icdh._model.structural import StructuralModel
+    from icdh._table.table import Table
 
 NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
@@ -118,7 +120,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
     )
 
 
-def _contrast(args: argparse.Namespace, of: Any) -> list[Any] | None:
+def _contrast(args: argparse.Namespace, of: "StructuralModel | Table") -> list[object] | None:
     """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
     if args.contrast is None:
         return None
@@ -126,14 +128,14 @@ def _contrast(args: argparse.Namespace, of: Any) -> list[Any] | None:
     return [cell_of(of, args.cause, text.strip(), "--contrast") for text in texts]
 
 
-def _draw(args: argparse.Namespace, answer: Any) -> None:
+def _draw(args: argparse.Namespace, answer: "Effect | AverageEffect") -> None:
     if args.plot:
         from icdh.plotting import save_figure
 
         save_figure(args.plot, answer.plot())
 
 
-def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str, Any]]:
+def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str, object]]:
     """Return the effect at every value, drawn if that was asked for."""
     values = [cell_of(model, args.cause, text, "--values") for text in args.values]
     answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
@@ -144,7 +146,7 @@ def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str,
     ]
 
 
-def _table(rows: list[dict[str, Any]], legend: Sequence[str]) -> str:
+def _table(rows: list[dict[str, object]], legend: Sequence[str]) -> str:
     """Return rows as text, without columns that hold nothing; a change has the digits that its error leaves."""
     if not rows:
         return "the graph has no edges, so it gives no estimate: that is not evidence of no effect"
@@ -165,7 +167,7 @@ def _supported(row: dict[str, Any]) -> str:
     return str(Interval(row["change"], row["change"] - reach, row["change"] + reach)).partition(" ")[0]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
 
 

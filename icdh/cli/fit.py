@@ -3,10 +3,9 @@
 import argparse
 import os
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.hidden import graph_with_hidden
@@ -32,6 +31,9 @@ from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, number, text
 from icdh.diagnostics.records import EdgeCheck
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.graphs import is_dag
+
+if TYPE_CHECKING:
+    from icdh.uncertainty.ensemble import GraphEnsemble
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,8 +75,8 @@ def _write(
     args: argparse.Namespace,
     fitted: StructuralModel,
     records: list[EdgeCheck],
-    ensemble: Any,
-    truth: NDArray[Any] | None,
+    ensemble: "GraphEnsemble | None",
+    truth: Floats | None,
 ) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
     complete = True
@@ -95,7 +97,7 @@ def _draw(
     args: argparse.Namespace,
     fitted: StructuralModel,
     records: list[EdgeCheck],
-    truth: NDArray[Any] | None,
+    truth: Floats | None,
     path: str,
 ) -> None:
     """Draw the graph, beside the true one where that is known and nothing is hidden."""

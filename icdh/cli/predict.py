@@ -1,12 +1,12 @@
 """``icdh predict``: predictions of a saved model for the rows of a table."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from icdh._ground.arrays import Integers, Mask
 from icdh._model.structural import StructuralModel
 from icdh.cli._files import check_files, columns_of_labels, do_of, give_table, loaded
 from icdh.cli._input import complete_rows, read
@@ -33,14 +33,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _answer(model: StructuralModel, rows: LabelledTable, what: str) -> NDArray[Any]:
+def _answer(model: StructuralModel, rows: LabelledTable, what: str) -> NDArray[np.generic]:
     """Return means, spreads or residuals, empty where one of the cells that they rest on is."""
     families = enumerate(model.conditionals)
     rests_on = [[*family.inputs, n] if what == "residuals" else family.inputs for n, family in families]
     return _where_known(getattr(model, QUESTIONS[what])(_filled(model, rows)), rows.gaps, rests_on)
 
 
-def _counterfactual(model: StructuralModel, rows: LabelledTable, do: Mapping[Any, Any]) -> NDArray[Any]:
+def _counterfactual(model: StructuralModel, rows: LabelledTable, do: Mapping[Hashable, object]) -> NDArray[np.generic]:
     """Return what the rows would have been; a row with a gap, whose noise is not known, is empty."""
     everything = range(len(model.names))
     return _where_known(model.counterfactual(_filled(model, rows), do), rows.gaps, [everything] * len(everything))
@@ -56,12 +56,14 @@ def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
     return LabelledTable(values, rows.columns)
 
 
-def _where_known(answer: NDArray[Any], gaps: NDArray[Any], rests_on: Sequence[Any]) -> NDArray[Any]:
+def _where_known(
+    answer: NDArray[np.generic], gaps: Mask, rests_on: Sequence[Sequence[int] | Integers]
+) -> NDArray[np.object_]:
     """Return answers, shape (M, N), empty where a cell in the columns that they rest on is missing."""
-    answer = np.array(answer, dtype=object)
+    shown: NDArray[np.object_] = np.array(answer, dtype=object)
     for n, columns in enumerate(rests_on):
-        answer[gaps[:, columns].any(axis=1), n] = None
-    return answer
+        shown[gaps[:, columns].any(axis=1), n] = None
+    return shown
 
 
 COMMAND = Command(

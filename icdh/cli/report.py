@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
@@ -18,6 +18,8 @@ from icdh.cli._knowledge import KNOWLEDGE
 from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
 from icdh.cli._messages import BAD_INPUT, SUCCESS
 from icdh.cli._options import EXPERIMENTS, LOUDNESS, MODEL, Command, text
+
+T = TypeVar("T")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
     check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
     notes: list[str] = []
-    model: Any = None
+    model: Any
     ensemble = failure = None
     if args.model:
         if args.bootstrap is not None or args.posterior:
@@ -73,7 +75,7 @@ def _usual_output(args: argparse.Namespace) -> str:
     return f"{name.partition('.')[0] or 'report'}.html"
 
 
-def _with_warnings(work: Callable[[], Any]) -> tuple[Any, list[str]]:
+def _with_warnings(work: Callable[[], T]) -> tuple[T, list[str]]:
     """Return the result of some work, and its warnings, which are also shown at once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,7 +1,6 @@
 """``icdh simulate``: draw a table from a random graph, and write both."""
 
 import argparse
-from typing import Any
 
 from numpy.typing import NDArray
 
@@ -19,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     graph_writer(args.truth)
     check_files({"--adjacency": args.adjacency}, {"the table": args.data, "the graph": args.truth})
     rng = np.random.default_rng(args.seed)
-    graph: NDArray[Any]
+    graph: NDArray[np.float64 | np.int64]
     if args.adjacency:
         graph, names = read_graph(source(args.adjacency))
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, RandomState
 from icdh._ground.checks import check_choice
 from icdh.exceptions import import_extra
 from icdh.files import read_table
@@ -59,7 +59,7 @@ def fetch_tuebingen(
     *,
     subset: str = "loci-99",
     swap: bool = True,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: RandomState = None,
     data_home: str | Path | None = None,
     download: bool = True,
     checksum: str | None = None,

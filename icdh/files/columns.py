@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class RefusedColumn(ValueError):
         The argument of `icdh.files.read_table` that helps; empty if none does. A list is added to what the user gave.
     """
 
-    def __init__(self, what: str, cell: str | None = None, option: str = "", value: Any = None):
+    def __init__(self, what: str, cell: str | None = None, option: str = "", value: object = None):
         super().__init__(what)
         self.cell, self.option, self.value = cell, option, value
 
@@ -121,7 +121,7 @@ class Column:
         usual = not cell if self.codes.nothing_else else cell in MISSING
         return usual or cell in self.codes.texts or self.number(cell) in self.codes.numbers
 
-    def values(self) -> NDArray[Any]:
+    def values(self) -> NDArray[np.generic]:
         """Return the values, shape (M,): numbers, NaN in gaps; or objects that are labels, None in gaps.
 
         Raises
@@ -136,7 +136,7 @@ class Column:
         beside_numbers = any(isinstance(part, np.ndarray) and not np.isnan(part).all() for part in self.parts)
         are_labels = self.labels and present != [] and not beside_numbers and all(map(is_label, present))
         of_labels = not self.dates and (self.declared or are_labels)
-        values: dict[str, Any] = dict.fromkeys(counts, None if of_labels else np.nan)
+        values: dict[str, float | str | None] = dict.fromkeys(counts, None if of_labels else np.nan)
         if of_labels:
             self._check_few_labels(present)
             values |= {cell: name_of(cell) for cell in present}
@@ -144,7 +144,7 @@ class Column:
             values |= _days(present)
         else:
             values |= self._numbers(present, counts)
-        kind: Any = object if of_labels else np.float64
+        kind: type = object if of_labels else np.float64
         whole = [
             part if isinstance(part, np.ndarray) else np.array([values[cell] for cell in part], dtype=kind)
             for part in self.parts
@@ -183,7 +183,7 @@ class Column:
         cell, rows = odd[0], sum(counts[cell] for cell in odd)
         other, mark = "," if self.decimal == "." else ".", thousands_mark(odd, self.decimal)
 
-        def refused(what: str, option: str, value: Any) -> RefusedColumn:
+        def refused(what: str, option: str, value: object) -> RefusedColumn:
             return RefusedColumn(f"{cell!r} is not a number; {what}", cell, option, value)
 
         if all(map(is_date, odd)):

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,16 +15,16 @@ from icdh._ground.atomic import write_text
 from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh.files.cells import is_number
 from icdh.files.tables import check_names
-from icdh.files.text import Quoted, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
+from icdh.files.text import Quoted, Source, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
 Row: TypeAlias = tuple[int, list[str]]  # number of the line, and cells
-_Edge: TypeAlias = tuple[str, str, str, Any]  # place in the file, cause, effect, weight
+_Edge: TypeAlias = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 
 EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
 PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
 
 
-def read_graph(path: str | os.PathLike[str] | BinaryIO, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
+def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
     r"""Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
 
     Parameters
@@ -162,7 +162,7 @@ def _from_edges(path: str, edges: Sequence[_Edge], known: Sequence[str] | None) 
     return A, names
 
 
-def _weight(path: str, place: str, text: Any) -> float:
+def _weight(path: str, place: str, text: float | str) -> float:
     try:
         weight = float(text)
     except (TypeError, ValueError):
@@ -263,15 +263,13 @@ def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, Sequence[Has
 
 
 def _matrix_text(A: Floats, names: Sequence[Hashable]) -> str:
-    rows: list[list[Any]] = [[None, *names]]
+    rows: list[list[object]] = [[None, *names]]
     rows += [[name, *row] for name, row in zip(names, A.tolist(), strict=True)]
     return delimited(rows, ",")
 
 
 def _edge_list_text(A: Floats, names: Sequence[Hashable]) -> str:
-    rows: list[list[Any]] = [["cause", "effect", "weight"]]
-    rows += map(list, graphs.edge_list(A, names))
-    return delimited(rows, "\t")
+    return delimited([("cause", "effect", "weight"), *graphs.edge_list(A, names)], "\t")
 
 
 _WRITERS: dict[str, Callable[[Floats, Sequence[Hashable]], str]] = {

@@ -1,17 +1,16 @@
 """Where a table stands in a text: titles above it, names of the columns, marks of its numbers, and its rows."""
 
 import logging
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from icdh._table.missing_codes import Declared
 from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import MISSING, is_number, looks_like_a_value
-from icdh.files.text import Quoted, name_of, read_text, rows_of, sniffed_delimiter, table_start
+from icdh.files.text import Quoted, Source, name_of, read_text, rows_of, sniffed_delimiter, table_start
 
 MOST_NAMED = 20  # problems in a message
 
@@ -28,7 +27,7 @@ class UnreadableTableError(ValueError):
         added to what was given. None if there are no such arguments.
     """
 
-    def __init__(self, problems: str, options: dict[str, Any] | None):
+    def __init__(self, problems: str, options: dict[str, object] | None):
         said = ", ".join(f"{name}={value!r}" for name, value in (options or {}).items())
         super().__init__(f"{problems}; say {said}" if said else problems)
         self.problems, self.options = problems, options
@@ -53,14 +52,14 @@ class Refusals:
         self.problems: list[str] = []
         self.options: dict[str, Any] = {}
 
-    def add(self, problem: str, option: str, value: Any) -> None:
+    def add(self, problem: str, option: str, value: object) -> None:
         """Add a problem, and the argument that solves it; an empty one if none does."""
         self.problems.append(problem)
         self.unsolved |= not option
         if option:
-            known = self.options.get(option, [])
-            new = [part for part in value if part not in known] if isinstance(value, list) else []
-            self.options[option] = known + new if isinstance(value, list) else value
+            if isinstance(value, list):
+                value = list(dict.fromkeys([*self.options.get(option, []), *value]))
+            self.options[option] = value
 
     def check(self) -> None:
         """Raise UnreadableTableError if there was a problem."""
@@ -138,7 +137,7 @@ class Sheet(NamedTuple):
     thousands: str | None
 
 
-def sheet_of(source: str | os.PathLike[str] | BinaryIO, options: Options, refusals: Refusals) -> Sheet:
+def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     """Return the table in a file; what stands in its way is added to the refusals, as if its remedy had been given.
 
     Raises

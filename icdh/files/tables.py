@@ -5,10 +5,10 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from icdh._ground.arrays import Mask
 from icdh._ground.atomic import write_text
@@ -19,12 +19,12 @@ from icdh._table.table import said_of_gaps
 from icdh.exceptions import DataWarning, import_extra, option, warn
 from icdh.files.columns import Column, RefusedColumn
 from icdh.files.sheet import Options, Refusals, Sheet, logger, sheet_of
-from icdh.files.text import Quoted, delimited, label_of
+from icdh.files.text import Quoted, Source, delimited, label_of
 
 FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind
 ROWS_OF_PART = 10_000  # rows converted at once
 
-_Values: TypeAlias = "list[tuple[str, NDArray[Any]]]"  # of columns, with the words that options know them by
+_Values: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"  # of columns, with the words that options know them by
 
 
 class LabelledTable(NamedTuple):
@@ -41,7 +41,7 @@ class LabelledTable(NamedTuple):
     values: NDArray[Any]
     columns: list[str] | None
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]:
         return np.array(self.values, dtype=dtype)
 
     @property
@@ -55,13 +55,13 @@ class LabelledTable(NamedTuple):
         return _gaps(self.values)
 
     @property
-    def dtypes(self) -> list[Any]:
+    def dtypes(self) -> list[np.dtype[np.generic]]:
         """The type of every column."""
         return [self.values.dtype] * self.values.shape[1]
 
 
 def read_table(
-    path: str | os.PathLike[str] | BinaryIO,
+    path: Source,
     *,
     header: bool | None = None,
     delimiter: str | None = None,
@@ -155,9 +155,7 @@ def read_table(
     return _read(path, Options(*form, columns, drop, dates, gaps, categorical, missing_values))[0]
 
 
-def read_with_labels(
-    path: str | os.PathLike[str] | BinaryIO, labels: Sequence[str], **options: Any
-) -> tuple[LabelledTable, list[list[str]]]:
+def read_with_labels(path: Source, labels: Sequence[str], **options: Any) -> tuple[LabelledTable, list[list[str]]]:
     r"""Read a table, and columns of it that are no variables as text: the condition of every row, or its group.
 
     Parameters
@@ -166,7 +164,7 @@ def read_with_labels(
         The file.
     labels : sequence of str
         The columns of text.
-    **options : Any
+    **options : object
         Further arguments of `read_table`.
 
     Returns
@@ -192,7 +190,7 @@ def read_with_labels(
     return _read(path, Options(**options, labels=labels))
 
 
-def _read(path: Any, options: Options) -> tuple[LabelledTable, list[list[str]]]:
+def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]]]:
     """Return the table that is wanted of a file, and the labels of its rows; see `read_with_labels`."""
     refusals = Refusals(label_of(path))
     read = _read_parquet if str(path).lower().endswith(".parquet") else _read_text
@@ -211,9 +209,7 @@ def _read(path: Any, options: Options) -> tuple[LabelledTable, list[list[str]]]:
     ]
 
 
-def _read_text(
-    path: str | os.PathLike[str] | BinaryIO, options: Options, refusals: Refusals
-) -> tuple[list[str] | None, _Values]:
+def _read_text(path: Source, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
     """Return names and values of the columns of a text file."""
     sheet = sheet_of(path, options, refusals)
     columns = _columns_of(sheet, options, refusals)
@@ -336,16 +332,16 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
         refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{header}", "gaps", True)
 
 
-def _gaps(values: NDArray[Any]) -> Mask:
+def _gaps(values: NDArray[np.generic]) -> Mask:
     nothing: Any = None
     mask: Mask = (values != values) | np.equal(values, nothing)
     return mask
 
 
-def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _together(columns: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
     """Return columns as a table, of objects if any holds labels."""
-    kind: Any = object if any(column.dtype == object for column in columns) else np.float64
-    table: NDArray[Any] = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype=kind)
+    kind: type = object if any(column.dtype == object for column in columns) else np.float64
+    table: NDArray[np.generic] = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype=kind)
     for k, column in enumerate(columns):
         table[:, k] = column
     return table
@@ -376,7 +372,7 @@ def check_names(names: Sequence[str], place: str) -> None:
         seen.add(name)
 
 
-def _read_parquet(path: Any, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
+def _read_parquet(path: Source, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
     """Return names and values of the columns of a Parquet file."""
     table = import_extra("pyarrow.parquet", "parquet").read_table(path)
     arrays, names = columns_of(table) or [], table.column_names
@@ -407,7 +403,7 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
         )
 
 
-def write_table(path: str | os.PathLike[str], values: NDArray[Any], names: Sequence[str]) -> None:
+def write_table(path: str | os.PathLike[str], values: NDArray[np.generic], names: Sequence[str]) -> None:
     """Write a table with its column names in the first line; names and numbers read back exactly.
 
     Parameters

@@ -6,15 +6,18 @@ puts an apostrophe in front of a name that a spreadsheet would run as a formula;
 
 import codecs
 import gzip
+import os
 import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, TypeAlias
 
 from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import looks_like_a_value
+
+Source: TypeAlias = str | os.PathLike[str] | BinaryIO  # a path, or an open file of bytes
 
 DELIMITERS = "\t;,|"  # where several fit (1,5;2,5), the first is the likeliest
 SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 1_000_000
@@ -46,7 +49,7 @@ class Quoted(str):
     __slots__ = ()
 
 
-def label_of(source: Any) -> str:
+def label_of(source: Source) -> str:
     """Return the name of a source, a path or an open file, in messages.
 
     Examples
@@ -55,10 +58,10 @@ def label_of(source: Any) -> str:
     >>> label_of("data.csv")
     'data.csv'
     """
-    return str(getattr(source, "name", source) if hasattr(source, "read") else source)
+    return str(source if isinstance(source, str | os.PathLike) else getattr(source, "name", source))
 
 
-def read_text(source: Any, encoding: str | None = None) -> str:
+def read_text(source: Source, encoding: str | None = None) -> str:
     """Return the text of a file, unpacked if gzip packed it.
 
     Parameters
@@ -83,7 +86,7 @@ def read_text(source: Any, encoding: str | None = None) -> str:
     'a,b'
     """
     name = label_of(source)
-    data: bytes = source.read() if hasattr(source, "read") else Path(source).read_bytes()
+    data: bytes = Path(source).read_bytes() if isinstance(source, str | os.PathLike) else source.read()
     if data.startswith(_GZIP):
         try:
             data = gzip.decompress(data)
@@ -206,12 +209,12 @@ def name_of(cell: str) -> str:
     return str(cell[1:] if _PROTECTED_FORMULA.match(cell) else cell)
 
 
-def delimited(rows: Sequence[Sequence[Any]], delimiter: str) -> str:
+def delimited(rows: Sequence[Sequence[object]], delimiter: str) -> str:
     """Return rows of names, numbers and None (an empty cell) as text that reads back to the same values."""
     return "".join(delimiter.join(map(_cell, row)) + "\n" for row in rows)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if not isinstance(value, str):
         return "" if value is None else str(value)
     text = f"'{value}" if _FORMULA.match(value) else value

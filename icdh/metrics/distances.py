@@ -1,6 +1,6 @@
 """Distances between two graphs: structural Hamming distance, also over thresholds, and intervention distance."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
         return edges
 
 
-def comparable(estimate: Any, truth: Any) -> Pair:
+def comparable(estimate: object, truth: object) -> Pair:
     """Return both graphs with their variables in the order of the truth.
 
     Parameters
@@ -60,7 +60,7 @@ def comparable(estimate: Any, truth: Any) -> Pair:
     return Pair(np.abs(weights), true.weights != 0)
 
 
-def comparable_with_edges(estimate: Any, truth: Any) -> Pair:
+def comparable_with_edges(estimate: object, truth: object) -> Pair:
     """Return what `comparable` does; raise ValueError if the truth has no edges, as rates need some.
 
     Parameters
@@ -92,7 +92,7 @@ class EdgeDifferences(NamedTuple):
     reversed: int
 
 
-def edge_differences(estimate: Any, truth: Any, *, undirected: str = "strict") -> EdgeDifferences:
+def edge_differences(estimate: object, truth: object, *, undirected: str = "strict") -> EdgeDifferences:
     """Count the extra, missing and reversed edges of an estimated graph.
 
     Parameters
@@ -125,7 +125,7 @@ def edge_differences(estimate: Any, truth: Any, *, undirected: str = "strict") -
     return _differences(pair.estimate, pair.truth, undirected)
 
 
-def shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int:
+def shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
     """Structural Hamming distance: the number of pairs of variables whose edge differs, a reversal counting 1.
 
     Parameters
@@ -161,7 +161,7 @@ def shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int:
     return sum(edge_differences(estimate, truth, undirected=undirected))
 
 
-def shd_curve(estimate: Any, truth: Any, thresholds: ArrayLike, *, undirected: str = "strict") -> Integers:
+def shd_curve(estimate: object, truth: object, thresholds: ArrayLike, *, undirected: str = "strict") -> Integers:
     """Structural Hamming distance at every threshold on the weights.
 
     Parameters
@@ -205,7 +205,7 @@ def shd_curve(estimate: Any, truth: Any, thresholds: ArrayLike, *, undirected: s
     return np.array(distances, dtype=np.int64)
 
 
-def minimum_shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int:
+def minimum_shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
     """Smallest structural Hamming distance over all thresholds on the weights, the empty graph included.
 
     Parameters
@@ -240,7 +240,7 @@ def minimum_shd(estimate: Any, truth: Any, *, undirected: str = "strict") -> int
     return int(shd_curve(estimate, truth, [*weights, above_all], undirected=undirected).min())
 
 
-def au_shdc(estimate: Any, truth: Any, *, low: float = 0.2, high: float = 0.75, n_steps: int = 999) -> float:
+def au_shdc(estimate: object, truth: object, *, low: float = 0.2, high: float = 0.75, n_steps: int = 999) -> float:
     """Area under the curve of the structural Hamming distance over thresholds on the weights.
 
     The left Riemann sum with step (high - low) / n_steps: the distances at low, low + step, ..., high - step, times
@@ -298,7 +298,7 @@ def _differences(estimated: Mask, true: Mask, undirected: str) -> EdgeDifference
     )
 
 
-def sid(estimate: Any, truth: Any) -> int:
+def sid(estimate: object, truth: object) -> int:
     """Structural intervention distance: pairs (i, j) for which adjusting for the estimated parents of i is wrong.
 
     Needs the extra ``[metrics]``.

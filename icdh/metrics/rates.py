@@ -1,6 +1,6 @@
 """Rates of right and wrong edges: of one graph, and along the weights as areas under the precision-recall curve."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class EdgeScores(NamedTuple):
     tpr: float
 
 
-def edge_scores(estimate: Any, truth: Any) -> EdgeScores:
+def edge_scores(estimate: object, truth: object) -> EdgeScores:
     """Precision, recall, F1, false discovery rate and true positive rate of the directed edges.
 
     Parameters
@@ -63,7 +63,7 @@ def edge_scores(estimate: Any, truth: Any) -> EdgeScores:
     return _scores(pair.estimate, pair.truth)
 
 
-def skeleton_scores(estimate: Any, truth: Any) -> EdgeScores:
+def skeleton_scores(estimate: object, truth: object) -> EdgeScores:
     """Precision, recall, F1, false discovery rate and true positive rate of the edges whatever their direction.
 
     Parameters
@@ -117,7 +117,7 @@ class PrecisionRecallCurve(NamedTuple):
     thresholds: Floats
 
 
-def precision_recall_curve(estimate: Any, truth: Any) -> PrecisionRecallCurve:
+def precision_recall_curve(estimate: object, truth: object) -> PrecisionRecallCurve:
     """Precision and recall of the directed edges at every distinct weight.
 
     Parameters
@@ -155,7 +155,7 @@ def precision_recall_curve(estimate: Any, truth: Any) -> PrecisionRecallCurve:
     return PrecisionRecallCurve(n_found / n_estimated, n_found / n_found[-1], thresholds[::-1])
 
 
-def average_precision(estimate: Any, truth: Any) -> float:
+def average_precision(estimate: object, truth: object) -> float:
     """Average precision of the directed edges: the step-wise area under the whole precision-recall curve.
 
     Parameters
@@ -188,7 +188,7 @@ def average_precision(estimate: Any, truth: Any) -> float:
     return float(np.sum(precision * np.diff(recall, prepend=0.0)))
 
 
-def truncated_auprc(estimate: Any, truth: Any) -> float:
+def truncated_auprc(estimate: object, truth: object) -> float:
     """Area under the precision-recall curve as published with the paper: without its ends, by trapezoids.
 
     The curve goes from the heaviest estimated edge to the lightest and is not extended to recall 0 or 1. So perfect

@@ -1,8 +1,7 @@
 """All metrics at once."""
 
-from typing import Any
-
 from icdh import graphs
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import check_number
 from icdh.exceptions import MissingExtraError
 from icdh.metrics.calibration import brier_score, calibration_error, log_score
@@ -12,7 +11,9 @@ from icdh.metrics.rates import average_precision, edge_scores, skeleton_scores, 
 OF_PROBABILITIES = (brier_score, log_score, calibration_error)
 
 
-def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities: bool = False) -> dict[str, Any]:
+def evaluate(
+    estimate: object, truth: object, *, threshold: float = 0.0, probabilities: bool = False
+) -> dict[str, float | None]:
     """Compute every metric of an estimated graph.
 
     Parameters
@@ -49,30 +50,30 @@ def evaluate(estimate: Any, truth: Any, *, threshold: float = 0.0, probabilities
     >>> metrics["shd"], metrics["reversed"], metrics["extra"], metrics["missing"]
     (2, 1, 1, 0)
     """
-    weights, truth = comparable_with_edges(estimate, truth)
-    if not graphs.is_dag(truth):
+    weights, true = comparable_with_edges(estimate, truth)
+    if not graphs.is_dag(true):
         raise ValueError("truth has a cycle; it must be a DAG")
     check_number("threshold", threshold, low=0)
     graph = graphs.threshold(weights, threshold)
-    differences = edge_differences(graph, truth)
+    differences = edge_differences(graph, true)
     return {
         "n_edges": int((graph != 0).sum()),
-        "n_true_edges": int(truth.sum()),
+        "n_true_edges": int(true.sum()),
         "shd": sum(differences),
         **differences._asdict(),
-        "shd_favourable": shd(graph, truth, undirected="favourable"),
-        "sid": _sid_or_none(graph, truth),
-        **edge_scores(graph, truth)._asdict(),
-        **{f"skeleton_{name}": score for name, score in skeleton_scores(graph, truth)._asdict().items()},
-        "minimum_shd": minimum_shd(weights, truth),
-        "au_shdc": au_shdc(weights, truth),
-        "average_precision": average_precision(weights, truth),
-        "truncated_auprc": truncated_auprc(weights, truth),
-        **({metric.__name__: metric(weights, truth) for metric in OF_PROBABILITIES} if probabilities else {}),
+        "shd_favourable": shd(graph, true, undirected="favourable"),
+        "sid": _sid_or_none(graph, true),
+        **edge_scores(graph, true)._asdict(),
+        **{f"skeleton_{name}": score for name, score in skeleton_scores(graph, true)._asdict().items()},
+        "minimum_shd": minimum_shd(weights, true),
+        "au_shdc": au_shdc(weights, true),
+        "average_precision": average_precision(weights, true),
+        "truncated_auprc": truncated_auprc(weights, true),
+        **({metric.__name__: metric(weights, true) for metric in OF_PROBABILITIES} if probabilities else {}),
     }
 
 
-def _sid_or_none(graph: Any, truth: Any) -> int | None:
+def _sid_or_none(graph: Floats, truth: Mask) -> int | None:
     try:
         return sid(graph, truth) if graphs.is_dag(graph) else None
     except MissingExtraError:

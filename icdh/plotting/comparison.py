@@ -1,7 +1,7 @@
 """An estimated graph beside the true one: which edges are right, reversed, extra and missing."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from icdh.exceptions import import_extra
 from icdh.plotting.graph import edge_width, plot_graph
 from icdh.plotting.layout import Edge, Layout, bounds, layered_layout
 from icdh.plotting.style import LOOK, EdgeStyle, box_sizes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The palette of Okabe and Ito is safe for colour-blind readers; dashes serve prints in grey.
 STYLES = {
@@ -52,12 +55,12 @@ def edge_kinds(A: ArrayLike, other: ArrayLike, alone: str) -> dict[Edge, str]:
 def plot_comparison(
     estimated: ArrayLike,
     truth: ArrayLike,
-    names: Sequence[Any],
+    names: Sequence[Hashable],
     *,
     titles: tuple[str, str] = ("learned", "true"),
     weight: str = "weight",
-    figure: Any = None,
-) -> Any:
+    figure: "Figure | None" = None,
+) -> "Figure":
     """Draw an estimated graph beside the true one.
 
     Every variable has the same place in both. Edges are right (solid), reversed (long dashes), extra (short dashes,
@@ -105,7 +108,7 @@ def plot_comparison(
         low, high = bounds(layout)
         width, height = high - low
         size = max(2 * width, LOOK.comparison_legend), height + 0.9
-        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size)
+        figure = cast("Figure", import_extra("matplotlib.figure", "plot").Figure(figsize=size))
     edge = 0.45 / figure.get_size_inches()[1]
     grid = {"left": 0.01, "right": 0.99, "bottom": edge, "top": 1.0 - edge, "wspace": 0.02}
     left, right = figure.subplots(1, 2, gridspec_kw=grid)
@@ -130,12 +133,12 @@ def plot_comparison(
     return figure
 
 
-def _layout_of_both(estimated: Floats, truth: Floats, names: Sequence[Any]) -> Layout:
+def _layout_of_both(estimated: Floats, truth: Floats, names: Sequence[Hashable]) -> Layout:
     """Return one layout for both graphs: that of the true edges and of the pairs that only the estimate connects."""
     rank = np.argsort(graphs.causal_order(truth))
     both = (truth != 0).astype(float)
     for i, j in np.argwhere((estimated != 0) & (truth == 0) & (truth.T == 0)).tolist():
         both[(i, j) if rank[i] < rank[j] else (j, i)] = 1.0
-    layout = layered_layout(both, box_sizes(names))
+    layout = layered_layout(both, box_sizes(list(map(str, names))))
     backwards = {(j, i): route[::-1] for (i, j), route in layout.routes.items()}
     return layout._replace(routes=backwards | layout.routes)

@@ -1,7 +1,7 @@
 """Pictures of what one variable does to another: an effect, its comparisons, and both directions of a pair."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from icdh.exceptions import import_extra
 from icdh.plotting.style import LOOK
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from icdh._effect.result import Effect
     from icdh.pairs import CausalDirection, DirectionFit
 
 
-def plot_effect(effect: AverageEffect, ax: Any = None) -> Any:
+def plot_effect(effect: AverageEffect, ax: "Axes | None" = None) -> "Figure":
     """Draw the mean of an effect against the values set for its cause, with its band and one standard deviation.
 
     Of two values, such as those of a binary cause, the means are points with bars.
@@ -71,7 +74,7 @@ def plot_effect(effect: AverageEffect, ax: Any = None) -> Any:
     return _labelled(ax, f"{printable(effect.cause)}, set from outside")
 
 
-def plot_comparisons(effect: "Effect", ax: Any = None) -> Any:
+def plot_comparisons(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     """Draw the differences that changes of a cause make, with their intervals, beside the crude ones.
 
     Parameters
@@ -119,21 +122,22 @@ def plot_comparisons(effect: "Effect", ax: Any = None) -> Any:
     return _labelled(ax, f"difference of {printable(effect.effect)}, with {printable(effect.cause)} changed")
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: "Axes | None") -> "Axes":
     if ax is not None:
         return ax
     figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(6.0, 4.2), layout="constrained")
-    return figure.add_subplot()
+    axes: Axes = figure.add_subplot()
+    return axes
 
 
-def _labelled(ax: Any, label: str) -> Any:
+def _labelled(ax: "Axes", label: str) -> "Figure":
     """Return the figure of axes, with a label below and a legend above."""
     ax.set_xlabel(label, parse_math=False)
     ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0))
-    return ax.figure
+    return cast("Figure", ax.figure)
 
 
-def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple[str, str] = ("x", "y")) -> Any:
+def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple[str, str] = ("x", "y")) -> "Figure":
     """Draw the fitted mean and one and two standard deviations in both directions, with the noises below.
 
     Where cause and effect are the right way round, the noise looks alike at every value of the cause.
@@ -158,7 +162,7 @@ def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple
         If matplotlib is not installed.
     """
     names = printable(names[0]), printable(names[1])
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(9.0, 6.5), layout="constrained")
+    figure: Figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(9.0, 6.5), layout="constrained")
     axes = figure.subplots(2, 2, height_ratios=(2, 1), sharex="col")
     shown = np.arange(0, len(x), -(-len(x) // LOOK.most_points))
     x, y = np.asarray(x)[shown].ravel(), np.asarray(y)[shown].ravel()
@@ -168,10 +172,11 @@ def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple
     return figure
 
 
-def _draw_direction(axes: Any, cause: Floats, effect: Floats, fit: "DirectionFit", names: Sequence[str]) -> None:
+def _draw_direction(
+    axes: Sequence["Axes"], cause: Floats, effect: Floats, fit: "DirectionFit", names: Sequence[str]
+) -> None:
     data, noise = axes
-    points = {"s": 6, "alpha": 0.5, "linewidths": 0, "color": LOOK.dot}
-    data.scatter(cause, effect, **points)
+    data.scatter(cause, effect, s=6, alpha=0.5, linewidths=0, color=LOOK.dot)
     data.plot(fit.cause_values, fit.mean, color=LOOK.fit)
     for deviations in (1, 2):
         band = fit.mean - deviations * fit.scale, fit.mean + deviations * fit.scale
@@ -180,7 +185,7 @@ def _draw_direction(axes: Any, cause: Floats, effect: Floats, fit: "DirectionFit
     data.set_title(f"{names[0]} -> {names[1]}\n{length}", fontsize="medium", parse_math=False)
     data.set_ylabel(names[1], parse_math=False)
     mean, scale = (np.interp(cause, fit.cause_values, curve) for curve in (fit.mean, fit.scale))
-    noise.scatter(cause, (effect - mean) / scale, **points)
+    noise.scatter(cause, (effect - mean) / scale, s=6, alpha=0.5, linewidths=0, color=LOOK.dot)
     noise.axhline(0.0, color=LOOK.fit)
     noise.set_xlabel(names[0], parse_math=False)
     noise.set_ylabel("noise")

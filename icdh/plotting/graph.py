@@ -1,9 +1,9 @@
 """A picture of a DAG, for slides: causes above their effects, stronger edges wider; and pictures as files."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,12 @@ from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
 from icdh.plotting.style import DOTS, HIDDEN, LOOK, EdgeStyle, box_sizes, lines_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+    from matplotlib.path import Path as Outline
+
 LEAST = float(np.finfo(float).tiny)  # the strength of an edge that knowledge alone stands behind
 MEANINGS = {
     "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
@@ -26,8 +32,8 @@ MEANINGS = {
 
 def plot_graph(
     A: ArrayLike,
-    names: Sequence[Any],
-    ax: Any = None,
+    names: Sequence[Hashable],
+    ax: "Axes | None" = None,
     *,
     styles: Mapping[Edge, EdgeStyle] | None = None,
     title: str = "",
@@ -35,7 +41,7 @@ def plot_graph(
     n_hidden: int = 0,
     shown_edges: int | None = LOOK.shown_edges,
     layout: Layout | None = None,
-) -> Any:
+) -> "Figure":
     """Draw a DAG in rows, causes above their effects, stronger edges wider.
 
     Parameters
@@ -114,9 +120,10 @@ def plot_graph(
         low = low - [missing, LOOK.legend_height * len(legend)]
         high = high + [missing, LOOK.title_height * bool(title)]
         ax = _new_axes(high - low)
+    figure = cast("Figure", ax.figure)
     ax.set_axis_off()
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    scale = float((ax.get_position().size * ax.figure.get_size_inches() / (high - low)).min())  # inches of paper
+    scale = float((ax.get_position().size * figure.get_size_inches() / (high - low)).min())  # inches of paper
     for (i, j), style in lines.items():
         width = (style.width or edge_width(weights[i, j], max(strengths.values(), default=1.0))) * scale
         for patch in _arrow(layout.routes[i, j], width, style, scale):
@@ -132,16 +139,17 @@ def plot_graph(
         _write(ax, (left, low[1] + LOOK.legend_height * (k + 0.5)), line, small, ha="left")
     if title:
         _write(ax, (left, high[1] - LOOK.title_height / 2), title, LOOK.font * scale, ha="left", weight="bold")
-    return ax.figure
+    return figure
 
 
-def _new_axes(size: Floats) -> Any:
+def _new_axes(size: Floats) -> "Axes":
     figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size * min(LOOK.widest / size.max(), 1.0))
-    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes: Axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    return axes
 
 
-def _write(ax: Any, at: Sequence[float] | Floats, text: str, size: float, **how: Any) -> None:
-    ax.text(*at, text, **{"va": "center", "fontsize": size, "color": LOOK.text, "parse_math": False, **how})
+def _write(ax: "Axes", at: Sequence[float] | Floats, text: str, size: float, **how: Any) -> None:
+    ax.text(at[0], at[1], text, **{"va": "center", "fontsize": size, "color": LOOK.text, "parse_math": False, **how})
 
 
 def edge_width(strength: float, strongest: float) -> float:
@@ -150,7 +158,7 @@ def edge_width(strength: float, strongest: float) -> float:
     return thin + min(strength / strongest, 1.0) * (wide - thin)
 
 
-def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> Iterator[Any]:
+def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> "Iterator[Patch]":
     """Yield the parts of an arrow; a dashed arrow has a separate, solid head."""
     patches = import_extra("matplotlib.patches", "plot")
     path = _smooth_path(route)
@@ -159,7 +167,7 @@ def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> Itera
         width = max(width, LOOK.least_dot * scale) if dotted else width
         line = {"linewidth": width, "linestyle": style.line, "capstyle": "round" if dotted else "butt"}
         yield patches.PathPatch(path, fill=False, edgecolor=style.color, **line)
-        end, before = path.vertices[-1], path.vertices[-2]
+        before, end = np.asarray(path.vertices)[-2:]
         path = _smooth_path(np.array([end + 0.05 * (before - end) / np.linalg.norm(before - end), end]))
     yield patches.FancyArrowPatch(
         path=path,
@@ -173,16 +181,16 @@ def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> Itera
     )
 
 
-def _smooth_path(route: Floats) -> Any:
+def _smooth_path(route: Floats) -> "Outline":
     """Return the straight line of two points; through more, curves that are upright where they meet."""
-    path = import_extra("matplotlib.path", "plot").Path
+    path: type[Outline] = import_extra("matplotlib.path", "plot").Path
     if len(route) == 2:
         return path(route)
     vertices = [route[0], *(point for curve in bends(route) for point in curve)]
     return path(vertices, [path.MOVETO, *[path.CURVE4] * (len(vertices) - 1)])
 
 
-def _draw_node(ax: Any, place: Floats, size: Floats, label: str, colors: tuple[str, str], scale: float) -> None:
+def _draw_node(ax: "Axes", place: Floats, size: Floats, label: str, colors: tuple[str, str], scale: float) -> None:
     box = import_extra("matplotlib.patches", "plot").FancyBboxPatch(
         place - size / 2,
         *size,
@@ -196,7 +204,7 @@ def _draw_node(ax: Any, place: Floats, size: Floats, label: str, colors: tuple[s
     _write(ax, place, "\n".join(lines_of(label)), LOOK.font * scale, ha="center", linespacing=1.1, zorder=3)
 
 
-def save_figure(path: str | os.PathLike[str], figure: Any) -> None:
+def save_figure(path: str | os.PathLike[str], figure: "Figure") -> None:
     """Write a figure; the extension of the path names the format (PNG, SVG, PDF).
 
     Parameters

@@ -1,7 +1,7 @@
 """The picture of a fitted model: its graph, with what is known of its edges."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +16,19 @@ from icdh.plotting.graph import plot_graph
 from icdh.plotting.layout import Edge
 from icdh.plotting.style import DOUBTFUL, GIVEN, LOOK, EdgeStyle
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 def plot_model(
     model: StructuralModel,
-    ax: Any = None,
+    ax: "Axes | None" = None,
     *,
     records: Sequence[EdgeCheck] | None = None,
     title: str = "",
     shown_edges: int | None = LOOK.shown_edges,
-) -> Any:
+) -> "Figure":
     """Draw the graph of a model, with what is known of its edges.
 
     Parameters
@@ -81,7 +85,7 @@ def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
     return (model.adjacency != 0) * np.maximum(model.edge_probability, LOOK.faintest), "probability"
 
 
-def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Any]) -> dict[Edge, EdgeStyle]:
+def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict[Edge, EdgeStyle]:
     """Return the styles of the edges of a model: given, doubtful, unlikely, and marked if they may be hidden causes.
 
     Parameters

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
@@ -16,7 +15,7 @@ __all__ = ["findings", "render", "write_page"]
 HERE = Path(__file__).parent
 
 
-def render(facts: Mapping[str, Any]) -> str:
+def render(facts: Mapping[str, object]) -> str:
     """Return the page as HTML.
 
     Parameters
@@ -43,7 +42,7 @@ def _number(value: float | str | None) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "undefined"
 
 
-def write_page(path: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
+def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> None:
     """Write the page; an older file stays as it was if that fails.
 
     Parameters

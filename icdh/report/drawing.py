@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -83,7 +82,7 @@ def _round_numbers(low: float, high: float) -> Floats:
     return numbers
 
 
-def curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, few: bool = False) -> dict[str, Any]:
+def curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, few: bool = False) -> dict[str, object]:
     """Return a picture of observations with a fitted mean and one standard deviation around it.
 
     Parameters
@@ -97,7 +96,7 @@ def curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, few: b
     """
     low, high = mean - spread, mean + spread
     panel = Panel((x, at), (y, low, high))
-    drawn: dict[str, Any] = {"points": panel.points(x, y), "bars": [], "line": "", "band": ""}
+    drawn: dict[str, object] = {"points": panel.points(x, y), "bars": [], "line": "", "band": ""}
     if few:
         ends = zip(panel.points(at, mean), panel.points(at, low), panel.points(at, high), strict=True)
         bars = [(*middle, bottom, top) for middle, (_, bottom), (_, top) in ends]
@@ -106,7 +105,7 @@ def curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, few: b
     return drawn | {"line": panel.line(at, mean), "band": band, "ticks": panel.ticks()}
 
 
-def graph(A: Floats, names: Sequence[str]) -> dict[str, Any]:
+def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
     """Return nodes and edges of a drawn DAG, the strongest edge first.
 
     Parameters
@@ -138,7 +137,7 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, Any]:
     return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", **sizes}
 
 
-def _node(name: str, place: Floats, size: Floats) -> dict[str, Any]:
+def _node(name: str, place: Floats, size: Floats) -> dict[str, object]:
     lines, half = lines_of(name), size / 2
     (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * PAGE.inch
     ys = [place[1] - LOOK.line * (k - (len(lines) - 1) / 2) for k in range(len(lines))]

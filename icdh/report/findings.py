@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numba
 import numpy as np
@@ -42,13 +41,13 @@ MOST = Most()
 
 def findings(
     model: StructuralModel,
-    X: Any = None,
+    X: object = None,
     *,
     check: ModelCheck | None = None,
     notes: Sequence[str] = (),
     command: str = "",
     title: str = "",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the facts of a report; arguments as in `icdh.StructuralModel.report`."""
     names = [str(name) for name in model.names]
     table = None if X is None else model.as_table(X)
@@ -83,7 +82,7 @@ def findings(
     }
 
 
-def _table(table: Table, names: list[str]) -> list[dict[str, Any]]:
+def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
     quantiles = np.quantile(table.values, [0.0, 0.5, 1.0], axis=1)
     moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
     rows = []
@@ -106,11 +105,11 @@ def _records(model: StructuralModel, check: ModelCheck | None) -> list[EdgeCheck
 
 def _edges(
     model: StructuralModel, rows: Floats, records: list[EdgeCheck], columns: list[Column]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the edges, each with its row of the list and its curve."""
     labels = {n for n, conditional in enumerate(model.conditionals) if is_of_labels(conditional)}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST.rows)).astype(int)]
-    edges = []
+    edges: list[dict[str, object]] = []
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         unlikely = record.track_record is not None and record.track_record.unlikely
         warns = {"if turned": record.close, "": record.close, "track record": unlikely}
@@ -129,7 +128,7 @@ def _edges(
     return edges
 
 
-def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> dict[str, Any]:
+def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> dict[str, object]:
     at, mean, spread = averaged(model, rows, cause, effect)
     x, y = (model.scaling.undo(rows[node][: MOST.points], node) for node in (cause, effect))
     at, mean = model.scaling.undo(at, cause), model.scaling.undo(mean, effect)
@@ -155,7 +154,7 @@ def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> t
     return at, mean, spread
 
 
-def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck | None) -> list[dict[str, Any]]:
+def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck | None) -> list[dict[str, object]]:
     """Return every assumption with what is known of it; all tests are those of `icdh.check`."""
     hidden, residuals = "cannot be tested on this graph", "not checked: the report was made without a check"
     noise, odd = residuals, []

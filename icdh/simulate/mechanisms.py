@@ -7,7 +7,7 @@ Zheng, Dan, Aragam, Ravikumar, Xing: "Learning sparse nonparametric DAGs", AISTA
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -191,6 +191,7 @@ STUDENT_DEVIATION = np.sqrt(DEGREES_OF_FREEDOM / (DEGREES_OF_FREEDOM - 2))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 0.5, 2.0
 
 
+T = TypeVar("T")
 MomentsFunction: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]  # from causes to mean and spread
 
 
@@ -263,7 +264,7 @@ def _constant(parents: Floats, value: float) -> Floats:
     return np.full(len(parents), value)
 
 
-def _composed(parents: Floats, outer: Callable[[Floats], Any], inner: Function) -> Any:
+def _composed(parents: Floats, outer: Callable[[Floats], T], inner: Function) -> T:
     return outer(inner(parents))
 
 

@@ -6,9 +6,9 @@ Every function returns an int64 adjacency matrix of shape (N, N) in which ``A[i,
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from icdh._ground.arrays import Integers
+from icdh._ground.arrays import Integers, RandomState
 from icdh._ground.checks import check_number
 from icdh.graphs import check_graph
 
@@ -16,7 +16,7 @@ from icdh.graphs import check_graph
 def erdos_renyi(
     n_variables: int,
     edges_per_variable: float,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> Integers:
     """Draw a DAG uniformly among the orientations, by a random order, of graphs with exactly k N edges.
 
@@ -54,7 +54,7 @@ def erdos_renyi(
 def bipartite(
     n_variables: int,
     edges_per_variable: float,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: RandomState = None,
     *,
     share_of_causes: float = 0.2,
 ) -> Integers:
@@ -100,7 +100,7 @@ def bipartite(
 def scale_free(
     n_variables: int,
     edges_per_variable: float,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> Integers:
     """Draw a DAG by preferential attachment: a few variables have very many causes.
 
@@ -157,7 +157,7 @@ def scale_free(
     return relabel(graph, rng)
 
 
-def relabel(graph: Any, random_state: int | np.random.SeedSequence | np.random.Generator | None = None) -> NDArray[Any]:
+def relabel(graph: ArrayLike, random_state: RandomState = None) -> NDArray[Any]:
     """Return the graph with its variables in a random order, all orders being equally likely.
 
     Parameters
@@ -179,10 +179,9 @@ def relabel(graph: Any, random_state: int | np.random.SeedSequence | np.random.G
     >>> bool(relabel(graph, random_state=1).sum() == graph.sum())
     True
     """
-    graph = np.asarray(graph)
-    order = np.random.default_rng(random_state).permutation(len(check_graph(graph).weights))
-    relabelled: NDArray[Any] = graph[np.ix_(order, order)]
-    return relabelled
+    weights = np.asarray(graph)
+    order = np.random.default_rng(random_state).permutation(len(check_graph(weights).weights))
+    return weights[np.ix_(order, order)]
 
 
 GRAPHS = {"erdos-renyi": erdos_renyi, "scale-free": scale_free, "bipartite": bipartite}

@@ -3,11 +3,11 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers, Mask, RandomState
 from icdh._ground.checks import check_choice, check_number, random_generator
 from icdh._ground.labels import default_names
 from icdh._table.actions import actions_of, carry_out
@@ -88,7 +88,7 @@ class SimulatedData:
     distribution: str
 
     def sample(
-        self, n_samples: int = 1, random_state: Any = None, *, do: Mapping[Hashable, Any] | None = None
+        self, n_samples: int = 1, random_state: RandomState = None, *, do: Mapping[Hashable, object] | None = None
     ) -> Floats:
         """Draw further observations from the true equations, as they are or under an intervention.
 
@@ -119,7 +119,7 @@ class SimulatedData:
             values[n] = self._response(n, values, noise[n])
         return self._under(do, values, noise)
 
-    def counterfactual(self, do: Mapping[Hashable, Any]) -> Floats:
+    def counterfactual(self, do: Mapping[Hashable, object]) -> Floats:
         """Return what the observations X, with the noise they have, would have been under an intervention.
 
         Parameters
@@ -139,7 +139,7 @@ class SimulatedData:
         """
         return self._under(do, self.X.T.copy(), self.noise.T)
 
-    def _under(self, do: Mapping[Hashable, Any] | None, values: Floats, noise: Floats) -> Floats:
+    def _under(self, do: Mapping[Hashable, object] | None, values: Floats, noise: Floats) -> Floats:
         actions = actions_of(do, self.names, values.shape[1])
         carry_out(self.adjacency, actions, values, lambda n, values: self._response(n, values, noise[n]))
         return np.ascontiguousarray(values.T)
@@ -164,7 +164,7 @@ class SimulatedData:
 
 
 def simulate_sem(
-    graph: Any,
+    graph: object,
     n_observations: int = 1000,
     *,
     mechanism: str = "mlp",
@@ -173,7 +173,7 @@ def simulate_sem(
     spread: float = 10.0,
     center: bool = False,
     standardize: bool = False,
-    random_state: int | np.random.SeedSequence | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> SimulatedData:
     """Draw observations from X_n = f_n(causes) + sigma_n(causes) Z_n with random functions f_n and sigma_n.
 
@@ -323,10 +323,10 @@ class SimulatedExperiments(NamedTuple):
 
 def simulate_experiments(
     data: SimulatedData,
-    do: Mapping[Hashable, Mapping[Hashable, Any]],
+    do: Mapping[Hashable, Mapping[Hashable, object]],
     n_observations: int = 200,
     *,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> SimulatedExperiments:
     """Draw observations from true equations under several conditions.
 

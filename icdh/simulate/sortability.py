@@ -11,8 +11,6 @@ Reisach, Tami, Seiler, Chambaz, Weichwald: "A scale-invariant sorting criterion 
 noise models", NeurIPS 2023.
 """
 
-from typing import Any
-
 import numpy as np
 
 from icdh._ground.arrays import Floats
@@ -23,7 +21,7 @@ from icdh.graphs import causal_order, check_graph
 TIE = 1e-9  # relative difference below which two statistics count as equal
 
 
-def varsortability(X: Any, graph: Any) -> float:
+def varsortability(X: object, graph: object) -> float:
     """Share of the directed paths along which the variance increases from the first variable to the last.
 
     Parameters
@@ -53,11 +51,10 @@ def varsortability(X: Any, graph: Any) -> float:
     >>> varsortability(np.column_stack([x, 2.0 * x + rng.normal(size=500)]), np.array([[0, 1], [0, 0]]))
     1.0
     """
-    X = Table.of(X).values.T
-    return _sortability(X.var(axis=0), graph)
+    return _sortability(Table.of(X).values.T.var(axis=0), graph)
 
 
-def r2_sortability(X: Any, graph: Any) -> float:
+def r2_sortability(X: object, graph: object) -> float:
     """Share of the directed paths along which R2 increases from the first variable to the last.
 
     R2 is the share of the variance of a variable that a linear regression on all others explains. It does not
@@ -89,11 +86,10 @@ def r2_sortability(X: Any, graph: Any) -> float:
     >>> r2_sortability(np.column_stack([x, 2.0 * x + rng.normal(size=500)]), np.array([[0, 1], [0, 0]]))
     0.5
     """
-    X = Table.of(X).values.T
-    return _sortability(explained_variance(X), graph)
+    return _sortability(explained_variance(Table.of(X).values.T), graph)
 
 
-def _sortability(statistic: Floats, graph: Any) -> float:
+def _sortability(statistic: Floats, graph: object) -> float:
     edges = check_graph(graph).weights != 0
     if len(edges) != len(statistic):
         raise ValueError(f"X has {len(statistic)} columns and graph {len(edges)} variables; they must agree")
