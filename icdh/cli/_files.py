@@ -113,7 +113,8 @@ def columns_of_labels(model: "StructuralModel") -> list[str] | None:
 
 def do_of(args: argparse.Namespace, model: "StructuralModel") -> dict[Hashable, object]:
     """Return the intervention on variables of a model that the options describe."""
-    do, by_text = {}, {str(name): name for name in model.names}
+    do: dict[Hashable, object] = {}
+    by_text = {str(name): name for name in model.names}
     for option, texts in (("--do", args.do), ("--shift", args.shift)):
         for text in texts:
             name, equals, value = text.rpartition("=")
@@ -126,7 +127,7 @@ def do_of(args: argparse.Namespace, model: "StructuralModel") -> dict[Hashable, 
     return do
 
 
-def cell_of(of: "StructuralModel | Table", name: Hashable, text: str, option: str) -> object:
+def cell_of(of: "StructuralModel | Table", name: Hashable, text: str, option: str) -> float | str:
     """Return a value of a variable that an option holds: one of its labels, or a number."""
     known = of.categories.get(variable_index(name, of.names, option))
     if known is None:

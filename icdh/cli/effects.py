@@ -120,7 +120,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
     )
 
 
-def _contrast(args: argparse.Namespace, of: "StructuralModel | Table") -> list[object] | None:
+def _contrast(args: argparse.Namespace, of: "StructuralModel | Table") -> list[float | str] | None:
     """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
     if args.contrast is None:
         return None

@@ -85,7 +85,7 @@ def findings(
 def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
     quantiles = np.quantile(table.values, [0.0, 0.5, 1.0], axis=1)
     moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
-    rows = []
+    rows: list[dict[str, object]] = []
     for k, (name, kind) in enumerate(zip(names, table.kinds, strict=True)):
         labels = table.categories[k].labels if kind == "categorical" else ()
         shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
