@@ -21,7 +21,7 @@ _key_kernel_cache_by_content()
 # A shell that starts the tests in the background has Ctrl-C ignored, in what they start, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from helpers import hetero_chain  # noqa: E402
+from helpers import command, hetero_chain  # noqa: E402
 
 from icdh import ICDH  # noqa: E402
 from icdh.files import LabelledTable  # noqa: E402
@@ -37,3 +37,21 @@ def chain():
 def fitted(chain):
     """Fitted to the chain; tests must not change it."""
     return ICDH(scaling="standardize", random_state=0).fit(chain)
+
+
+@pytest.fixture
+def shown(capsys):
+    """Runs the command line in this process; returns the exit code and what it writes to both streams."""
+    return lambda *words: (command(*words), *capsys.readouterr())
+
+
+@pytest.fixture
+def printed(capsys):
+    """Runs a command that succeeds, and returns what it prints."""
+
+    def run(*words):
+        code, (out, err) = command(*words), capsys.readouterr()
+        assert code == 0, err
+        return out
+
+    return run

@@ -1,7 +1,13 @@
 """Small tables and networks that several tests share."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 
+from icdh import cli
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh.knowledge.rules import EdgeRules
@@ -15,6 +21,28 @@ OWN_WORDS = {
     "check_fit2d_1sample",  # the same
     "check_fit2d_predict1d",  # "reshape a single variable with"
 }
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+
+
+def command(*words):
+    """Run the command line in this process, and return its exit code."""
+    try:
+        return cli.main(list(map(str, words)))
+    except SystemExit as end:
+        return end.code
+
+
+def process(*words, **options):
+    """Run the command line in another process."""
+    line = [sys.executable, "-m", "icdh", *map(str, words)]
+    return subprocess.run(line, **{"capture_output": True, "env": ENVIRONMENT, "check": False} | options)
+
+
+def without_progress(error):
+    """What a process wrote to its error stream, but for the lines by which a slow machine says that it is at work."""
+    return [line for line in error.splitlines() if "icdh: at work for" not in line]
 
 
 def random_weights(rng, n=4, m1=3, bias=True):

@@ -2,10 +2,9 @@
 
 import json
 import re
-import subprocess
-import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 import icdh
-from icdh import HNMSearch, Knowledge, NotFittedError, cli
+from icdh import HNMSearch, Knowledge, NotFittedError
 from icdh._node_model.families import TUNING
 from icdh._table.table import Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
@@ -453,16 +452,8 @@ def test_what_was_found_is_json_and_html_and_text(found):
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert content["rejected"] is False
     assert content["edges"][0].keys() >= {"cause", "effect", "strength", "direction_loss", "track_record", "close"}
-    assert content["nodes"][0].keys() >= {
-        "name",
-        "p_value",
-        "p_causes",
-        "p_mean",
-        "p_others",
-        "noise",
-        "gaussian",
-        "seen",
-    }
+    of_nodes = {"name", "p_value", "p_causes", "p_mean", "p_others", "noise", "gaussian", "seen"}
+    assert content["nodes"][0].keys() >= of_nodes
     assert found._repr_html_().count("<tr>") == 2 + 3 + 2
     summary = found.summary()
     assert "no test rejects the model" in summary
@@ -557,9 +548,8 @@ def test_the_report_has_a_section_of_the_check(fit, tmp_path):
     assert "hidden common causes" in section
 
 
-def test_the_command_report_shows_the_check(folder):
-    arguments = [str(folder / "data.csv"), "--model", str(folder / "m.icdh"), "-o", str(folder / "r.html"), "--quiet"]
-    assert cli.main(["report", *arguments]) == 0
+def test_the_command_report_shows_the_check(folder, printed):
+    printed("report", folder / "data.csv", "--model", folder / "m.icdh", "-o", folder / "r.html", "--quiet")
     assert "no test rejects the model" in (folder / "r.html").read_text(encoding="utf-8")
 
 
@@ -598,36 +588,21 @@ def folder(tmp_path_factory, fit):
     return path
 
 
-def test_the_command_prints_the_summary_and_writes_questions_that_fit_reads(folder, found):
-    command = [sys.executable, "-m", "icdh", "check", "m.icdh", "data.csv", "--questions", "q.toml"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == found.summary().splitlines()[0]
-    answers = (folder / "q.toml").read_text(encoding="utf-8").replace('# ["x1", "x0"]', '["x1", "x0"]')
-    (folder / "q.toml").write_text(answers, encoding="utf-8")
-    assert cli.main(["fit", str(folder / "data.csv"), "--knowledge", str(folder / "q.toml"), "--quiet"]) == 0
+def test_the_command_prints_the_summary_and_writes_questions_that_fit_reads(folder, found, printed, monkeypatch):
+    monkeypatch.chdir(folder)
+    shown = printed("check", "m.icdh", "data.csv", "--questions", "q.toml")
+    assert shown.splitlines()[0] == found.summary().splitlines()[0]
+    answers = Path("q.toml").read_text(encoding="utf-8").replace('# ["x1", "x0"]', '["x1", "x0"]')
+    Path("q.toml").write_text(answers, encoding="utf-8")
+    printed("fit", "data.csv", "--knowledge", "q.toml", "--quiet")
 
 
-def test_the_command_prints_json_and_heeds_conditions_and_gaps(folder, capsys):
+def test_the_command_prints_json_and_heeds_conditions_and_gaps(folder, printed):
     rows = [f"{','.join(map(repr, row))},{'ab'[k % 2]}" for k, row in enumerate(X[:60].tolist())]
     rows[5] = f",{rows[5].partition(',')[2]}"
     (folder / "c.csv").write_text("\n".join(["x0,x1,x2,when", *rows]))
     options = ["--condition-column", "when", "--targets", "a=; b=x1", "--missing", "drop", "--json"]
-    assert cli.main(["check", str(folder / "m.icdh"), str(folder / "c.csv"), *options]) == 0
-    content = json.loads(capsys.readouterr().out)
-    assert content["n_observations"] == 59
-
-
-def test_the_command_explains_bad_requests(folder, capsys):
-    model, data = str(folder / "m.icdh"), str(folder / "data.csv")
-    for arguments, word in (
-        (["--questions", str(folder / "q.txt")], "must end in .toml"),
-        (["--questions", data], "choose another file"),
-    ):
-        assert cli.main(["check", model, data, *arguments]) == 2
-        error = capsys.readouterr().err
-        assert word in error
-        assert error.count("\n") == 1
+    assert json.loads(printed("check", folder / "m.icdh", folder / "c.csv", *options))["n_observations"] == 59
 
 
 @pytest.mark.parametrize("left_alone", [1, 3, 19])

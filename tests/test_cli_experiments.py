@@ -41,11 +41,9 @@ def file(experiment, tmp_path_factory):
     return path
 
 
-def fit(capsys, data, *options):
-    arguments = ["fit", data, "--decimal", ",", *options]
-    code = cli.main([str(argument) for argument in arguments])
-    shown = capsys.readouterr()
-    return code, shown.out, shown.err
+@pytest.fixture
+def fit(shown):
+    return lambda data, *options: shown("fit", data, "--decimal", ",", *options)
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +55,11 @@ def expected(experiment):
     return estimator.fit(LabelledTable(X, ["a", "b", "c"]), interventions=interventions), interventions
 
 
-def test_the_command_learns_what_the_library_does(file, experiment, expected, capsys, tmp_path):
+def test_the_command_learns_what_the_library_does(file, experiment, expected, fit, tmp_path):
     model, interventions = expected
     saved, table = tmp_path / "m.icdh", tmp_path / "p.csv"
     options = ["--condition-column", "cond", "--targets", TARGETS, "--bootstrap", 2, "--save", saved]
-    code, out, err = fit(capsys, file, *QUICK, *options, "--probabilities", table)
+    code, out, err = fit(file, *QUICK, *options, "--probabilities", table)
     assert code == 0
     again = icdh.load(saved)
     np.testing.assert_array_equal(again.adjacency, model.adjacency_matrix_)
@@ -71,10 +69,10 @@ def test_the_command_learns_what_the_library_does(file, experiment, expected, ca
     assert "condition 'none', 150 rows: sets nothing" in err
     assert "condition 'set b', 150 rows: sets b" in err
     assert "condition 'drug', 150 rows: what it does is to be found" in err
-    assert fit(capsys, file, *QUICK, *options, "--quiet") == (0, "", "")
+    assert fit(file, *QUICK, *options, "--quiet") == (0, "", "")
 
 
-def test_both_methods_take_them(file, capsys):
+def test_both_methods_take_them(file, fit):
     options = [
         "--condition-column",
         "cond",
@@ -86,22 +84,22 @@ def test_both_methods_take_them(file, capsys):
         "standardize",
         "--bias",
     ]
-    code, out, _ = fit(capsys, file, *options)
+    code, out, _ = fit(file, *options)
     assert code == 0
     assert "condition drug acts on b" in out
 
 
-def test_without_targets_all_are_to_be_found(file, capsys):
-    code, out, err = fit(capsys, file, *QUICK, "--condition-column", "cond")
+def test_without_targets_all_are_to_be_found(file, fit):
+    code, out, err = fit(file, *QUICK, "--condition-column", "cond")
     assert code == 0
     assert "condition 'none', 150 rows: what the others are compared with" in err
     assert [line.split(" acts")[0] for line in out.splitlines()[-2:]] == ["condition set b", "condition drug"]
 
 
-def test_tables_with_conditions_from_pipes(file, capsys, monkeypatch):
-    of_file = fit(capsys, file, *QUICK, "--condition-column", "cond", "--targets", TARGETS)
+def test_tables_with_conditions_from_pipes(file, fit, monkeypatch):
+    of_file = fit(file, *QUICK, "--condition-column", "cond", "--targets", TARGETS)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
-    assert fit(capsys, "-", *QUICK, "--condition-column", "cond", "--targets", TARGETS) == of_file
+    assert fit("-", *QUICK, "--condition-column", "cond", "--targets", TARGETS) == of_file
 
 
 @pytest.mark.parametrize(
@@ -114,8 +112,8 @@ def test_tables_with_conditions_from_pipes(file, capsys, monkeypatch):
         (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
     ],
 )
-def test_what_does_not_fit_is_said(file, capsys, options, message):
-    code, out, err = fit(capsys, file, *options)
+def test_what_does_not_fit_is_said(file, fit, options, message):
+    code, out, err = fit(file, *options)
     assert (code, out) == (2, "")
     assert re.search(message, err)
     assert "Traceback" not in err

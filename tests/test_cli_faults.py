@@ -12,13 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import ENVIRONMENT, command, process, without_progress
 
-from icdh import ICDH, HNMSearch, cli, pairs, simulate
+from icdh import ICDH, HNMSearch, pairs, simulate
 from icdh.exceptions import WorkerLostError
 from icdh.files import read_graph, read_table, write_table
 
-ROOT = Path(__file__).parent.parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 QUICK = ("--method", "icdh", "--max-rounds", "2", "--tol", "1e9")
 
 
@@ -28,15 +27,6 @@ def table(tmp_path, chain, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table("data.csv", chain.values, chain.columns)
     return Path("data.csv")
-
-
-def icdh(*arguments):
-    return cli.main(list(map(str, arguments)))
-
-
-def process(*arguments, **options):
-    command = [sys.executable, "-m", "icdh", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, env=ENVIRONMENT, check=False, **options)
 
 
 FIT = f"fit data.csv {' '.join(QUICK)} --output graph.csv"
@@ -65,16 +55,16 @@ def test_options_say_how_a_table_is_written(tmp_path, chain, capsys, monkeypatch
     text = "größe b c\n" + "\n".join(" ".join(f"{v:.3f}".replace(".", ",") for v in row) for row in chain.values)
     Path("data.txt").write_bytes(gzip.compress(text.encode("latin-1")))
     options = ["--sep", "space", "--decimal", ",", "--encoding", "latin-1"]
-    assert icdh("fit", "data.txt", *options, *QUICK, "--output", "graph.json", "--quiet") == 0
+    assert command("fit", "data.txt", *options, *QUICK, "--output", "graph.json", "--quiet") == 0
     assert read_graph("graph.json")[1] == ["größe", "b", "c"]
-    assert icdh("direction", "data.txt", *options, "--columns", "größe", "b") == 0
-    assert icdh("fit", "data.txt") == 2
+    assert command("direction", "data.txt", *options, "--columns", "größe", "b") == 0
+    assert command("fit", "data.txt") == 2
     assert "--encoding latin-1" in capsys.readouterr().err
 
 
 def test_standard_input_and_pipes_are_tables(table, capsys):
     content = table.read_bytes()
-    assert icdh("fit", table, *QUICK) == 0
+    assert command("fit", table, *QUICK) == 0
     expected = capsys.readouterr().out.encode()
     assert process("fit", "-", *QUICK, input=content).stdout == expected
     assert process("fit", "/dev/stdin", *QUICK, input=content).stdout == expected
@@ -89,8 +79,8 @@ def test_standard_input_and_pipes_are_tables(table, capsys):
 def test_direction_reads_only_the_columns_it_compares(table, capsys):
     lines = table.read_text().splitlines()
     Path("mixed.csv").write_text("\n".join(f"{line},{'city' if k == 0 else 'Rome'}" for k, line in enumerate(lines)))
-    assert icdh("direction", "mixed.csv", "--columns", "a", "b") == 0
-    assert icdh("direction", "data.csv", "--columns", "a", "b") == 0
+    assert command("direction", "mixed.csv", "--columns", "a", "b") == 0
+    assert command("direction", "data.csv", "--columns", "a", "b") == 0
     first, second = capsys.readouterr().out.split("pair")[1:]
     assert first == second
 
@@ -98,11 +88,11 @@ def test_direction_reads_only_the_columns_it_compares(table, capsys):
 def test_control_characters_do_not_reach_the_terminal(tmp_path, chain, capsys):
     path = tmp_path / "data.csv"
     write_table(path, chain.values, ["\x1b[2J", "b\nb", "c"])
-    assert icdh("fit", path, "--method", "icdh", "--scaling", "standardize") == 0
+    assert command("fit", path, "--method", "icdh", "--scaling", "standardize") == 0
     out = capsys.readouterr().out
     assert r"\x1b[2J -> b\nb" in out
     assert "\x1b" not in out
-    assert icdh("direction", path, "--columns", "\x1b[2J", "c") == 0
+    assert command("direction", path, "--columns", "\x1b[2J", "c") == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -111,14 +101,14 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path, chain, capsys):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_graph_that_cannot_be_written_is_printed(table, capsys):
-    assert icdh("fit", table, *QUICK, "--output", "good.csv") == 0
+    assert command("fit", table, *QUICK, "--output", "good.csv") == 0
     summary = capsys.readouterr().out
     Path("graph.csv").symlink_to("/dev/full")
-    assert icdh("fit", table, *QUICK, "--output", "graph.csv") == 2
+    assert command("fit", table, *QUICK, "--output", "graph.csv") == 2
     out, err = capsys.readouterr()
     assert out == Path("good.csv").read_text() + summary
     assert err == "icdh: error: cannot write graph.csv: No space left on device\n"
-    assert icdh("fit", table, *QUICK, "--output", "graph.csv", "--quiet") == 2
+    assert command("fit", table, *QUICK, "--output", "graph.csv", "--quiet") == 2
     assert capsys.readouterr().out == Path("good.csv").read_text()
 
 
@@ -162,7 +152,8 @@ def test_a_full_standard_output_is_one_line(table, asked, unbuffered):
     """Buffered, it is full once when the command ends and once more when Python does."""
     result = shell(f"{asked} > /dev/full", unbuffered)
     assert result.returncode == 2
-    assert result.stderr == b"icdh: error: cannot use the standard input or output: No space left on device\n"
+    (line,) = without_progress(result.stderr.decode())
+    assert line == "icdh: error: cannot use the standard input or output: No space left on device"
     assert asked != FIT or read_graph("graph.csv")[0].any()
 
 
@@ -178,7 +169,7 @@ def test_warnings_that_cannot_be_written_cost_nothing(table, unbuffered):
 
 def test_a_picture_that_cannot_be_written_costs_nothing_else(table, capsys):
     Path("graph.svg").symlink_to("/dev/full")
-    assert icdh("fit", table, *QUICK, "--output", "graph.csv", "--plot", "graph.svg") == 2
+    assert command("fit", table, *QUICK, "--output", "graph.csv", "--plot", "graph.svg") == 2
     out, err = capsys.readouterr()
     assert out.startswith("400 observations of 3 variables")
     assert err.startswith("icdh: error: cannot write graph.svg")
@@ -216,7 +207,7 @@ def test_an_interrupted_fit_writes_the_best_so_far(table, capsys, monkeypatch, k
         raise KeyboardInterrupt
 
     monkeypatch.setattr(kind, "_report", interrupt)
-    assert icdh("fit", table, *options, "--output", "graph.csv") == 130
+    assert command("fit", table, *options, "--output", "graph.csv") == 130
     out, err = capsys.readouterr()
     assert shown in out
     assert err.splitlines()[-1] == f"icdh: warning: interrupted {said}"  # a slow machine says what it is at before
@@ -235,7 +226,7 @@ def test_what_happens_after_the_fit_does_not_cost_the_graph(table, capsys, monke
         raise error
 
     monkeypatch.setattr("icdh.uncertainty.resampling.bootstrap", fail)
-    assert icdh("fit", table, *QUICK, "--bootstrap", 3, "--output", "graph.csv", "--probabilities", "p.csv") == code
+    assert command("fit", table, *QUICK, "--bootstrap", 3, "--output", "graph.csv", "--probabilities", "p.csv") == code
     out, err = capsys.readouterr()
     assert out.startswith("400 observations of 3 variables")
     assert err == f"icdh: error: {line}\n"
@@ -245,7 +236,7 @@ def test_what_happens_after_the_fit_does_not_cost_the_graph(table, capsys, monke
 
 def test_a_page_that_cannot_be_written_costs_no_graph(table, capsys):
     Path("page.html").symlink_to("/dev/full")
-    assert icdh("report", table, *QUICK, "--output", "page.html") == 2
+    assert command("report", table, *QUICK, "--output", "page.html") == 2
     out, err = capsys.readouterr()
     assert out.startswith("400 observations of 3 variables")
     assert "cannot write page.html: No space left on device" in err
@@ -253,7 +244,7 @@ def test_a_page_that_cannot_be_written_costs_no_graph(table, capsys):
 
 def test_an_interrupted_direction_prints_the_pairs_that_are_done(table, capsys, monkeypatch):
     interrupt_after(monkeypatch, pairs, "causal_direction", 2)
-    assert icdh("direction", table) == 130
+    assert command("direction", table) == 130
     out, err = capsys.readouterr()
     assert [line[:4] for line in out.splitlines()] == ["pair", "a, b", "a, c"]
     assert err == "icdh: error: interrupted after 2 of 3 pairs\n"
@@ -261,7 +252,7 @@ def test_an_interrupted_direction_prints_the_pairs_that_are_done(table, capsys, 
 
 def test_an_interrupt_before_any_result_says_so(table, capsys, monkeypatch):
     interrupt_after(monkeypatch, HNMSearch, "fit", 0)
-    assert icdh("fit", table, "--output", "graph.csv") == 130
+    assert command("fit", table, "--output", "graph.csv") == 130
     assert one_line(capsys) == "icdh: error: interrupted before there was a result\n"
     assert not Path("graph.csv").exists()
 
@@ -384,16 +375,16 @@ def test_whatever_goes_wrong_is_one_line_and_with_debug_also_a_traceback(table, 
         raise error
 
     monkeypatch.setattr(HNMSearch, "fit", fail)
-    assert icdh("fit", table) == code
+    assert command("fit", table) == code
     assert line in one_line(capsys)
-    assert icdh("fit", table, "--debug") == code
+    assert command("fit", table, "--debug") == code
     err = capsys.readouterr().err
     assert "Traceback" in err
     assert line in err
 
 
 def test_a_request_beyond_all_memory_is_one_line(table, capsys):
-    assert icdh("fit", table, "--method", "icdh", "--hidden-units", 10**9 * 10**6) == 2
+    assert command("fit", table, "--method", "icdh", "--hidden-units", 10**9 * 10**6) == 2
     assert "not enough memory" in one_line(capsys)
 
 
@@ -401,8 +392,7 @@ def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path, chain):
     path = tmp_path / "data.csv"
     write_table(path, chain.values, ["größe", "b", "c"])
     environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "icdh", "fit", str(path), "--method", "icdh", "--scaling", "standardize"]
-    result = subprocess.run(command, capture_output=True, env=environment, check=True)
+    result = process("fit", path, "--method", "icdh", "--scaling", "standardize", env=environment)
     assert rb"gr\xf6\xdfe -> b" in result.stdout
     assert np.isfinite(read_table(path).values).all()
 
@@ -412,7 +402,7 @@ def test_a_library_that_does_not_load_is_not_called_bad_input(table, capsys, mon
         ctypes.CDLL("libnowhere.so.5")
 
     monkeypatch.setattr(HNMSearch, "fit", fit)
-    assert icdh("fit", table, "--quiet") == 1
+    assert command("fit", table, "--quiet") == 1
     said = one_line(capsys)
     assert "a defect of icdh" in said
     assert "libnowhere.so.5" in said

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from helpers import command
 
 import icdh
-from icdh import ICDH, Shift, cli
+from icdh import ICDH, Shift
 from icdh.files import read_table, write_table
 
 
@@ -15,13 +16,9 @@ def folder(tmp_path_factory, chain):
     """The chain as data.csv, and the model that ``icdh fit --save`` learns from it as m.icdh."""
     path = tmp_path_factory.mktemp("models")
     write_table(path / "data.csv", chain.values, chain.columns)
-    command = ("fit", path / "data.csv", "--method", "search", "--noise-distribution", "gaussian", "--quiet")
-    assert run(*command, "--save", path / "m.icdh") == 0
+    words = ("fit", path / "data.csv", "--method", "search", "--noise-distribution", "gaussian", "--quiet")
+    assert command(*words, "--save", path / "m.icdh") == 0
     return path
-
-
-def run(*arguments):
-    return cli.main(list(map(str, arguments)))
 
 
 def printed_table(capsys):
@@ -30,7 +27,7 @@ def printed_table(capsys):
 
 
 def complaint(capsys, *arguments):
-    assert run(*arguments) == 2
+    assert command(*arguments) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     return error
@@ -45,7 +42,7 @@ def test_fit_saves_the_model_that_the_estimator_learns(folder, chain):
 
 @pytest.mark.parametrize(("what", "method"), [(None, "predict"), ("std", "predict_scale"), ("residuals", "residuals")])
 def test_predict_answers_as_the_model(folder, chain, capsys, what, method):
-    assert run("predict", folder / "m.icdh", folder / "data.csv", *(("--what", what) if what else ())) == 0
+    assert command("predict", folder / "m.icdh", folder / "data.csv", *(("--what", what) if what else ())) == 0
     names, values = printed_table(capsys)
     assert names == ["a", "b", "c"]
     np.testing.assert_array_equal(values, getattr(icdh.load(folder / "m.icdh"), method)(chain))
@@ -55,9 +52,9 @@ def test_a_pair_is_asked_of_the_columns_of_the_model_among_others(folder, chain,
     extra = np.where(np.arange(400) % 2, np.nan, 1.0)
     write_table(tmp_path / "mixed.csv", np.column_stack([chain.values, extra]), ["a", "b", "c", "seldom"])
     question = ("--model", folder / "m.icdh", "--cause", "a", "--effect", "b")
-    assert run("effects", tmp_path / "mixed.csv", *question) == 0
+    assert command("effects", tmp_path / "mixed.csv", *question) == 0
     among_others = capsys.readouterr().out
-    assert run("effects", folder / "data.csv", *question) == 0
+    assert command("effects", folder / "data.csv", *question) == 0
     assert capsys.readouterr().out == among_others
 
 
@@ -66,15 +63,15 @@ def test_a_report_of_a_saved_model_has_the_warnings_of_the_table(folder, chain, 
     for name, values, warns in (("rows", chain.values, False), ("walk", walk, True)):
         write_table(tmp_path / f"{name}.csv", values, chain.columns)
         page = tmp_path / f"{name}.html"
-        command = ("report", tmp_path / f"{name}.csv", "--model", folder / "m.icdh", "--output", page, "--quiet")
-        assert run(*command) == 0
+        words = ("report", tmp_path / f"{name}.csv", "--model", folder / "m.icdh", "--output", page, "--quiet")
+        assert command(*words) == 0
         assert ("rows depend on those before them" in page.read_text()) == warns
 
 
 def test_predict_finds_its_columns_among_others(folder, chain, tmp_path, capsys):
     mixed = np.column_stack([chain.values[:, 2], np.arange(400.0), chain.values[:, :2]])
     write_table(tmp_path / "mixed.csv", mixed, ["c", "id", "a", "b"])
-    assert run("predict", folder / "m.icdh", tmp_path / "mixed.csv") == 0
+    assert command("predict", folder / "m.icdh", tmp_path / "mixed.csv") == 0
     _, values = printed_table(capsys)
     np.testing.assert_array_equal(values, icdh.load(folder / "m.icdh").predict(chain))
 
@@ -93,7 +90,7 @@ def visits(tmp_path_factory):
     _write_visits(path / "visits.csv", rows)
     options = ("--method", "search", "--noise-distribution", "gaussian", "--column-transform", "none", "--quiet")
     learned = ("--dates", "when", "--kinds", "drug=categorical", "--require", "drug,dose", "--require", "when,dose")
-    assert run("fit", path / "visits.csv", *options, *learned, "--save", path / "m.icdh") == 0
+    assert command("fit", path / "visits.csv", *options, *learned, "--save", path / "m.icdh") == 0
     for row, column, gap in [(1, 0, ""), (2, 1, "NA"), (3, 2, "?"), (4, 0, "NaT"), (4, 2, "")]:
         rows[row][column] = gap
     _write_visits(path / "gaps.csv", rows[:8])
@@ -109,7 +106,7 @@ def predicted(visits, capsys):
     """What predict prints of a file, cell by cell, and what it notes."""
 
     def predict(file, *options):
-        assert run("predict", visits / "m.icdh", visits / file, "--dates", "when", *options) == 0
+        assert command("predict", visits / "m.icdh", visits / file, "--dates", "when", *options) == 0
         out, err = capsys.readouterr()
         return [line.split(",") for line in out.splitlines()[1:]], err
 
@@ -160,49 +157,47 @@ def test_predict_fills_a_column_that_nobody_measured(visits, predicted):
 def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, capsys):
     model = visits / "m.icdh"
     assert "--dates" in complaint(capsys, "predict", model, visits / "gaps.csv")
-    assert run("predict", model, visits / "gaps.csv", "--dates", "when") == 2
+    assert command("predict", model, visits / "gaps.csv", "--dates", "when") == 2
     *_, error = capsys.readouterr().err.splitlines()
     assert error.endswith("--missing drop (or --missing keep)")
     _write_visits(tmp_path / "empty.csv", [["2023-01-01", "low", ""]])
-    assert run("predict", model, tmp_path / "empty.csv", "--dates", "when", "--missing", "drop") == 2
+    assert command("predict", model, tmp_path / "empty.csv", "--dates", "when", "--missing", "drop") == 2
     assert "leaves no row" in capsys.readouterr().err
 
 
 def test_predict_relives_rows_under_an_intervention(folder, chain, tmp_path):
     output = tmp_path / "relived.tsv"
-    assert (
-        run("predict", folder / "m.icdh", folder / "data.csv", "--do", "a=1.5", "--shift", "b=-1", "--output", output)
-        == 0
-    )
+    actions = ("--do", "a=1.5", "--shift", "b=-1")
+    assert command("predict", folder / "m.icdh", folder / "data.csv", *actions, "--output", output) == 0
     expected = icdh.load(folder / "m.icdh").counterfactual(chain, {"a": 1.5, "b": Shift(-1.0)})
     np.testing.assert_array_equal(read_table(output).values, expected)
 
 
 def test_sample_draws_what_the_model_draws(folder, capsys):
-    assert run("sample", folder / "m.icdh", "-n", 20, "--seed", 3, "--do", "b=0.25") == 0
+    assert command("sample", folder / "m.icdh", "-n", 20, "--seed", 3, "--do", "b=0.25") == 0
     _, values = printed_table(capsys)
     np.testing.assert_array_equal(values, icdh.load(folder / "m.icdh").sample(20, 3, do={"b": 0.25}))
 
 
 def test_effects_of_all_pairs_and_of_one(folder, capsys, tmp_path):
     model = icdh.load(folder / "m.icdh")
-    assert run("effects", folder / "m.icdh", "--json") == 0
+    assert command("effects", folder / "m.icdh", "--json") == 0
     assert json.loads(capsys.readouterr().out) == [effect._asdict() for effect in model.effects()]
-    assert run("effects", folder / "m.icdh") == 0
+    assert command("effects", folder / "m.icdh") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1 : 1 + len(model.effects())]] == [
         [effect.cause, effect.effect] for effect in model.effects()
     ]
     assert "not evidence of no effect" in lines[-2]
     picture, pair = tmp_path / "effect.svg", ("--cause", "a", "--effect", "c")
-    assert run("effects", folder / "m.icdh", *pair, "--values", "-1", 2, "--json", "--plot", picture) == 0
+    assert command("effects", folder / "m.icdh", *pair, "--values", "-1", 2, "--json", "--plot", picture) == 0
     effect = model.average_effect("a", "c", [-1.0, 2.0])
     assert [row["mean of c"] for row in json.loads(capsys.readouterr().out)] == effect.mean.tolist()
     assert b"<svg" in picture.read_bytes()
-    assert run("effects", folder / "m.icdh", *pair, "--json") == 0
+    assert command("effects", folder / "m.icdh", *pair, "--json") == 0
     alone = json.loads(capsys.readouterr().out)
     assert alone["comparisons"][0]["difference"][0] == icdh.effect(model, "a", "c").difference
-    assert run("effects", folder / "m.icdh", folder / "data.csv", *pair, "--json", "--plot", picture) == 0
+    assert command("effects", folder / "m.icdh", folder / "data.csv", *pair, "--json", "--plot", picture) == 0
     answer = json.loads(capsys.readouterr().out)["comparisons"][0]["difference"]
     assert answer[1] < answer[0] < answer[2]
 
@@ -215,17 +210,16 @@ def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, capsys):
     rows = [[f"{a:.6f}", g, "yes" if s else "no"] for a, g, s in zip(age, given, sick, strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["age,given,sick", *map(",".join, rows)]))
     pair = ("--cause", "given", "--effect", "sick", "--json")
-    assert run("effects", tmp_path / "t.csv", *pair, "--adjust", "none") == 0
+    assert command("effects", tmp_path / "t.csv", *pair, "--adjust", "none") == 0
     trial = json.loads(capsys.readouterr().out)
     share = {value: sick[given == value].mean() for value in ("yes", "no")}
     assert trial["difference"] == pytest.approx(share["yes"] - share["no"])
-    assert (
-        run("effects", tmp_path / "t.csv", *pair, "--adjust", "age", "--contrast", "yes,no", "--where", "sick=no") == 0
-    )
+    asked = ("--adjust", "age", "--contrast", "yes,no", "--where", "sick=no")
+    assert command("effects", tmp_path / "t.csv", *pair, *asked) == 0
     swapped = json.loads(capsys.readouterr().out)
     assert (swapped["adjusted"], swapped["comparisons"][0]["reference"]) == (["age"], "yes")
     assert swapped["n_target"] == np.count_nonzero(~sick)
-    assert run("effects", tmp_path / "t.csv", *pair, "--quiet") == 2
+    assert command("effects", tmp_path / "t.csv", *pair, "--quiet") == 2
     assert "no path from 'given' to 'sick'" in capsys.readouterr().err
 
 
@@ -243,17 +237,17 @@ def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, capsys, adjust):
         pairs = ("given,answer", "age,answer", "age,given")
         known = () if adjust == "age" else [word for pair in pairs for word in ("--require", pair)]
         drop = () if options else ("--drop", "person")
-        assert run(*question, "--missing", "drop", *drop, *options, *known) == 0
+        assert command(*question, "--missing", "drop", *drop, *options, *known) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["adjusted"] == ["age"]
         assert "person" not in found["adjusted"]
         width[len(options)] = found["upper"] - found["lower"]
     assert width[2] == pytest.approx(np.sqrt(2.0) * width[0], rel=0.05)
-    assert run(*question, "--missing", "drop", "--drop", "person", "--sequence") == 2
+    assert command(*question, "--missing", "drop", "--drop", "person", "--sequence") == 2
     assert "knows no --sequence" in capsys.readouterr().err
 
 
 def test_a_graph_without_edges_gives_no_estimate(tmp_path, capsys):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
-    assert run("effects", tmp_path / "m.icdh") == 0
+    assert command("effects", tmp_path / "m.icdh") == 0
     assert "not evidence of no effect" in capsys.readouterr().out

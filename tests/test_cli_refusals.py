@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from icdh import HNMSearch, cli
+from icdh import HNMSearch
 from icdh.files import write_table
 
 LONG = "n" * 300
@@ -51,18 +51,25 @@ REFUSED = [
     ("simulate x.csv new.csv --spread 0", "--spread: must be at least 1"),
     ("simulate x.csv new.csv --noise exp-shared --mechanism gp", "--noise 'exp-shared' shares the hidden layer"),
     ("simulate x.csv new.csv --noise loud", " is none of "),
-    ("datasets tuebingen out --subset 99", " is none of "),
-    ("datasets unknown", " is none of "),
     ("evaluate chain.csv chain.csv --threshold -1", "--threshold: must be at least 0"),
     ("predict model.icdh data.csv --do a=1 --what std", "leave it out"),
     ("effects model.icdh --cause a", "or neither"),
     ("effects model.icdh --values 1", "name its --cause"),
+    ("direction data.csv --seed -1", "--seed: must be at least 0"),
+    ("direction data.csv --plot new.png", "choose it by --columns"),
+    ("fit data.csv --method icdh --posterior", "--posterior needs the evidence that --method search weighs"),
+    ("fit data.csv --checkpoint new.jsonl", "--checkpoint goes with --bootstrap"),
+    ("fit data.csv --probabilities new.csv", "--probabilities goes with"),
     # Files.
     ("fit none.csv", "there is no file none.csv"),
     ("fit dtaa.csv", "there is no file dtaa.csv; did you mean 'data.csv'?"),
     ("fit data.csv --truth absent.csv", "there is no file absent.csv"),
     ("sample absent.icdh", "there is no file absent.icdh"),
     ("evaluate missing.csv cyclic.csv", "missing.csv"),
+    ("direction none.csv", "there is no file none.csv"),
+    ("check model.icdh data.csv --questions new.txt", "must end in .toml"),
+    ("check model.icdh data.csv --questions data.csv", "choose another file"),
+    ("fit data.csv --bootstrap 3 --checkpoint data.csv", "choose another file"),
     ("fit data.csv --output absent/graph.csv", "there is no folder absent"),
     ("fit data.csv --output graph.xlsx", "choose one of these extensions"),
     (f"fit data.csv --output {LONG}.csv", "File name too long"),
@@ -96,6 +103,8 @@ REFUSED = [
     ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
     ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
     ("direction mixed.csv", "line 2, column 'city': 'Rome' is not a number"),
+    ("direction data.csv --columns a dosage", "no column 'dosage'"),
+    ("direction data.csv --columns a c --plot new.xyz", "new.xyz: pictures are written as"),
     ("direction mixed.csv --columns a a", "names 'a' twice"),
     ("fit data.csv --drop x", "has no column 'x'"),
     ("fit data.csv --kinds x=ordinal", "--kinds has the variable 'x'"),
@@ -130,15 +139,11 @@ def folder(tmp_path_factory, chain):
 
 
 @pytest.mark.parametrize(("command", "said"), REFUSED)
-def test_what_is_refused_is_one_line_and_changes_nothing(folder, command, said, capsys, monkeypatch):
+def test_what_is_refused_is_one_line_and_changes_nothing(folder, command, said, shown, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(HNMSearch, "fit", HNMSearch.fit if "--kinds" in command or "head" in command else _not_fitted)
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    try:
-        code = cli.main(shlex.split(command))
-    except SystemExit as end:
-        code = end.code
-    out, err = capsys.readouterr()
+    code, out, err = shown(*shlex.split(command))
     assert (code, out) == (2, "")
     assert err.count("\n") == 1 or not command
     assert err.startswith("icdh") or not command

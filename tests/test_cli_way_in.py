@@ -39,17 +39,6 @@ def searched():
     )
 
 
-def error_of(capsys, *arguments):
-    """The one line on the error stream of a command that fails."""
-    try:
-        code = cli.main(list(map(str, arguments)))
-    except SystemExit as exit_:
-        code = exit_.code
-    out, err = capsys.readouterr()
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    return err
-
-
 @pytest.mark.parametrize(
     ("head", "rows"),
     [
@@ -219,12 +208,6 @@ def test_arrows_that_lose_little_are_marked_and_explained(searched):
     assert mark == "? reversing it loses less than 6 nats: the data hardly tell its direction"
 
 
-def test_a_loss_below_zero_is_explained(searched):
-    """Without some of its edges a graph may be better with an arrow turned."""
-    assert any(line.startswith("below zero: ") for line in edge_list(searched, records_with(searched, -3.0)))
-    assert "below zero" not in "".join(edge_list(searched, records_with(searched, 3.0)))
-
-
 @pytest.mark.parametrize(("record", "worse"), [(NEITHER, True), (TAILS, False)])
 def test_track_records_stand_in_the_list_and_colour_arrows(searched, record, worse):
     first, *others = records_with(searched, np.nan)
@@ -324,7 +307,9 @@ def test_compiling_does_not_count(monkeypatch):
     assert Clock(10.0).left <= 10.0
 
 
-def test_a_missing_extra_is_found_before_the_fit(table, capsys, monkeypatch):
+def test_a_missing_extra_is_found_before_the_fit(table, shown, monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     monkeypatch.setattr(HNMSearch, "fit", lambda *_, **__: pytest.fail("fitted"))
-    assert "pip install 'icdh[parallel]'" in error_of(capsys, "fit", table, "--bootstrap", "3", "--jobs", "2")
+    code, out, err = shown("fit", table, "--bootstrap", "3", "--jobs", "2")
+    assert (code, out) == (2, "")
+    assert "pip install 'icdh[parallel]'" in err

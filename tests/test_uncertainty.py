@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import command, hetero_chain
 from naive import all_dags, orders_of
 
-from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, cli, metrics, posterior
+from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, metrics, posterior
 from icdh.cli._edges import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
@@ -473,10 +473,6 @@ def test_exact_search_refuses_too_many_variables():
         HNMSearch(search="exact").fit(np.random.default_rng(0).normal(size=(30, 23)))
 
 
-def command(*arguments):
-    return cli.main([*map(str, arguments)])
-
-
 @pytest.fixture(scope="module")
 def file(table, tmp_path_factory):
     path = tmp_path_factory.mktemp("tables") / "chain.csv"
@@ -510,17 +506,6 @@ def test_the_command_says_which_probable_edges_are_learned_reversed(ensemble):
     _, first, second = probability_lines(ensemble, dag)
     assert first.split()[3:] == ["0.75", "0.25", "0.75", "learned", "reversed"]
     assert second.split()[3:] == ["0.75", "0.00", "0.75", "learned"]
-
-
-def test_options_that_do_not_go_together_are_refused(file, tmp_path, capsys):
-    for options, message in (
-        (("--method", "icdh", "--posterior"), "--posterior needs the evidence that --method search weighs"),
-        (("--checkpoint", tmp_path / "x"), "--checkpoint goes with --bootstrap"),
-        (("--probabilities", tmp_path / "x.csv"), "--probabilities goes with"),
-        (("--bootstrap", 3, "--checkpoint", file), "choose another file"),
-    ):
-        assert command("fit", file, *options) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_probabilities_are_evaluated(tmp_path, capsys):
