@@ -199,7 +199,7 @@ class CommandParser(argparse.ArgumentParser):
             self.error(f"no such option or argument here: {' '.join(unknown)}{meant}")
         return known, unknown
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: str) -> None:
         if action.choices is not None and value not in action.choices:
             argument = action if action.option_strings else None
             meant = did_you_mean(value, action.choices)

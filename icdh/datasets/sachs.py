@@ -137,7 +137,7 @@ def load_sachs(
     with gzip.open(Path(__file__).parent / "data" / "sachs.csv.gz", "rt", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file if experiments else islice(file, 1 + OBSERVATIONAL_CELLS))
     names = header[:-1]
-    data: Any = np.array([row[:-1] for row in rows], dtype=float)
+    data = np.array([row[:-1] for row in rows], dtype=float)
     adjacency = np.zeros((len(names), len(names)), dtype=int)
     for cause, effect in CONSENSUS_EDGES:
         adjacency[names.index(cause), names.index(effect)] = 1
@@ -145,7 +145,6 @@ def load_sachs(
         data = np.log(data)
     if standardize:
         data = (data - data.mean(axis=0)) / data.std(axis=0)
-    if as_frame:
-        data = import_extra("pandas", "dataframe").DataFrame(data, columns=names)
+    held = import_extra("pandas", "dataframe").DataFrame(data, columns=names) if as_frame else data
     interventions = Interventions([row[-1] for row in rows], TARGETS) if experiments else None
-    return Dataset(data, names, CONSENSUS_EDGES, adjacency, interventions)
+    return Dataset(held, names, CONSENSUS_EDGES, adjacency, interventions)

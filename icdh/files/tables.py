@@ -333,8 +333,7 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
 
 
 def _gaps(values: NDArray[np.generic]) -> Mask:
-    nothing: Any = None
-    mask: Mask = (values != values) | np.equal(values, nothing)
+    mask: Mask = (values != values) | np.equal(values, np.array(None))
     return mask
 
 
