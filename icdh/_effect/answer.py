@@ -2,13 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from icdh._effect.by_graph import (
-    adjustment_set,
-    check_path,
-    effect_of_model,
-    notes_on_covariates,
-    notes_on_tiers,
-)
+from icdh._effect.by_graph import adjustment_set, check_path, effect_of_model, notes_on_covariates, notes_on_tiers
 from icdh._effect.estimation import TUNING
 from icdh._effect.pair import PairFit, comparison_of, fits_of
 from icdh._effect.question import Asked, covariates_of, pairs_of, table_of, with_labels

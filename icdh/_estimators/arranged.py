@@ -181,8 +181,8 @@ class CanonicalTable(ArrangedTable):
 
         counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
         frequent = [
-            point_masses(own[rows]) if masses and kind in ("continuous", "gridded") else []
-            for own, rows, kind in zip(self.values, counts, self.kinds, strict=True)
+            point_masses(column[rows]) if masses and kind in ("continuous", "gridded") else []
+            for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
         ]
         return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent)
 

@@ -36,7 +36,7 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: ByCol
         The kinds that the user named, by column.
     """
     told = {table.position(column) for column in declared or ()}
-    told |= {k for k, own in table.categories.items() if own.declared}
+    told |= {k for k, known in table.categories.items() if known.declared}
     guessed = {
         kind: [table.names[k] for k, own in enumerate(kinds) if own == kind and k not in told]
         for kind in ("binary", "ordinal", "categorical")

@@ -4,13 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from icdh._estimators.graph_search import (
-    MOST_UNITS,
-    FoundGraph,
-    family_evidence,
-    on_more_observations,
-    units_grow,
-)
+from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence, on_more_observations, units_grow
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
@@ -157,18 +151,20 @@ def _fits_on_exact_columns(
     """
     from icdh._node_model.cache import FamilyCache
 
-    unseen = [own for own in families if not found.columns.are_exact(own)]
+    unseen = [family for family in families if not found.columns.are_exact(family)]
     exact, in_time = _scores_on_exact_columns(found, unseen, clock) if unseen else (scores, True)
     fits = []
-    for own in families:
-        source = exact if own in unseen else scores
-        fit = source.fit_of(own)
+    for family in families:
+        source = exact if family in unseen else scores
+        fit = source.fit_of(family)
         if at_fixed_point and isinstance(source, FamilyCache):
-            is_additive = source.model_of(own) == "additive"
-            fit = source.additive.network(own, fit) if is_additive else source.families.fit_at_fixed_point(own, fit)
-        response = source.families.responses[own[0]]
+            is_additive = source.model_of(family) == "additive"
+            fit = (
+                source.additive.network(family, fit) if is_additive else source.families.fit_at_fixed_point(family, fit)
+            )
+        response = source.families.responses[family[0]]
         if not (in_time and at_fixed_point):
-            fit = _likeliest(found, response, own, [fit, scores.fit_of(own)])
+            fit = _likeliest(found, response, family, [fit, scores.fit_of(family)])
         fits.append((response, fit))
     return fits
 

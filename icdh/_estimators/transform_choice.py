@@ -91,6 +91,6 @@ def most_asked_for(evidences: Mapping[str, np.ndarray], n_observations: int) -> 
         n.
     """
     most, none = TUNING.most_gain * n_observations, evidences["none"]
-    gains = {transform: np.clip(own - none, -most, most).sum() for transform, own in evidences.items()}
+    gains = {transform: np.clip(evidence - none, -most, most).sum() for transform, evidence in evidences.items()}
     best = max(gains, key=lambda transform: gains[transform])
     return best if gains[best] > TUNING.price * none.size else "none"

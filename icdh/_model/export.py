@@ -28,7 +28,9 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
         If DoWhy is not installed.
     """
     refuse_hidden_causes(model, "to_dowhy")
-    labels = [name for name, own in zip(model.names, model.conditionals, strict=True) if is_of_labels(own)]
+    labels = [
+        name for name, conditional in zip(model.names, model.conditionals, strict=True) if is_of_labels(conditional)
+    ]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
     levels = [name for n, name in enumerate(model.names) if n in model.levels and model.adjacency[:, n].any()]

@@ -246,7 +246,7 @@ class _Content:
         if hasattr(kind, "__annotations__"):
             _demand(isinstance(code, dict), f"{name} is no part of a model")
             sizes = {"N": n_variables, "2": 2}
-            fields = {field: own for field, own in get_type_hints(kind).items() if field in code}
+            fields = {field: hint for field, hint in get_type_hints(kind).items() if field in code}
             return kind(
                 **{field: self.value(code[field], own, field, n_variables, sizes) for field, own in fields.items()}
             )

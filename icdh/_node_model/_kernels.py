@@ -11,16 +11,7 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import (
-    CONTRACT,
-    REASSOCIATE,
-    ROWS,
-    add_gram,
-    add_product,
-    empty_block,
-    exp,
-    kernel,
-)
+from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, add_product, empty_block, exp, kernel
 
 LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5

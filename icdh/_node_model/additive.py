@@ -209,7 +209,7 @@ class AdditiveModels:
 
     def _mean(self, family: Family, fit: AdditiveFit) -> Floats:
         of_causes = zip(fit.coefficients, self._columns_of(family), strict=True)
-        mean: Floats = self._response(family[0]).centre.mean() + sum(own @ column for own, column in of_causes)
+        mean: Floats = self._response(family[0]).centre.mean() + sum(weights @ bends for weights, bends in of_causes)
         return mean
 
     def _response(self, node: int) -> GaussianResponse:

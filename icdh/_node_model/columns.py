@@ -59,8 +59,8 @@ class Columns(NamedTuple):
     @property
     def from_number_to_binary(self) -> Mask:
         """Which edges lead from a number to a binary column, of two values or categories; bool, shape (N, N)."""
-        binary = np.array([own.is_binary for own in self.responses])
-        categorical = np.array([isinstance(own, CategoricalResponse) for own in self.responses])
+        binary = np.array([response.is_binary for response in self.responses])
+        categorical = np.array([isinstance(response, CategoricalResponse) for response in self.responses])
         return np.outer(~(binary | categorical), binary)
 
     def are_exact(self, family: tuple[int, tuple[int, ...]]) -> bool:
@@ -75,7 +75,7 @@ class Columns(NamedTuple):
         only the few outliers of a very heavy-tailed cause.
         """
         continuous = np.repeat(
-            [isinstance(own, GaussianResponse | PointMassResponse) for own in self.responses], self.widths
+            [isinstance(response, GaussianResponse | PointMassResponse) for response in self.responses], self.widths
         )
         heavy = continuous & is_heavy_tailed(self.causes)
         causes, exact = self.causes.copy(), self.exact.copy()
@@ -114,20 +114,20 @@ def columns_of(
     responses: list[Response] = []
     log_jacobians = np.zeros(len(values))
     exact = np.ones(len(values), dtype=bool)
-    for k, (own, kind) in enumerate(zip(values, kinds, strict=True)):
+    for k, (column, kind) in enumerate(zip(values, kinds, strict=True)):
         if kind == "categorical":
-            K = int(own.max()) + 1 if n_categories is None else n_categories[k]
-            causes.append(indicators(own, K))
-            responses.append(CategoricalResponse(own.astype(np.int64), K))
+            K = int(column.max()) + 1 if n_categories is None else n_categories[k]
+            causes.append(indicators(column, K))
+            responses.append(CategoricalResponse(column.astype(np.int64), K))
         elif kind in LEVEL_KINDS:
-            causes.append(own[np.newaxis])
-            responses.append(OrdinalResponse(own))
+            causes.append(column[np.newaxis])
+            responses.append(OrdinalResponse(column))
         else:
             rng = np.random.default_rng([random_state, k])
-            codes = np.zeros(own.size, dtype=np.int64)
+            codes = np.zeros(column.size, dtype=np.int64)
             for mass, value in enumerate(masses[k] if masses else [], start=1):
-                codes[own == value] = mass
-            cause, response, log_jacobians[k] = _number(own, codes, kind == "gridded", transform, rng)
+                codes[column == value] = mass
+            cause, response, log_jacobians[k] = _number(column, codes, kind == "gridded", transform, rng)
             causes.append(cause[np.newaxis])
             responses.append(response)
             exact[k] = kind == "continuous" and transform == "none" and not codes.any()

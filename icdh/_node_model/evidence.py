@@ -304,8 +304,8 @@ def _constant_in_place_of_fit(response: Response, n_parents: int, hidden_units: 
 def _layer_of_weights(parts: Sequence[slice], size: int) -> Integers:
     """Return the layer of every weight; for intercepts, and for weights that a response does not use, one further."""
     layer: Integers = np.full(size, len(parts))
-    for k, own in enumerate(parts):
-        layer[own] = k
+    for k, part in enumerate(parts):
+        layer[part] = k
     return layer
 
 

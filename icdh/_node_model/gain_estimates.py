@@ -145,13 +145,15 @@ def label_gain_estimates(
         Nats; negative where counts are closer to the fit than chance makes them.
     """
     residuals = (effect == np.arange(len(probabilities))[:, np.newaxis]) - probabilities
-    sizes = [int(own.max()) + 1 for own in candidates]
+    sizes = [int(candidate.max()) + 1 for candidate in candidates]
     first = np.cumsum([0, *sizes[:-1]])
-    members = np.vstack([own == np.arange(size)[:, np.newaxis] for own, size in zip(candidates, sizes, strict=True)])
+    members = np.vstack(
+        [candidate == np.arange(size)[:, np.newaxis] for candidate, size in zip(candidates, sizes, strict=True)]
+    )
     members = members.astype(np.float64)
     alone = _excess(members, first, residuals, probabilities, np.zeros_like(effect))
     estimates: Floats = np.max(
-        [alone, *(_excess(members, first, residuals, probabilities, own) for own in parents)], axis=0
+        [alone, *(_excess(members, first, residuals, probabilities, parent) for parent in parents)], axis=0
     )
     return estimates
 

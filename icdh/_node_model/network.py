@@ -128,7 +128,7 @@ class GivenParents:
         if (self.widths == 1).all():
             return values[self.inputs]
         parts = zip(values[self.inputs], self.widths, strict=True)
-        return np.vstack([own if width == 1 else indicators(own, width) for own, width in parts])
+        return np.vstack([part if width == 1 else indicators(part, width) for part, width in parts])
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, or their like for labels; see `icdh._model.conditionals.Conditional`."""

@@ -91,15 +91,19 @@ class Polish:
 
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> None:
         """Polish the families of a cache that were not polished yet."""
-        with_parents = {own: (own, scores.units[own[0]], scores.noise) for own in families if own[1]}
-        new = [own for own, key in with_parents.items() if key not in self._polished]
+        with_parents = {family: (family, scores.units[family[0]], scores.noise) for family in families if family[1]}
+        new = [family for family, key in with_parents.items() if key not in self._polished]
         scores(new)
         self._fit_again(scores, new, [1 if self._is_large(scores, own) else self.n_restarts for own in new])
         self._polished.update(with_parents.values())
 
     def restart_large(self, scores: FamilyCache, families: Sequence[Family]) -> None:
         """Fit the families of nodes that have grown from all initial weights, each once."""
-        large = {own: (own, scores.units[own[0]]) for own in families if own[1] and self._is_large(scores, own)}
+        large = {
+            family: (family, scores.units[family[0]])
+            for family in families
+            if family[1] and self._is_large(scores, family)
+        }
         new = [own for own, key in large.items() if key not in self._restarted]
         self._fit_again(scores, new, [self.n_restarts] * len(new))
         self._restarted.update(large.values())

@@ -37,7 +37,7 @@ class TableGains:
     def __init__(self, families: Families):
         self.families = families
         self.codes = [families.codes_of(node) for node in range(len(families))]
-        self.sizes = [int(own.max()) + 1 for own in self.codes]
+        self.sizes = [int(code.max()) + 1 for code in self.codes]
         self._log_gamma: dict[float, Floats] = {}
         self._scores: dict[tuple[int, tuple[int, ...]], float] = {}
 

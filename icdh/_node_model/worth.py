@@ -74,7 +74,7 @@ class Worth:
         """Return the largest design effect of two variables."""
         n = len(self.families)
         others = [tuple(k for k in range(n) if k != node) for node in range(n)]
-        return max((float(self._static(node, own).max()) for node, own in enumerate(others) if own), default=1.0)
+        return max((float(self._static(node, other).max()) for node, other in enumerate(others) if other), default=1.0)
 
     def apart(self, node: int) -> Mask:
         """Return which observations of a node are so far apart in their group that they are about independent."""
@@ -106,7 +106,7 @@ class Worth:
         """Return the mean design effect of every parent on some vectors of residuals, each of shape (s, n)."""
         node, parents = family
         related = self._related(node)
-        of_residuals = np.array([related.correlations(own) for own in series])
+        of_residuals = np.array([related.correlations(scores) for scores in series])
         of_parents = np.array([self._of_cause(node, parent) for parent in parents])
         effects: Floats = related.design_effects(of_residuals, of_parents).mean(axis=0)
         of_columns = self._static(node, parents)

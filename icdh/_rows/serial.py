@@ -150,8 +150,8 @@ def bartlett(first: Floats, second: Floats) -> Floats:
 def _ranks(values: Floats) -> Floats:
     """Return ranks with ties at their mean, of mean zero, shape (N, M): tails that are heavy have no weight."""
     ranks: Floats = np.empty(values.shape)
-    for own, ranked in zip(values, ranks, strict=True):
-        _, index, counts = np.unique(own, return_inverse=True, return_counts=True)
+    for column, ranked in zip(values, ranks, strict=True):
+        _, index, counts = np.unique(column, return_inverse=True, return_counts=True)
         ranked[:] = (np.cumsum(counts) - 0.5 * counts)[index.ravel()]
     ranks -= ranks.mean(axis=1, keepdims=True)
     return ranks

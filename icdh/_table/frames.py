@@ -127,8 +127,8 @@ def frame_of(
     if library == "pandas":
         pandas, ordered = import_extra("pandas", "dataframe"), ordered or {}
         parts = [
-            pandas.Categorical(own, ordered[label].labels, ordered=True) if label in ordered else own
-            for label, own in columns.items()
+            pandas.Categorical(column, ordered[label].labels, ordered=True) if label in ordered else column
+            for label, column in columns.items()
         ]
         frame = pandas.DataFrame(dict(enumerate(parts)), index=index)
         frame.columns = _stored(pandas.Index, list(columns))
@@ -138,7 +138,7 @@ def frame_of(
     except ImportError as error:
         raise MissingExtraError(f"this model was learned from a table of {library}, which is not installed") from error
     build = module.DataFrame if library == "polars" else module.table
-    return build({label: own.tolist() if own.dtype == object else own for label, own in columns.items()})
+    return build({label: column.tolist() if column.dtype == object else column for label, column in columns.items()})
 
 
 def index_of(X: Foreign) -> Foreign:

@@ -184,7 +184,7 @@ class Table:
     @property
     def unordered(self) -> list[int]:
         """The positions of the columns whose labels have no order."""
-        return [n for n, own in self.categories.items() if not own.ordered]
+        return [n for n, known in self.categories.items() if not known.ordered]
 
     def coded(self, declared: ByColumn[str] | None) -> "Table":
         """Return the table in which columns of numbers that are declared categorical hold codes."""

@@ -24,25 +24,13 @@ from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import NOT_GIVEN, Command, Either, Option
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
-COMMANDS = (
-    "fit",
-    "predict",
-    "sample",
-    "effects",
-    "check",
-    "report",
-    "direction",
-    "simulate",
-    "evaluate",
-    "warmup",
-)
+COMMANDS = ("fit", "predict", "sample", "effects", "check", "report", "direction", "simulate", "evaluate", "warmup")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = CommandParser(
-        prog="icdh",
-        description="Learn from a table which variable causes which. Start with: icdh fit data.csv",
+        prog="icdh", description="Learn from a table which variable causes which. Start with: icdh fit data.csv"
     )
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)

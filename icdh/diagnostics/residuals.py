@@ -83,12 +83,7 @@ class Residuals(NamedTuple):
 
 
 def fit_residuals(
-    table: Table,
-    kinds: list[str],
-    transform: str,
-    adjacency: Floats,
-    rows: Mask | None = None,
-    random_state: int = 0,
+    table: Table, kinds: list[str], transform: str, adjacency: Floats, rows: Mask | None = None, random_state: int = 0
 ) -> Residuals:
     """Fit the families of a graph to a table, and return their residuals.
 

@@ -167,7 +167,7 @@ def _turned(climber: Climber, graph: Graph, edge: tuple[int, int]) -> Graph:
         parents[effect] = parents[effect] - set(between) | {between[k] for k in np.flatnonzero(causes)}
     others = sorted(parents[i] - {j} - set(climber.least_graph()[i]), key=lambda k: _strength(climber, graph, k, i))
     parents[i] -= set(others[: max(len(parents[i]) - climber.max_parents, 0)])
-    return tuple(tuple(sorted(own)) for own in parents)
+    return tuple(tuple(sorted(causes)) for causes in parents)
 
 
 def _strength(climber: Climber, graph: Graph, cause: int, effect: int) -> float:

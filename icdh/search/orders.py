@@ -137,9 +137,9 @@ class OrderSums:
         """Return the posterior probability of i -> j, shape (N, N), under a uniform prior over orders."""
         edges = np.zeros((self.families.n_variables,) * 2)
         sets = np.arange(self.family_probability.shape[1])
-        for node, own in enumerate(self.families.candidates):
-            for b in np.flatnonzero(own >= 0):
-                edges[own[b], node] = self.family_probability[node, sets >> b & 1 == 1].sum()
+        for node, possible in enumerate(self.families.candidates):
+            for b in np.flatnonzero(possible >= 0):
+                edges[possible[b], node] = self.family_probability[node, sets >> b & 1 == 1].sum()
         return edges
 
     def draw(self, n_orders: int, rng: np.random.Generator) -> np.ndarray:
@@ -191,7 +191,7 @@ def draw_graphs(families: WeighedFamilies, orders: np.ndarray, rng: np.random.Ge
     """Return a graph for every order, drawn from its posterior given the order, shape (orders, N, N) of bool."""
     graphs = np.zeros((len(orders), families.n_variables, families.n_variables), dtype=bool)
     places, uniforms = np.argsort(orders, axis=1), rng.random(orders.shape)
-    for node, own in enumerate(families.candidates):
+    for node, possible in enumerate(families.candidates):
         after = families.after(node, places)
         drawn = np.empty(len(orders), dtype=np.int64)
         for one in np.unique(after):
@@ -199,8 +199,8 @@ def draw_graphs(families: WeighedFamilies, orders: np.ndarray, rng: np.random.Ge
             weights = families.weights[node, allowed]
             cumulated = np.cumsum(np.exp(weights - weights.max()))
             drawn[same] = allowed[np.searchsorted(cumulated[:-1], uniforms[same, node] * cumulated[-1], side="right")]
-        for b in np.flatnonzero(own >= 0):
-            graphs[:, own[b], node] = drawn >> b & 1
+        for b in np.flatnonzero(possible >= 0):
+            graphs[:, possible[b], node] = drawn >> b & 1
     return graphs
 
 

@@ -13,15 +13,7 @@ from icdh.exceptions import option
 from icdh.graphs import causal_order
 from icdh.search.candidates import weigh_families
 from icdh.search.moves import Graph, parents_matrix
-from icdh.search.orders import (
-    MOST_VARIABLES,
-    OrderSums,
-    WeighedFamilies,
-    best_graph,
-    draw_graphs,
-    n_orders_of,
-    walk,
-)
+from icdh.search.orders import MOST_VARIABLES, OrderSums, WeighedFamilies, best_graph, draw_graphs, n_orders_of, walk
 from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 
