@@ -48,7 +48,7 @@ ROOMS = {
     ),
     "_ground": (
         "arrays",
-        "aligned atomic clock damping entropy interrupts labels shell threads",
+        "atomic clock damping entropy interrupts labels shell threads",
         "checks compilation density parallel regression",
         "jit",
     ),
@@ -83,7 +83,7 @@ ROOMS = {
         "climb orders",
         "candidates order_search",
         "escapes",
-        "reversals directions",
+        "directions",
     ),
     "_model": (
         "conditionals contrasts overview strength",

@@ -14,9 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.imputation import Imputations
-from icdh._ground.aligned import check_same_rows
 from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
-from icdh._ground.checks import Choice, Number, check_callback, constraints_of, parameter, random_generator
+from icdh._ground.checks import (
+    Choice,
+    Number,
+    check_callback,
+    check_same_rows,
+    constraints_of,
+    parameter,
+    random_generator,
+)
 from icdh._ground.clock import Clock
 from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel

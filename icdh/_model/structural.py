@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.aligned import aligned, check_same_rows
 from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, RandomState, TableLike
-from icdh._ground.checks import as_float, check_number, random_generator
+from icdh._ground.checks import aligned, as_float, check_number, check_same_rows, random_generator
 from icdh._ground.density import mean_of_counted
 from icdh._ground.labels import listed, variable_index
 from icdh._ground.shell import shell

@@ -18,8 +18,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.aligned import aligned
 from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.checks import aligned
 from icdh._ground.labels import listed, plural
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, warn

@@ -6,8 +6,8 @@ from typing import TypeGuard
 
 import numpy as np
 
-from icdh._ground.aligned import check_same_rows
 from icdh._ground.arrays import TableLike
+from icdh._ground.checks import check_same_rows
 from icdh._ground.labels import counted
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design, InterventionsLike

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.aligned import check_same_rows
 from icdh._ground.arrays import TableLike
-from icdh._ground.checks import random_generator
+from icdh._ground.checks import check_same_rows, random_generator
 from icdh._ground.labels import printable
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.overview import weight_unit

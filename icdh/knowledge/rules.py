@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.aligned import aligned
+from icdh._ground.checks import aligned
 
 
 class EdgeRules(NamedTuple):

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
-from icdh._ground.aligned import check_same_rows
 from icdh._ground.arrays import Floats, Integers, TableLike
-from icdh._ground.checks import check_callback, check_choice, check_number, n_workers
+from icdh._ground.checks import check_callback, check_choice, check_number, check_same_rows, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
