@@ -8,7 +8,7 @@ from naive import all_dags, table_evidence
 from icdh import HNMSearch
 from icdh._node_model import table_gains
 from icdh._node_model.columns import columns_of
-from icdh._node_model.table_gains import WORTH, TableGains
+from icdh._node_model.table_gains import TUNING, TableGains
 from icdh.uncertainty import direction_loss
 
 SIZES = (3, 2, 4, 3)
@@ -31,19 +31,19 @@ def gains_of(values, **options):
 
 
 @pytest.mark.parametrize("parents", [(), (0,), (1, 2), (0, 1, 2)])
-@pytest.mark.parametrize("most_cells", [table_gains.MOST_CELLS, 4])
+@pytest.mark.parametrize("most_cells", [TUNING.most_cells, 4])
 def test_the_evidence_agrees_with_naive(parents, most_cells, monkeypatch):
-    monkeypatch.setattr(table_gains, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(table_gains, "TUNING", table_gains.Tuning(most_cells=most_cells))
     values = labels()
     sizes = [SIZES[3], *(SIZES[k] for k in parents)]
-    exact = table_evidence(values[3], values[list(parents)].T, sizes, WORTH)
+    exact = table_evidence(values[3], values[list(parents)].T, sizes, TUNING.worth)
     assert gains_of(values).score(3, parents) == pytest.approx(exact + 2.0 * len(parents), rel=1e-10)
 
 
 def test_observations_that_do_not_count_say_nothing():
     values, rows = labels(), np.random.default_rng(1).random((4, 60)) < 0.7
     few = rows[2]
-    exact = table_evidence(values[2, few], values[[0, 3]][:, few].T, (4, 3, 3), WORTH)
+    exact = table_evidence(values[2, few], values[[0, 3]][:, few].T, (4, 3, 3), TUNING.worth)
     assert gains_of(values, rows=rows).score(2, (0, 3)) == pytest.approx(exact + 4.0, rel=1e-10)
 
 

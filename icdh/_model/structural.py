@@ -43,7 +43,7 @@ from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh.exceptions import DataWarning, option, warn
 
-ROUNDING = 1e-9  # by which a sum of weights may exceed one
+SUM_ROUNDING = 1e-9  # by which a sum of weights may exceed one
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class StructuralModel:
         probability = as_float(cells, "edge_probability")
         if probability.shape != self.adjacency.shape:
             raise ValueError(f"edge_probability must have shape {self.adjacency.shape}; got {probability.shape}")
-        if not ((probability >= 0.0) & (probability <= 1.0 + ROUNDING)).all():
+        if not ((probability >= 0.0) & (probability <= 1.0 + SUM_ROUNDING)).all():
             raise ValueError("edge_probability must hold probabilities, numbers from 0 to 1")
         return replace(self, edge_probability=np.minimum(probability, 1.0))
 
@@ -549,7 +549,7 @@ class StructuralModel:
         """Raise ValueError if a variable of few values is set to another; warn if a number is far from all observed."""
         levels, column = self.levels.get(node), repr(self.names[node])
         if levels is not None:
-            strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
+            strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > SUM_ROUNDING * np.ptp(levels))
             if strange.any():
                 value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
                 raise ValueError(f"{said} is {value:g}, but column {column} holds {known} alone")

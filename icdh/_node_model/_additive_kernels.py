@@ -8,10 +8,6 @@ from icdh._ground.arrays import Floats, Integers
 from icdh._ground.jit import cholesky_in_place, cholesky_solve, kernel
 from icdh._node_model._kernels import VARIANCE_FLOOR
 
-MOST_UPDATES, AT_REST = 8, 0.05  # of the precisions; nats
-LEAST_PRECISION, MOST_PRECISION = 1e-6, 1e6
-LINE_RIDGE, LEAST_LINE = 1e-11, 1e-9  # of a line's square; what is left of it beside the lines before
-
 
 @kernel()
 def fit_smooths(
@@ -36,11 +32,11 @@ def fit_smooths(
     factor, trial, column = np.empty((size, size)), np.empty(size), np.empty(size)
     precision, determined, sizes = np.ones(n_smooths), np.empty(n_smooths), np.empty(n_smooths)
     best, best_variance, rank = math.inf, 1.0, 0
-    for _ in range(MOST_UPDATES):
+    for _ in range(8):  # updates of the precisions
         for i in range(size):
             for j in range(size):
                 factor[i, j] = products[i, j]
-            factor[i, i] += LINE_RIDGE * products[i, i] if owner[i] < 0 else precision[owner[i]]
+            factor[i, i] += 1e-11 * products[i, i] if owner[i] < 0 else precision[owner[i]]
             trial[i] = moments[i]
         log_determinant = cholesky_in_place(factor, size)
         if math.isnan(log_determinant):
@@ -52,7 +48,8 @@ def fit_smooths(
             left -= moments[i] * trial[i]
             if owner[i] < 0:
                 log_determinant -= 2.0 * math.log(factor[i, i])
-                rank += factor[i, i] * factor[i, i] > LEAST_LINE * products[i, i]
+                # a line counts if so much of its square is left beside the lines before
+                rank += factor[i, i] * factor[i, i] > 1e-9 * products[i, i]
             else:
                 log_determinant -= math.log(precision[owner[i]])
         left = max(left, 0.0)
@@ -66,7 +63,7 @@ def fit_smooths(
             best, best_variance = cost, variance
             for i in range(size):
                 weights[i] = trial[i]
-        if not gained >= AT_REST:
+        if not gained >= 0.05:  # nats
             break
         for c in range(size):  # the inverse of the factor, column by column
             for i in range(c, -1, -1):
@@ -82,5 +79,5 @@ def fit_smooths(
                 sizes[owner[i]] += trial[i] * trial[i] / variance
         for k in range(n_smooths):
             update = (max(determined[k], 0.0) + 1.0) / (sizes[k] + 1.0)
-            precision[k] = min(max(update, LEAST_PRECISION), MOST_PRECISION)
+            precision[k] = min(max(update, 1e-6), 1e6)
     return best, best_variance, rank

@@ -20,14 +20,9 @@ from icdh._node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_f
 from icdh._node_model._outputs_kernels import backpropagate
 
 SLOW = 10.0  # nats
-FEW_WEIGHTS = 30  # up to which the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors
 ENOUGH = 64  # observations of the subset for every weight: with fewer, fits end in worse minima
 MEMORY = 30  # steps of a descent, all of which are remembered
-LEAST_FALL = 1e-4  # share of the linear prediction that a step must achieve (Armijo)
-MOST_TRIALS = 4  # lengths of a step
-SHORTEST, LONGEST = 0.1, 0.5  # length of a step, relative to one that was too long
-LENGTHENING = 2.0  # most length of a step, relative to the one before: along valleys full steps are often too long
-LEAST_CURVATURE = 1e-3  # relative to the slope: a step of less curvature is not remembered
+SHORTEST = 0.1  # length of a step, relative to one that was too long
 
 _next_damping = kernel(inline="always")(next_damping)
 _small_steps = kernel(inline="always")(small_steps)
@@ -242,9 +237,10 @@ def quasi_newton_steps(
         node_forward(x, trial, units, hidden, mean, variance)
         value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
         fall, trials = objective - value, trials + 1
-        if not fall >= -LEAST_FALL * length * slope and trials < MOST_TRIALS:
+        # Armijo: a step must achieve this share of the linear prediction, at one of four lengths.
+        if not fall >= -1e-4 * length * slope and trials < 4:
             shorter = -0.5 * length * slope / (-fall - length * slope) if value < np.inf else SHORTEST
-            length *= min(max(shorter, SHORTEST), LONGEST)
+            length *= min(max(shorter, SHORTEST), 0.5)
             for i in range(freeze):
                 trial[i] = theta[i] + length * direction[i]
             continue
@@ -259,12 +255,13 @@ def quasi_newton_steps(
             for i in range(freeze):
                 moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
             curvature[pairs] = _dot(moves[pairs], changes[pairs], freeze)
-            if curvature[pairs] > -LEAST_CURVATURE * length * slope:
+            if curvature[pairs] > -1e-3 * length * slope:  # a step of less curvature is not remembered
                 pairs += 1
         if steps >= max_steps or small >= patience or pairs == MEMORY:
             return steps, small >= patience
         _fill_direction(factor, gradient, freeze, moves, changes, curvature, pairs, direction)
-        slope, length, trials = _dot(gradient, direction, freeze), min(1.0, LENGTHENING * max(length, SHORTEST)), 0
+        # At most twice the length of the step before: along valleys full steps are often too long.
+        slope, length, trials = _dot(gradient, direction, freeze), min(1.0, 2.0 * max(length, SHORTEST)), 0
         for i in range(freeze):
             trial[i] = theta[i] + length * direction[i]
 
@@ -303,7 +300,8 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
     n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
     some = _every(apart, x, y, spread)
-    slow = SLOW if size > FEW_WEIGHTS else 0.0
+    # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
+    slow = SLOW if size > 30 else 0.0
     damping, growth = FIRST_DAMPING * n, 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0
     while True:

@@ -19,7 +19,6 @@ VARIANCE_FLOOR = 1e-5
 UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
 FACTORS = 8  # variances of which one logarithm is taken: their product is far from overflow
 _SQRT_HALF = math.sqrt(0.5)
-STEEPNESS = 0.8  # of the bounded function of a candidate
 
 
 @kernel(fastmath=CONTRACT)
@@ -257,7 +256,7 @@ def _fill_features(x, hidden, first, rows, features):
     for r in range(rows):
         plain[r] = x[first + r]
     for r in range(rows):
-        bounded[r] = 1.0 - 2.0 / (exp(2.0 * STEEPNESS * plain[r]) + 1.0)
+        bounded[r] = 1.0 - 2.0 / (exp(1.6 * plain[r]) + 1.0)
     for r in range(rows):
         squared[r] = bounded[r] * bounded[r]
     for h in range(hidden.shape[0]):

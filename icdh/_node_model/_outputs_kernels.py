@@ -16,7 +16,6 @@ from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 
 LEAST_GAP = 1e-300  # between thresholds
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
-SMALL_GAP = 0.01  # below which a series is more exact than one minus an exponential
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -170,7 +169,7 @@ def _fill_between(low, high, between, by_gap):
         gap = max(high[r] - low[r], LEAST_GAP)
         tail = exp(-gap)
         series = gap * (1.0 - gap * (1 / 2 - gap * (1 / 6 - gap * (1 / 24 - gap * (1 / 120)))))
-        between[r] = series if gap < SMALL_GAP else 1.0 - tail
+        between[r] = series if gap < 0.01 else 1.0 - tail  # which of the two is the more exact
         by_gap[r] = gap * tail / between[r]
 
 

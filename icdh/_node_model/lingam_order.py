@@ -24,7 +24,7 @@ import numpy as np
 from icdh._ground.arrays import Floats
 
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
-LEAST_LEFT = 1e-4  # share of the variance of two variables' difference below which neither tells anything
+LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
 
 
 def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None) -> list[int]:
@@ -67,10 +67,10 @@ def _lead(x: Floats) -> Floats:
     r = x @ x.T / n
     m21, m22, m31 = square @ x.T / n, square @ square.T / n, (square * x) @ x.T / n  # E x^2 y, E x^2 y^2, E x^3 y
     third, fourth = np.diag(m21), np.diag(m22)
-    rest = np.maximum(1.0 - r**2, LEAST_LEFT)
+    rest = np.maximum(1.0 - r**2, LEAST_APART)
     # of y - r x, where x is the row and y the column
     residual_third = third - 3 * r * m21.T + 3 * r**2 * m21 - r**3 * third[:, np.newaxis]
     residual_fourth = fourth - 4 * r * m31.T + 6 * r**2 * m22 - 4 * r**3 * m31 + r**4 * fourth[:, np.newaxis]
     of_residual = _negentropy(residual_third / rest**1.5, residual_fourth / rest**2)
     forward = _negentropy(third, fourth)[:, np.newaxis] + of_residual
-    return np.where(rest > LEAST_LEFT, forward - forward.T, 0.0)
+    return np.where(rest > LEAST_APART, forward - forward.T, 0.0)

@@ -12,6 +12,7 @@ Learning 20 (1995).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln
@@ -20,9 +21,18 @@ from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.families import Families
 
-WORTH = 5.0  # observations that the prior of a table is worth
-MOST_CELLS = 10_000  # of joint labels that are numbered without looking which of them occur
 Joint = tuple[Integers, int, float]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the tables."""
+
+    worth: float = 5.0  # observations that the prior of a table is worth
+    most_cells: int = 10_000  # of joint labels that are numbered without looking which of them occur
+
+
+TUNING = Tuning()
 
 
 class TableGains:
@@ -94,7 +104,7 @@ class TableGains:
     def _beside(self, labels: Integers, count: int, possible: float, other: int) -> Joint:
         size = self.sizes[other]
         labels, count, possible = labels * size + self.codes[other], count * size, possible * size
-        if count > MOST_CELLS:
+        if count > TUNING.most_cells:
             seen, labels = np.unique(labels, return_inverse=True)
             count = seen.size
         return labels, count, possible
@@ -107,7 +117,7 @@ class TableGains:
         counts = np.bincount(cells, minlength=count * size).reshape(count, size)
         groups = counts.sum(axis=1)
         seen = groups > 0
-        each = WORTH / possible
+        each = TUNING.worth / possible
         return float(self._rises(each)[groups[seen]].sum() - self._rises(each / size)[counts[seen]].sum())
 
     def _rises(self, start: float) -> Floats:

@@ -25,7 +25,7 @@ from icdh._rows.related import RelatedRows
 if TYPE_CHECKING:
     from icdh._node_model.families import Families, Family
 
-FAR = 3.0  # standard deviations: what is further off counts as there
+CLIPPED_AT = 3.0  # standard deviations: what is further off counts as there
 
 
 class Worth:
@@ -99,7 +99,7 @@ class Worth:
             series = (indicators(self.families.codes_of(family[0], family[0]), len(expected)) - expected)[np.newaxis]
         else:
             scores = response.standardised_scores(x, fit.theta, fit.hidden_units)[1]
-            series = np.clip(scores, -FAR, FAR)[:, np.newaxis]
+            series = np.clip(scores, -CLIPPED_AT, CLIPPED_AT)[:, np.newaxis]
         return self._effects_on(family, series)
 
     def _effects_on(self, family: "Family", series: Floats) -> Floats:
@@ -126,5 +126,5 @@ class Worth:
         key = node if self.families.rows is not None else -1, cause
         if key not in self._of_causes:
             x, _ = self.families.data((node, (cause,)))
-            self._of_causes[key] = self._related(node).correlations(np.clip(x, -FAR, FAR))
+            self._of_causes[key] = self._related(node).correlations(np.clip(x, -CLIPPED_AT, CLIPPED_AT))
         return self._of_causes[key]

@@ -27,7 +27,7 @@ from icdh.knowledge.declared import variables_meant
 from icdh.knowledge.rules import EdgeRules
 
 FEWEST_ROWS = 20  # of a table that left a variable alone: with fewer its causes are not searched
-LEAST_ROWS = 2  # of a part of a table
+LEAST_PART = 2  # of a part of a table
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class Design:
     @property
     def always_set(self) -> Mask:
         """Which variables have too few rows without an intervention to search their causes, shape (N,)."""
-        too_few: Mask = self.left_alone.sum(axis=1) < LEAST_ROWS
+        too_few: Mask = self.left_alone.sum(axis=1) < LEAST_PART
         return self.without_causes | too_few
 
     @property

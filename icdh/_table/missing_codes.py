@@ -11,7 +11,7 @@ from icdh.exceptions import option
 Code: TypeAlias = float | str
 Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
 
-FAR = 0.5  # ranges of the other values between them and a code
+APART = 0.5  # ranges of the other values between them and a code
 _POWERS = frozenset([1e15 * 10.0**k for k in range(25)])  # 1e20, 1e30, ...
 _LIMITS = frozenset([-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1])  # of integers of two and four bytes
 
@@ -99,7 +99,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
         return {}
     low, high = others[0], others[-1]
     with np.errstate(over="ignore"):  # no value lies farther than a range that overflows
-        room = FAR * (high - low)
+        room = APART * (high - low)
         far = (distinct < low - room) | (distinct > high + room)
     return {float(distinct[k]): int(counts[k]) for k in at if far[k]}
 

@@ -23,7 +23,7 @@ import numpy as np
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._table.transforms import normal_scores
-from icdh.diagnostics.independence import FEWEST_ROWS, Distances, distance_correlation, p_value
+from icdh.diagnostics.independence import FEWEST_PAIRS, Distances, distance_correlation, p_value
 from icdh.diagnostics.records import LEAST_SEEN
 from icdh.diagnostics.residuals import Residuals
 
@@ -88,7 +88,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
     def groups(node: int) -> tuple[Dependence, Dependence, Dependence]:
         """Return how a residual depends on causes, on the mean that they predict, and on others."""
         residual, is_cause = residuals.of[node], adjacency[:, node] != 0
-        if residual.values.size < FEWEST_ROWS or residual.seen.mean() < LEAST_SEEN:
+        if residual.values.size < FEWEST_PAIRS or residual.seen.mean() < LEAST_SEEN:
             return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
         noise = Distances.of(normal_scores(residual.values))
         others = [other for other in residuals.variables if other != node and not reached[node, other]]

@@ -34,7 +34,7 @@ from icdh._node_model.families import TUNING
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
-from icdh._table.experiments import LEAST_ROWS, Design
+from icdh._table.experiments import LEAST_PART, Design
 from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import Family
@@ -123,7 +123,7 @@ def fit_residuals(
     seen: dict[int, Mask] = {}
     for place, residual in zip(canonical.order.tolist(), fitted, strict=True):
         n_rows = np.count_nonzero(counts[place])
-        few = rows is not None and n_rows < LEAST_ROWS
+        few = rows is not None and n_rows < LEAST_PART
         of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none") if few else residual
         seen[place] = counts[place].copy()
         seen[place][counts[place]] = of[place].seen

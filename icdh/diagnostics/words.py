@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh._ground.labels import counted, edge_lines, html_table, printable
-from icdh.diagnostics.records import DECIDED, EdgeCheck, NodeCheck
+from icdh._model.overview import MOST_EDGES
+from icdh.diagnostics.records import EdgeCheck, NodeCheck
 from icdh.diagnostics.track_record import LEGEND, NEITHER
 from icdh.search.moves import DOUBTFUL
+from icdh.uncertainty.ensemble import DECIDED
 
 if TYPE_CHECKING:
     from icdh.diagnostics.result import ModelCheck
 
-MOST_EDGES = 30
 ZERO = -0.05  # nats: smaller losses are rounding
 STRENGTHS = {
     "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",

@@ -50,18 +50,24 @@ class LastStageTuning:
         Largest initial weight of an added cause, in 1 / (root mean square of the cause).
     few_observations : int
         Of longer tables, so many decide the graph.
+    estimate_observations : int
+        Of longer tables, so many serve for gain estimates.
+    largest_score : float
+        Of normal scores in the smooth functions of a cause.
+    degrees : int
+        Smooth functions of a cause: powers of its normal score and a step.
     """
 
     most_passes: int = 10
     most_causes_at_first: int = 10
     start: float = 0.3
     few_observations: int = 50_000
+    estimate_observations: int = 10_000
+    largest_score: float = 2.5
+    degrees: int = 4
 
 
 TUNING = LastStageTuning()
-ESTIMATE_OBSERVATIONS = 10_000  # of longer tables, so many serve for gain estimates
-LARGEST_SCORE = 2.5  # of normal scores in the smooth functions of a cause
-DEGREES = 4  # smooth functions of a cause: powers of its normal score and a step
 
 
 def price_of_edge(n_variables: int) -> float:
@@ -335,22 +341,22 @@ class FamilyCosts(FamilyScores):
         total = np.vdot(target, target)
         if not total > 0.0:
             return np.zeros(len(self.fitter.problem.values))
-        share = np.square(functions @ target).reshape(-1, DEGREES).sum(axis=1)
+        share = np.square(functions @ target).reshape(-1, TUNING.degrees).sum(axis=1)
         share *= target.size / observed / total
         nats: Floats = -0.5 * observed * np.log1p(-np.minimum(share, 1.0 - 1e-9))
         return nats
 
 
 def _stride(n_observations: int) -> int:
-    return -(-n_observations // ESTIMATE_OBSERVATIONS)
+    return -(-n_observations // TUNING.estimate_observations)
 
 
 def _smooth_functions(values: Floats) -> Floats:
-    """Return orthonormal smooth functions of every variable, shape (N * DEGREES, observations)."""
+    """Return orthonormal smooth functions of every variable, shape (N * degrees, observations)."""
     values = values[:, :: _stride(values.shape[1])]
-    functions = np.zeros((len(values), DEGREES, values.shape[1]))  # of very few observations some stay zero
+    functions = np.zeros((len(values), TUNING.degrees, values.shape[1]))  # of very few observations some stay zero
     for i, row in enumerate(values):
-        z = np.clip(normal_scores(row), -LARGEST_SCORE, LARGEST_SCORE)
+        z = np.clip(normal_scores(row), -TUNING.largest_score, TUNING.largest_score)
         powers = np.stack([np.ones_like(z), z, z**2, z**3, np.tanh(2.0 * z)], axis=1)
         orthonormal = np.linalg.qr(powers)[0].T[1:]
         functions[i, : len(orthonormal)] = orthonormal
