@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from icdh._model.structural import StructuralModel
 from icdh._table.missing import neighbours_values
 from icdh._table.table import LEVEL_KINDS, Table
 
+if TYPE_CHECKING:
+    from icdh._estimators.base import CausalGraphEstimator
+
+Fitted = TypeVar("Fitted", bound="CausalGraphEstimator")
 STEP = 0.5  # of a random walk, in units of the standard deviation given the causes
 
 
@@ -93,18 +97,6 @@ def _proposed_number(
 def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Sequence[int]) -> Floats:
     """Return the log density of some variables given their causes, shape (rows,)."""
     return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
-
-
-class FittedEstimator(Protocol):
-    """What imputation reads of an estimator that was fitted."""
-
-    model_: StructuralModel
-    adjacency_matrix_: Floats
-    interrupted_: bool
-    timed_out_: bool
-
-
-Fitted = TypeVar("Fitted", bound=FittedEstimator)
 
 
 @dataclass(frozen=True)
