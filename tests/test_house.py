@@ -83,7 +83,7 @@ ROOMS = {
         "climb orders",
         "candidates order_search",
         "escapes",
-        "directions",
+        "reversals directions",
     ),
     "_model": (
         "conditionals contrasts overview strength",

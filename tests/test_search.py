@@ -7,16 +7,11 @@ from icdh import graphs
 from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search.climb import TUNING, Climber, FamilyScores
-from icdh.search.directions import (
-    direction_losses,
-    reversal_losses,
-    reverse_while_it_gains,
-    reversible_edges,
-    with_source,
-)
+from icdh.search.directions import direction_losses, reversible_edges, with_source
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families, with_ancestors
 from icdh.search.moves import legal_moves as arrays_of_legal_moves
+from icdh.search.reversals import reversal_losses, reverse_while_it_gains
 
 N = 4
 

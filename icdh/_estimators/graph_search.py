@@ -17,10 +17,10 @@ from icdh._table.transforms import TRANSFORMS
 from icdh.exceptions import option
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
-from icdh.search.directions import reverse_while_it_gains
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Family, Graph, Move, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
+from icdh.search.reversals import reverse_while_it_gains
 
 if TYPE_CHECKING:
     from icdh._estimators.hidden_causes import FoundCauses

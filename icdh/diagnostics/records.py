@@ -11,8 +11,8 @@ from icdh._model.overview import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh.diagnostics.track_record import Marginals, TrackRecord
 from icdh.search.moves import DOUBTFUL
-from icdh.uncertainty.ensemble import DECIDED
 
+DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow
 SURVIVES = 10.0  # nats: an arrow that loses as many if it is hidden stands
 LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
 UNKNOWN_SHARE = 0.59  # of all arrows counted: for those without a record

@@ -7,10 +7,9 @@ import numpy as np
 
 from icdh._ground.labels import counted, edge_lines, html_table, printable
 from icdh._model.overview import MOST_EDGES
-from icdh.diagnostics.records import EdgeCheck, NodeCheck
+from icdh.diagnostics.records import DECIDED, EdgeCheck, NodeCheck
 from icdh.diagnostics.track_record import LEGEND, NEITHER
 from icdh.search.moves import DOUBTFUL
-from icdh.uncertainty.ensemble import DECIDED
 
 if TYPE_CHECKING:
     from icdh.diagnostics.result import ModelCheck
