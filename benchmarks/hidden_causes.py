@@ -1,11 +1,15 @@
 """Hidden common causes of many columns: what HNMSearch(hidden_causes=True) finds, and what it invents.
 
-    python benchmarks/hidden_causes.py results.json [--rows ...] [--seeds FIRST END]
+    python benchmarks/hidden_causes.py results.json [--rows ...] [--seeds FIRST END] [--rivals] [--limit 120]
 
 Tables have one edge a column on average, and either 1000 rows and a hidden variable that is a cause of some columns, or
 500 rows and none.
 An error is a pair of columns whose marks differ from the truth: arrow, arrow back, hidden cause in common. Every row of
 the JSON file is a table; what is there is not computed again.
+
+``--rivals`` runs other methods on the same tables (`hidden_peers.py`), into a file of its own. Their errors are counted
+kindly: where a method leaves open what a pair is, or says that of two readings one holds, it is right if either does. A
+method that needs more seconds of CPU time than the limit has failed.
 """
 
 import argparse
@@ -13,7 +17,8 @@ import time
 import warnings
 
 import numpy as np
-from harness import Results
+from harness import Results, cpu_limit
+from hidden_peers import RIVALS
 
 from icdh import HNMSearch, simulate
 from icdh.exceptions import DataWarning
@@ -71,6 +76,39 @@ def counts_of(name, seed):
     return counts
 
 
+def counts_of_rival(rival, name, seed, limit):
+    X, arrows, hidden = table_of(name, seed)
+    begin = time.process_time()
+    try:
+        with cpu_limit(limit):
+            allowed, shared = RIVALS[rival](X)
+    except Exception as error:  # whatever ends a method of others
+        return {"failed": type(error).__name__}
+    agrees = (allowed & arrows) | (allowed & arrows).T | (shared & hidden)
+    nothing = ~(allowed | allowed.T | shared | arrows | arrows.T | hidden)
+    pairs = np.triu_indices(len(arrows), 1)
+    return {
+        "seconds": time.process_time() - begin,
+        "errors": int((~(agrees | nothing))[pairs].sum()),
+        "false arrows": int((allowed & ~allowed.T & ~shared & hidden & ~arrows & ~arrows.T).sum()),
+        "right pairs": int((shared & hidden)[pairs].sum()),
+        "false pairs": int((shared & ~hidden)[pairs].sum()),
+    }
+
+
+def report_rivals(rows):
+    print("| table | method | tables | errors | false arrows between children | pairs right | pairs false | seconds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in TABLES:
+        for rival in RIVALS:
+            own = [row for row in rows if (row["table"], row["rival"]) == (name, rival)]
+            done = [row for row in own if "failed" not in row]
+            if own:
+                keys = ("errors", "false arrows", "right pairs", "false pairs", "seconds")
+                means = [f"{np.mean([row[key] for row in done]):.1f}" if done else "" for key in keys]
+                print("", name, rival, f"{len(done)} of {len(own)}", *means, "", sep=" | ")
+
+
 def report(rows):
     print("| table | tables | errors | false arrows between children | pairs right | pairs false | found | fits |")
     print("|---|---|---|---|---|---|---|---|")
@@ -87,12 +125,27 @@ def report(rows):
             print(f"{np.mean([row['found'] > 0 for row in own]):.2f} | {cost:.1f} |")
 
 
+def run_rivals(args):
+    results = Results(args.results, ("table", "seed", "rival"))
+    for seed in range(*args.seeds):
+        for name in args.rows:
+            for rival in RIVALS:
+                key = {"table": name, "seed": seed, "rival": rival}
+                if not results.has(**key):
+                    results.add(key | counts_of_rival(rival, name, seed, args.limit))
+    report_rivals([row for row in results.rows if row["table"] in args.rows])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("results")
     parser.add_argument("--rows", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--seeds", nargs=2, type=int, default=(7000, 7010), metavar=("FIRST", "END"))
+    parser.add_argument("--rivals", action="store_true")
+    parser.add_argument("--limit", type=float, default=120.0, metavar="SECONDS")
     args = parser.parse_args()
+    if args.rivals:
+        return run_rivals(args)
     results = Results(args.results, ("table", "seed"))
     for seed in range(*args.seeds):
         for name in args.rows:

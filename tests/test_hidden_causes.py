@@ -188,7 +188,7 @@ def test_the_score_is_the_marginal_likelihood_of_the_table(season, found):
     model, rows = found.model_, X[:40]
     scaled = model.scaled(rows)
     children = [model.conditionals[node] for node in range(6)]
-    outputs = [own.given_hidden().mean_and_scale(scaled) for own in children]
+    outputs = [own.mean_and_scale_at(scaled, np.zeros(40)) for own in children]
     residuals, variances = scaled[:6] - [mean for mean, _ in outputs], np.square([scale for _, scale in outputs])
     joint = hidden_cause_nll(residuals, variances, [own.loading for own in children]) + 40 * 3.0 * np.log(2.0 * np.pi)
     mean, scale = model.conditionals[6].mean_and_scale(scaled)
@@ -395,7 +395,9 @@ def test_no_variable_gets_two_hidden_causes():
     X = np.column_stack([(first + second)[:, [1, 2]].sum(axis=1), first, second])
     x = ((X - X.mean(axis=0)) / X.std(axis=0)).T
     start = HiddenGraph(((),) * 9, ((1, 2, 3, 4), (5, 6, 7, 8)))
-    search = HiddenCauseSearch(family_evidence(x), EdgeRules.of(~np.zeros((9, 9), dtype=bool)), 8, linear=True)
+    search = HiddenCauseSearch(
+        family_evidence(x), EdgeRules.of(~np.zeros((9, 9), dtype=bool)), 8, linear=True, inputs=False
+    )
     found = search._searched(start, seed=0)
     assert sorted(node for children in found.hidden for node in children) == list(range(9))
 

@@ -77,6 +77,7 @@ ROOMS = {
         "stages",
         "family_evidence",
         "subsample hidden",
+        "hidden_input",
     ),
     "search": (
         "_kernels moves",

@@ -265,11 +265,18 @@ class GraphSearch:
         return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes)
 
     def _hidden_causes(self, scores: "FamilyEvidence", found: SearchResult) -> "tuple[SearchResult, FoundCauses]":
-        from icdh._estimators.hidden_causes import HiddenCauseSearch
+        from icdh._estimators.hidden_causes import find_hidden_causes
 
         linear = cheap_gains(scores, list(enumerate(found.graph))) is scores.linear_gains
-        named, without = [mask[self.table.order] for mask in self.hidden[0]], self.hidden[1][self.table.order]
-        return HiddenCauseSearch(scores, self.table.rules, self.settings.max_parents, linear, named, without).run(found)
+        return find_hidden_causes(
+            found,
+            linear,
+            scores=scores,
+            rules=self.table.rules,
+            max_parents=self.settings.max_parents,
+            named=[mask[self.table.order] for mask in self.hidden[0]],
+            without=self.hidden[1][self.table.order],
+        )
 
     def _evidence(self, columns: "Columns", table: CanonicalTable, n_restarts: int) -> "FamilyEvidence":
         return family_evidence(self.settings, columns, table, n_restarts, self.seed, self.clock)

@@ -8,7 +8,8 @@ every other round it begins with all variables as children, as a set that is too
 round the worse half of the sets is given up. Edges and children that do not pay are left out at last.
 
 Where most effects are linear the search is that over orders (`icdh.search.order_search`), and models are linear until
-a graph is found. Elsewhere it is a climb.
+a graph is found. Elsewhere it is a climb, and there is a second search in which hidden causes are inputs of networks
+(`icdh._node_model.hidden_input`), for sets with two edges more than nodes. The better of both is taken.
 
 A hidden cause stays if it is worth a few nats against the graph without it, from which the search has gone on, or if
 knowledge names it. Each variable has at most one hidden cause, and each hidden cause at least three children: two
@@ -24,7 +25,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from icdh._ground.arrays import Mask
 from icdh._ground.clock import OutOfTime
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.hidden import Districts
+from icdh._node_model.hidden_input import InputDistricts
 from icdh._node_model.linear_gains import LinearGains
 from icdh.exceptions import ArgumentValueError
 from icdh.knowledge.rules import EdgeRules
@@ -51,6 +53,7 @@ class Tuning:
     fewest: int = 2  # sets that are never given up
     random_orders: int = 1
     least_children: int = 3
+    edges_beyond: int = 2  # its nodes that a set has whose hidden cause may be an input of networks
     least_share: float = 0.5  # of a set that a further child is joined to
     least_worth: float = 5.0  # nats
 
@@ -115,6 +118,27 @@ class FoundCauses(NamedTuple):
         return [self.search.districts(state.families(children)).score for children in self.hidden]
 
 
+def find_hidden_causes(found: SearchResult, linear: bool, **options: Any) -> tuple[SearchResult, FoundCauses]:
+    """Return the graph with hidden causes of the better model, from one without.
+
+    Parameters
+    ----------
+    found : SearchResult
+        The graph without.
+    linear : bool
+        Whether most effects are linear.
+    **options : Any
+        Further arguments of `HiddenCauseSearch`.
+    """
+    best = HiddenCauseSearch(linear=linear, inputs=False, **options).run(found)
+    if linear or best[0].ended_early:
+        return best
+    other = HiddenCauseSearch(linear=False, inputs=True, **options).run(found)
+    if other[0].ended_early:
+        return best[0]._replace(interrupted=other[0].interrupted, timed_out=other[0].timed_out), best[1]
+    return min(best, other, key=lambda own: own[1].search.total(HiddenGraph(own[0].graph, own[1].hidden)))
+
+
 class HiddenCauseSearch:
     """The search for hidden common causes among variables whose graph is known.
 
@@ -128,6 +152,8 @@ class HiddenCauseSearch:
         The most parents of a variable.
     linear : bool
         Whether most effects are linear.
+    inputs : bool
+        Whether hidden causes are inputs of networks, or else factors of the noise.
     named : sequence of ndarray of bool, each of shape (N,)
         The children of hidden causes that there are.
     without : ndarray of bool, shape (N,), optional
@@ -145,11 +171,13 @@ class HiddenCauseSearch:
         rules: EdgeRules,
         max_parents: int,
         linear: bool,
+        inputs: bool,
         named: Sequence[Mask] = (),
         without: Mask | None = None,
     ):
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
-        self.districts, self.worths = Districts(scores), dict[tuple[int, ...], float]()
+        self.inputs, self.worths = inputs, dict[tuple[int, ...], float]()
+        self.districts = self.districts_of(scores)
         self._quick = Districts(scores, linear=True) if linear else self.districts
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
         self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
@@ -158,6 +186,10 @@ class HiddenCauseSearch:
             raise ArgumentValueError("knowledge", reason)
         if without is not None:
             self.may_be_child &= ~without
+
+    def districts_of(self, scores: FamilyEvidence) -> Districts | InputDistricts:
+        """Return the score of children by these scores of families."""
+        return InputDistricts(scores) if self.inputs else Districts(scores)
 
     def run(self, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
         """Return the graph with the hidden causes that are worth it, from one without; what ends the search is kept."""
@@ -226,7 +258,7 @@ class HiddenCauseSearch:
             left = left[: max(TUNING.fewest, -(-len(left) // 2))]
             seen.update(left)
         best = min(seen, key=self._quick_total, default=None)
-        return best and self._pruned(best)
+        return best if best is None or self.inputs else self._pruned(best)
 
     def _open(self, state: HiddenGraph) -> HiddenGraph:
         """Return the graph with all that may be children of the last hidden cause."""
@@ -250,7 +282,9 @@ class HiddenCauseSearch:
         def edges_short(nodes: frozenset[int]) -> tuple[float, list[int]]:
             return len(nodes) - 0.5 * joined[np.ix_(list(nodes), list(nodes))].sum(), sorted(nodes)
 
-        return sorted({own for triangle in _triangles(joined) for own in _grown(triangle, joined)}, key=edges_short)
+        found = {own for triangle in _triangles(joined) for own in _grown(triangle, joined)}
+        most = -TUNING.edges_beyond if self.inputs else math.inf
+        return sorted((own for own in found if edges_short(own)[0] <= most), key=edges_short)
 
     def _searched(self, state: HiddenGraph, seed: int) -> HiddenGraph:
         """Return the graph found where one draw of the hidden values stands for columns without causes."""
@@ -266,13 +300,18 @@ class HiddenCauseSearch:
             required[N + k, [node for own in self.named for node in children if node in own]] = True
             for node in children:
                 graph[node] = (*graph[node], N + k)
+        starts = [tuple(graph)]
+        if self.inputs:  # the thicket that the hidden values explain need not stand in the way
+            least = (tuple(k for k in own if k >= N or required[k, node]) for node, own in enumerate(graph))
+            starts.append(tuple(least))
         if self.linear:
             gains = LinearGains(self.scores.families.with_causes(drawn, like))
             options = {"n_random": TUNING.random_orders}
             found = search_orders(gains, tuple(graph), forbidden, self.max_parents + 1, required, **options)
         else:
             scores = self.scores.with_causes(drawn, like, self.scores.clock)
-            found, _ = Climber(scores, forbidden, self.max_parents + 1, required).climb_once(tuple(graph), forbidden)
+            climber = Climber(scores, forbidden, self.max_parents + 1, required)
+            found = min((climber.climb_once(own, forbidden)[0] for own in starts), key=climber.total)
         first = [min((i - N for i in parents if i >= N), default=-1) for parents in found[:N]]  # a node keeps one cause
         left = (tuple(node for node in range(N) if first[node] == k) for k in range(K))
         among = tuple(tuple(i for i in parents if i < N) for parents in found[:N])

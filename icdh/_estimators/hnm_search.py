@@ -90,11 +90,12 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     hidden_causes : bool, default False
         Whether to look for hidden common causes: batches, seasons, general factors, treatments that nobody recorded.
         Without it such a cause leaves false arrows between its children. A hidden cause adds a multiple of its value,
-        which is Gaussian, to every child (`icdh._node_model.hidden`); it has three children or more, all of them
-        numbers, and no variable has two (`icdh._estimators.hidden_causes`). What is found is in tables with linear or
-        weak effects and many children. Not promised are hidden causes of two columns, which look like an arrow, and
-        those of three or four, or with strong nonlinear effects: there the true graph scores no better than the one
-        found without them.
+        which is Gaussian, to every child (`icdh._node_model.hidden`), or is one more input of the networks of all
+        (`icdh._node_model.hidden_input`), whichever scores better; it has three children or more, all of them numbers,
+        and no variable has two (`icdh._estimators.hidden_causes`). What is found are causes of many children. Not
+        promised are hidden causes of two columns, which look like an arrow, and of three or four where effects are
+        not linear: there the true graph scores no better than the one found without them. Where effects are not
+        linear and columns are many and closely joined, the search takes many times as long.
     n_restarts : int, default 3
         Number of random initialisations of each family of the current graph, and of each with one cause removed. The
         fit of the highest evidence is kept.

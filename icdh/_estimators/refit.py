@@ -1,5 +1,6 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -211,9 +212,13 @@ def _likeliest(found: FoundGraph, response: "Response", family: Family, fits: "l
 
 
 def _conditionals(
-    found: FoundGraph, families: list[Family], fits: "list[tuple[Response, NodeFit]]", n_variables: int
+    found: FoundGraph,
+    families: list[Family],
+    fits: "list[tuple[Response, NodeFit]]",
+    n_variables: int,
+    hidden: Sequence[float] = (),
 ) -> list[Conditional]:
-    """Return the distributions of the user's columns, contexts held at zero."""
+    """Return the distributions of the user's columns, contexts held at zero; given the signs of hidden last inputs."""
     from icdh._node_model.network import in_original_signs
 
     table = found.table
@@ -222,7 +227,7 @@ def _conditionals(
         if table.order[node] >= n_variables:
             continue
         widths, sign = found.columns.widths[list(parents)], table.signs[node]
-        of_inputs = np.repeat(table.signs[list(parents)], widths)
+        of_inputs = np.append(np.repeat(table.signs[list(parents)], widths), hidden)
         theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign)
         causes = table.order[list(parents)]
         conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
@@ -237,20 +242,19 @@ def _add_confounded(
 
     The strongest loading of a hidden cause is positive.
     """
-    from icdh._node_model.hidden import ConfoundedConditional, Districts
-
     table, restarts, told = found.table, found.settings.n_restarts, []
     columns = table.without_grids().columns("none", found.seed, masses=False)
     scores = family_evidence(found.settings, columns, table, restarts, found.seed, Clock())
     scores.units[:] = found.scores.units
-    districts = Districts(scores)
+    districts = of_graph.search.districts_of(scores)
     for children in of_graph.hidden:
-        families = [(node, graph[node]) for node in children]
-        district = districts(tuple(families))
-        given = _conditionals(found, families, districts.networks(district, restarts), len(conditionals))
-        nodes, loadings = table.order[list(children)].tolist(), district.loadings * table.signs[list(children)]
-        loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
-        for node, loading in zip(nodes, loadings.tolist(), strict=True):
-            conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
+        families = tuple((node, graph[node]) for node in children)
+        loadings = districts.loadings(families) * table.signs[list(children)]
+        sign = float(np.sign(loadings[np.argmax(np.abs(loadings))]))
+        fits, hidden = districts.networks(families, restarts), [sign] * districts.hidden_inputs
+        given = _conditionals(found, list(families), fits, len(conditionals), hidden)
+        nodes = table.order[list(children)].tolist()
+        for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):
+            conditionals[node] = districts.conditional(given[node], loading)
         told.append((nodes, of_graph.strength(children)))
     return told

@@ -45,13 +45,29 @@ class Discrete(Conditional, Protocol):
         ...
 
 
+class HiddenPosterior(Protocol):
+    """What rows tell of a hidden cause: the mean and variance of its value in each, of shape (M,)."""
+
+    mean: Floats
+    variance: Floats
+
+
 class Confounded(Conditional, Protocol):
     """The distribution of a child of a hidden cause."""
 
     loading: float
 
-    def given_hidden(self) -> Conditional:
-        """Return the distribution given that the hidden cause is at its mean, zero."""
+    def mean_and_scale_at(self, values: Floats, hidden: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, each of shape (M,), given all variables and the hidden values, shape (M,)."""
+        ...
+
+    def posterior_with(
+        self, children: "Sequence[Confounded]", observed: Floats, values: Floats
+    ) -> tuple[HiddenPosterior, Floats]:
+        """Return what rows tell of the hidden values, and the joint negative log-density of all children, shape (M,).
+
+        The children are of one kind; the values observed have shape (c, M), all variables (N, M).
+        """
         ...
 
 

@@ -1,7 +1,8 @@
 """Hidden common causes in a structural model: what is known of their values, and the density of their children.
 
-A child of a hidden cause U ~ N(0, 1) is its mean plus loading times U plus scale times noise of its own. Its
-conditional has the scale of both together, U unknown; `icdh._node_model.hidden` says how rows tell of U.
+A hidden cause U ~ N(0, 1) adds loading times U to its children (`icdh._node_model.hidden`), or is an input of their
+networks (`icdh._node_model.hidden_input`). These modules say how rows tell of U. The conditional of a child is that of
+U unknown.
 """
 
 from collections.abc import Hashable, Iterator
@@ -10,13 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask, TableLike
-from icdh._ground.density import pointwise_nll
-from icdh._model.conditionals import confounded
+from icdh._model.conditionals import HiddenPosterior, confounded
 from icdh.exceptions import ArgumentValueError, option
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
-    from icdh._node_model.hidden import Posterior
 
 
 class HiddenCause(NamedTuple):
@@ -27,7 +26,7 @@ class HiddenCause(NamedTuple):
     children : tuple
         The names of its effects.
     loadings : ndarray, shape (c,)
-        What one standard deviation of the hidden cause adds to each of them, in its units.
+        What one standard deviation of the hidden cause adds to each of them, in its units; on average if that varies.
     strength : float
         The nats that the score of the graph loses without it.
 
@@ -74,41 +73,29 @@ class Part(NamedTuple):
     ----------
     nodes : list of int
         The children.
-    residuals, scales : ndarray, shape (c, M)
-        What the causes leave of their values, and the scale of their own noise.
-    loadings : ndarray, shape (c,)
-        Those of scaled data.
-    posterior : Posterior
+    noise : ndarray, shape (c, M)
+        Their standardised noise, the hidden value at its mean.
+    posterior : HiddenPosterior
         The hidden values.
+    nll : ndarray, shape (M,)
+        The joint negative log-density of the children.
     """
 
     nodes: list[int]
-    residuals: Floats
-    scales: Floats
-    loadings: Floats
-    posterior: "Posterior"
-
-    def nll(self) -> Floats:
-        """Return the joint negative log-density of the children, shape (M,): the bound where it is tight."""
-        rest = self.residuals - np.outer(self.loadings, self.posterior.mean)
-        spread = np.outer(np.square(self.loadings), self.posterior.variance)
-        own = pointwise_nll(rest, np.zeros(rest.shape), self.scales) + 0.5 * spread / np.square(self.scales)
-        mean, variance = self.posterior
-        nats: Floats = own.sum(axis=0) + 0.5 * (np.square(mean) + variance - 1.0 - np.log(variance))
-        return nats
+    noise: Floats
+    posterior: HiddenPosterior
+    nll: Floats
 
 
 def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
     """Yield the children of each hidden cause of a model at scaled observations, shape (N, M)."""
-    from icdh._node_model.hidden import posterior
-
     for cause in model.hidden_causes:
         nodes = [model.names.index(child) for child in cause.children]
         given = confounded(model.conditionals, nodes)
-        outputs = [own.given_hidden().mean_and_scale(scaled) for own in given]
-        residuals = scaled[nodes] - np.array([mean for mean, _ in outputs])
-        scales, loadings = np.array([scale for _, scale in outputs]), np.array([own.loading for own in given])
-        yield Part(nodes, residuals, scales, loadings, posterior(residuals, np.square(scales), loadings))
+        hidden, nll = given[0].posterior_with(given, scaled[nodes], scaled)
+        outputs = (own.mean_and_scale_at(scaled, hidden.mean) for own in given)
+        noise = [(scaled[node] - mean) / scale for node, (mean, scale) in zip(nodes, outputs, strict=True)]
+        yield Part(nodes, np.array(noise), hidden, nll)
 
 
 def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:

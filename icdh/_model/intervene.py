@@ -62,8 +62,8 @@ def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats,
     """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
     given = model.conditionals[node]
     if is_confounded(given):
-        of_causes = response(given.given_hidden(), model.others_held(node, scaled), noise)
-        natural: Floats = of_causes + given.loading * hidden
+        mean, scale = given.mean_and_scale_at(model.others_held(node, scaled), hidden)
+        natural: Floats = mean + scale * noise
         return natural
     return response(given, model.others_held(node, scaled), noise)
 
@@ -79,7 +79,7 @@ def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
             noise[node] = standardised(conditional, scaled[node], model.others_held(node, scaled))
     for part in parts(model, scaled):
         hidden[part.nodes] = part.posterior.mean
-        noise[part.nodes] = (part.residuals - np.outer(part.loadings, part.posterior.mean)) / part.scales
+        noise[part.nodes] = part.noise
     return Rows(values, scaled, noise, hidden)
 
 

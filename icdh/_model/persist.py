@@ -56,6 +56,7 @@ def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of distributions; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model.categorical import CategoricalConditional
     from icdh._node_model.hidden import ConfoundedConditional
+    from icdh._node_model.hidden_input import HiddenInputConditional
     from icdh._node_model.network import NodeConditional
     from icdh._node_model.ordinal import OrdinalConditional
 
@@ -64,6 +65,7 @@ def _kinds() -> dict[object, dict[str, type]]:
         "network": NetworkConditional,
         "node": NodeConditional,
         "confounded": ConfoundedConditional,
+        "hidden input": HiddenInputConditional,
         "labels": CategoricalConditional,
         "levels": OrdinalConditional,
     }
@@ -305,6 +307,10 @@ def _check_model(model: "StructuralModel") -> None:
     children = [child for cause in model.hidden_causes for child in cause.children]
     confounded = {name for name, part in zip(model.names, model.conditionals, strict=True) if is_confounded(part)}
     _demand({*children} == confounded and len(children) == len(confounded), "hidden causes lack their children")
+    kinds = [
+        {type(model.conditionals[model.names.index(child)]) for child in own.children} for own in model.hidden_causes
+    ]
+    _demand(all(len(own) == 1 for own in kinds), "children of a hidden cause are of several kinds")
     sizes = [(len(cause.children), cause.loadings.size) for cause in model.hidden_causes]
     _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 
@@ -334,7 +340,8 @@ def _check_weights(part: Any) -> None:
     from icdh._node_model.network import n_weights
 
     _demand(part.hidden_units > 0, "there are no hidden units")
-    width, needed = int(part.widths.sum()), n_weights(int(part.widths.sum()), part.hidden_units)
+    width = int(part.widths.sum()) + getattr(part, "hidden_inputs", 0)
+    needed = n_weights(width, part.hidden_units)
     if hasattr(part, "log_shares"):
         _demand(part.log_shares.size > 1, "labels are too few")
         needed = n_categorical_weights(width, part.hidden_units, part.log_shares.size)

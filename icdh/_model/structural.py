@@ -449,7 +449,7 @@ class StructuralModel:
         rows : ndarray of bool, shape (N, M), optional
             The observations that count for each variable; by default all.
         """
-        total = sum(float(part.nll().mean()) for part in hidden_common.parts(self, values))
+        total = sum(float(part.nll.mean()) for part in hidden_common.parts(self, values))
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
             if is_confounded(conditional):
                 continue

@@ -38,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats
+from icdh._ground.density import pointwise_nll
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
@@ -69,9 +70,14 @@ class Posterior(NamedTuple):
     mean: Floats
     variance: Floats
 
+    def divergences(self) -> Floats:
+        """Return KL(N(mean, variance) || N(0, 1)) of every row, in nats, shape (n,)."""
+        nats: Floats = 0.5 * (np.square(self.mean) + self.variance - 1.0 - np.log(self.variance))
+        return nats
+
     def divergence(self) -> float:
-        """Return the sum over rows of KL(N(mean, variance) || N(0, 1)), in nats."""
-        return 0.5 * float((np.square(self.mean) + self.variance - 1.0 - np.log(self.variance)).sum())
+        """Return their sum."""
+        return float(self.divergences().sum())
 
     def scaled(self) -> tuple["Posterior", float]:
         """Return the posterior of hidden values of unit variance, and what these were divided by."""
@@ -167,9 +173,27 @@ class ConfoundedConditional(NodeConditional):
         mean, scale = super().mean_and_scale(values)
         return mean, np.hypot(scale, self.loading)
 
-    def given_hidden(self) -> NodeConditional:
-        """Return the distribution where the hidden value is zero."""
-        return NodeConditional(self.inputs, self.widths, self.theta, self.hidden_units)
+    def mean_and_scale_at(self, values: Floats, hidden: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, each of shape (M,), given all variables and the hidden values, shape (M,)."""
+        mean, scale = super().mean_and_scale(values)
+        return mean + self.loading * hidden, scale
+
+    def posterior_with(
+        self, children: "Sequence[ConfoundedConditional]", observed: Floats, values: Floats
+    ) -> tuple[Posterior, Floats]:
+        """Return the posterior of the hidden values given all children, and the joint negative log-density.
+
+        Both are of shape (M,); that of the density is the bound where it is tight.
+        """
+        outputs = [own.mean_and_scale_at(values, np.zeros(values.shape[1])) for own in children]
+        residuals, scales = observed - [mean for mean, _ in outputs], np.array([scale for _, scale in outputs])
+        loadings = np.array([own.loading for own in children])
+        hidden = posterior(residuals, np.square(scales), loadings)
+        spread = np.outer(np.square(loadings), hidden.variance)
+        rest = residuals - np.outer(loadings, hidden.mean)
+        own = pointwise_nll(rest, np.zeros(rest.shape), scales) + 0.5 * spread / np.square(scales)
+        nll: Floats = own.sum(axis=0) + hidden.divergences()
+        return hidden, nll
 
 
 class Districts:
@@ -182,6 +206,8 @@ class Districts:
     linear : bool
         Whether children have linear models alone, where they have any: quick, for where most effects are linear.
     """
+
+    hidden_inputs = 0
 
     def __init__(self, scores: FamilyEvidence, linear: bool = False):
         self.scores, self.linear = scores, linear
@@ -199,15 +225,27 @@ class Districts:
                 self._last[nodes] = found
         return self._known[families]
 
-    def networks(self, district: District, n_restarts: int) -> list[tuple[Response, NodeFit]]:
+    def first_factor(self, families: tuple[Family, ...]) -> Posterior:
+        """Return the first factor of what the parents that are no children leave unexplained."""
+        return self._cold_start(families)[0]
+
+    def networks(self, families: tuple[Family, ...], n_restarts: int) -> list[tuple[Response, NodeFit]]:
         """Return response and network of each child, the best of some starts, the hidden values as they are."""
-        found = []
+        district, found = self(families), []
         for family, loading in zip(district.families, district.loadings, strict=True):
             known, units = self._responding(family[0], loading, district.hidden), self.scores.units[family[0]]
             fits = (known.fit(family, units, seed=known.random_state + k) for k in range(n_restarts))
             best = min(fits, key=lambda fit: fit.evidence)
             found.append((known.responses[family[0]], known.fit_at_fixed_point(family, best)))
         return found
+
+    def loadings(self, families: tuple[Family, ...]) -> Floats:
+        """Return the loadings of these children, shape (c,)."""
+        return self(families).loadings
+
+    def conditional(self, given: object, loading: float) -> ConfoundedConditional:
+        """Return the distribution of a child from that of its network."""
+        return ConfoundedConditional(**vars(given), loading=loading)
 
     def _em(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
         """Return the end of EM from these hidden values and children: two steps at a time, and where they lead to."""

@@ -1,0 +1,202 @@
+"""Hidden common causes that are inputs of networks: quadrature against a fine sum, EM, and the search for them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers import family_evidence
+from naive import hidden_input_nll
+from scipy.stats import kstest, norm
+
+import icdh
+from icdh import HNMSearch
+from icdh._estimators.hidden_causes import HiddenCauseSearch, HiddenGraph
+from icdh._ground.clock import Clock, OutOfTime
+from icdh._node_model import hidden_input
+from icdh._node_model.hidden import Districts
+from icdh._node_model.hidden_input import Cells, HiddenInputConditional, InputDistricts, Network, posterior
+from icdh._node_model.network import n_weights
+from icdh.knowledge.rules import EdgeRules
+
+UNITS = 3
+
+
+def weights(rng, n_causes, log_scale):
+    """Weights of a network that depends on its hidden input strongly."""
+    first, bias = rng.normal(size=(n_causes + 1, UNITS)), rng.normal(size=UNITS)
+    return first, bias, np.append(0.3, rng.normal(size=UNITS)), np.append(log_scale, 0.5 * rng.normal(size=UNITS))
+
+
+def as_network(parts, x, y):
+    return Network(np.concatenate([np.ravel(own) for own in parts]), UNITS, x, y, np.zeros(y.size))
+
+
+@pytest.mark.parametrize("log_scale", [0.0, -6.0])
+def test_quadrature_is_the_marginal_likelihood_also_where_the_posterior_is_narrow(log_scale):
+    rng = np.random.default_rng(0)
+    parts = [weights(rng, n_causes, log_scale) for n_causes in (0, 2, 1)]
+    causes = [rng.normal(size=(n_causes, 30)) for n_causes in (0, 2, 1)]
+    hidden = rng.normal(size=30)
+    values = []
+    for own, x in zip(parts, causes, strict=True):
+        mean, variance = as_network(own, x, hidden).outputs(slice(0, 30), hidden[:, np.newaxis])
+        values.append(mean[:, 0] + np.sqrt(variance[:, 0]) * rng.normal(size=30))
+    found = posterior([as_network(*own) for own in zip(parts, causes, values, strict=True)])
+    np.testing.assert_allclose(found.nll, hidden_input_nll(parts, causes, values), atol=0.02)
+    np.testing.assert_allclose(found.shares.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found.widths.sum(axis=1), found.widths[0].sum(), rtol=1e-9)
+    many = posterior(
+        [as_network(own, np.tile(x, 40), np.tile(y, 40)) for own, x, y in zip(parts, causes, values, strict=True)]
+    )
+    np.testing.assert_allclose(many.mean, np.tile(found.mean, 40), rtol=1e-9)  # in blocks of rows
+
+
+def test_without_a_child_that_depends_on_it_the_hidden_value_is_standard_normal():
+    theta = np.zeros(n_weights(1, UNITS))
+    cells = posterior([Network(theta, UNITS, np.empty((0, 400)), np.zeros(400), np.zeros(400))])
+    np.testing.assert_allclose(cells.mean, 0.0, atol=1e-9)
+    np.testing.assert_allclose(cells.variance, 1.0, atol=2e-3)
+    levels = (np.arange(400) + 0.5) / 400
+    np.testing.assert_allclose(cells.quantiles(levels), norm.ppf(levels), atol=2e-2)
+    assert kstest(cells.draw(np.random.default_rng(0)), "norm").pvalue > 0.01
+
+
+def test_quantiles_and_moments_of_cells():
+    cells = Cells(np.array([[-1.0, 0.5, 2.0]]), np.array([[2.0, 1.0, 2.0]]), np.array([[0.25, 0.5, 0.25]]), np.zeros(1))
+    for level, value in ((0.0, -2.0), (0.125, -1.0), (0.5, 0.5), (0.75, 1.0), (1.0, 3.0)):
+        np.testing.assert_allclose(cells.quantiles(np.array([level])), value)
+    np.testing.assert_allclose(cells.mean, 0.5)
+    np.testing.assert_allclose(cells.variance, 0.5 * 2.25 + (0.5 * 4.0 + 0.5) / 12.0)
+
+
+def networks(seed=0, n=700):
+    """Six children of a hidden cause that bends and scales them, the first a cause of the second; and the values."""
+    rng = np.random.default_rng(seed)
+    U, *noise = rng.normal(size=(7, n))
+    x = np.array([np.tanh(2.0 * U) + 0.3 * noise[0], *np.zeros((5, n))])
+    x[1] = np.exp(0.7 * U) * (1.0 - 0.4 * x[0]) + 0.25 * noise[1]
+    x[2] = np.logaddexp(0.0, 3.0 * U) + 0.4 * noise[2]
+    x[3] = np.tanh(3.0 * U - 2.0) + 0.15 * noise[3]
+    x[4] = np.tanh(3.0 * U + 2.0) + (0.2 + 0.3 * (U > 0)) * noise[4]
+    x[5] = np.sin(2.0 * U) + U + 0.4 * noise[5]
+    return (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True), U
+
+
+FAMILIES = ((0, ()), (1, (0,)), (2, ()), (3, ()), (4, ()), (5, ()))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return networks()
+
+
+@pytest.fixture(scope="module")
+def district(table):
+    return InputDistricts(family_evidence(table[0]))(FAMILIES)
+
+
+def test_em_recovers_the_hidden_values_where_a_factor_does_not(table, district):
+    scores = family_evidence(table[0])
+    assert abs(np.corrcoef(district.hidden.mean, table[1])[0, 1]) > 0.9
+    assert district.score < Districts(scores)(FAMILIES).score - 100.0
+    spread = np.sqrt(district.hidden.variance.mean())
+    errors = district.hidden.mean * np.sign(district.hidden.mean @ table[1]) - table[1]
+    assert 0.5 * spread < errors.std() < 2.0 * spread
+
+
+def test_the_score_is_the_marginal_likelihood_and_what_weights_and_edges_cost(table, district):
+    """The costs are those of the fit, the likelihood is summed again; all is of the last fits."""
+    assert district.fits[1].theta.size == n_weights(2, district.fits[1].hidden_units)
+    again = InputDistricts(family_evidence(table[0]))._step(FAMILIES, np.tile(table[1], 3), [None] * 6)
+    costs = 2.0 * 7
+    for fit, (node, parents) in zip(again.fits, FAMILIES, strict=True):
+        inputs = np.vstack([table[0][list(parents)], table[1]])
+        mean, variance = Network(fit.theta, fit.hidden_units, inputs[:-1], table[0][node], 0.0).outputs(
+            slice(None), table[1][:, np.newaxis]
+        )
+        squares = np.square(table[0][node] - mean[:, 0]) / variance[:, 0]
+        costs += fit.evidence - 0.5 * (squares + np.log(variance[:, 0])).sum()
+    np.testing.assert_allclose(again.score, costs + again.hidden.nll.sum(), rtol=1e-9)
+
+
+def test_networks_from_other_initial_weights_follow_hidden_values_that_move(table, district, monkeypatch):
+    monkeypatch.setattr(hidden_input, "TUNING", replace(hidden_input.TUNING, cold_steps=()))
+    assert InputDistricts(family_evidence(table[0]))(FAMILIES).score > district.score + 5.0
+
+
+def test_another_parent_goes_on_from_what_is_known_and_time_ends_em(table):
+    scores = family_evidence(table[0])
+    districts = InputDistricts(scores)
+    first = districts(FAMILIES)
+    other = districts((*FAMILIES[:2], (2, (0,)), *FAMILIES[3:]))
+    assert other.score > first.score
+    assert abs(np.corrcoef(other.hidden.mean, first.hidden.mean)[0, 1]) > 0.99
+    assert districts(FAMILIES) is first
+    scores.clock = Clock(0.0)
+    with pytest.raises(OutOfTime):
+        InputDistricts(scores)(FAMILIES)
+
+
+def test_only_sets_with_two_edges_more_than_nodes_are_tried(table):
+    search = HiddenCauseSearch(family_evidence(table[0]), EdgeRules.of(~np.zeros((6, 6), dtype=bool)), 8, False, True)
+    assert search._sets(HiddenGraph(((), (0,), (0, 1), (0, 1), (), ()))) == []
+    assert search._sets(HiddenGraph(((), (0,), (0, 1), (0, 1, 2), (), ()))) == [frozenset(range(4))]
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    return HNMSearch(hidden_causes=True, n_restarts=1).fit(table[0].T * 3.0 + 10.0)
+
+
+def test_a_search_finds_the_children_and_the_values(table, found):
+    (cause,) = found.hidden_causes_
+    assert len(cause.children) >= 5
+    assert cause.strength > 20.0
+    assert abs(np.corrcoef(found.hidden_values_.mean[:, 0], table[1])[0, 1]) > 0.9
+    kinds = {type(found.model_.conditionals[int(child[1:])]) for child in cause.children}
+    assert kinds == {HiddenInputConditional}
+    assert cause.loadings[np.argmax(np.abs(cause.loadings))] > 0.0
+
+
+def test_what_is_asked_of_the_model_knows_the_hidden_input(table, found, tmp_path):
+    X = table[0].T * 3.0 + 10.0
+    model, cause = found.model_, found.hidden_causes_[0]
+    drawn = found.sample(20_000, random_state=0)
+    np.testing.assert_allclose(np.corrcoef(drawn.T), np.corrcoef(X.T), atol=0.12)
+    np.testing.assert_allclose(found.counterfactual(X, {cause.children[0]: X[:, int(cause.children[0][1:])]}), X)
+    node = next(int(child[1:]) for child in cause.children if not model.conditionals[int(child[1:])].inputs.size)
+    np.testing.assert_allclose(found.predict_scale(X)[:, node], X[:, node].std(), rtol=0.1)
+    np.testing.assert_allclose(found.predict(X)[:, node], X[:, node].mean(), atol=0.5)
+    assert found.evidence_ > HNMSearch(n_restarts=1).fit(X).evidence_ + 20.0
+    found.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    assert again.score(X) == found.score(X)
+    np.testing.assert_array_equal(again.hidden_values(X).mean, found.hidden_values_.mean)
+
+
+def test_the_score_of_a_model_is_the_marginal_likelihood(table, found):
+    X, model = table[0].T[:20] * 3.0 + 10.0, found.model_
+    scaled, nodes = model.scaled(X), [int(child[1:]) for child in found.hidden_causes_[0].children]
+    parts, causes = [], []
+    for given in (model.conditionals[node] for node in nodes):
+        p, m = given.inputs.size + 1, given.hidden_units
+        first, outputs = given.theta[: (p + 1) * m].reshape(p + 1, m), given.theta[(p + 1) * m :].reshape(2, m + 1)
+        parts.append((first[:-1], first[-1], *outputs))
+        causes.append(scaled[given.inputs])
+    rows = hidden_input_nll(parts, causes, scaled[nodes]) + 0.5 * len(nodes) * np.log(2.0 * np.pi)
+    for node in {*range(6)} - {*nodes}:
+        mean, scale = model.conditionals[node].mean_and_scale(scaled)
+        rows -= norm.logpdf(scaled[node], mean, scale)
+    np.testing.assert_allclose(model.score(X), -rows.mean() - np.log(model.scaling.scale).sum(), atol=0.02)
+
+
+def test_mean_and_scale_integrate_the_hidden_input(found):
+    cause = found.hidden_causes_[0]
+    given = found.model_.conditionals[int(cause.children[-1][1:])]
+    values = np.zeros((6, 1))
+    mean, scale = given.mean_and_scale(values)
+    hidden = np.random.default_rng(0).normal(size=100_000)
+    means, scales = given.mean_and_scale_at(np.zeros((6, hidden.size)), hidden)
+    np.testing.assert_allclose(mean[0], means.mean(), atol=0.02)
+    np.testing.assert_allclose(scale[0], np.sqrt(means.var() + np.square(scales).mean()), rtol=0.02)
+    np.testing.assert_allclose(given._network(values).moments()[2], (means * hidden).mean(), atol=0.02)
