@@ -76,7 +76,6 @@ def family_evidence(causes, responses=None, **options):
     """The evidence of families, by default Gaussian, from one start, in one thread."""
     settings = {"hidden_units": 5, "noise": "gaussian", "n_restarts": 1, "n_jobs": 1}
     of_families = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "widths": None, "rows": None}
-    of_families["least_effect"] = 0.0
     of_families |= {name: options.pop(name) for name in of_families if name in options}
     return FamilyEvidence(Families(causes, responses, **of_families), **{**settings, **options})
 

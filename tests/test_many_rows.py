@@ -20,7 +20,8 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLES", (300, 10_000))
+    monkeypatch.setattr(graph_search, "SUBSAMPLES", (300, 600))
+    monkeypatch.setattr(graph_search, "LONG_TABLE", 1000)
 
 
 def evidence_of(X, **options):
@@ -70,7 +71,7 @@ def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
 
 
 @pytest.mark.usefixtures("_few")
-def test_the_graph_is_a_local_optimum_on_all_rows_and_history_leads_to_it(data):
+def test_the_graph_is_a_local_optimum_on_the_larger_subsample_and_history_leads_to_it(data):
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     found = model.found_graph()
     assert isinstance(found.scores, ContinuedEvidence)
@@ -114,6 +115,30 @@ def test_a_search_goes_on_from_what_another_found(data):
 
 
 @pytest.mark.usefixtures("_few")
+@pytest.mark.parametrize("units", ["auto", 5])
+def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, monkeypatch):
+    from icdh._node_model import families as module
+
+    fitted, honest = [], module.fit_node
+
+    def counted(x, y, **options):
+        fitted.append(x.shape[1])
+        return honest(x, y, **options)
+
+    monkeypatch.setattr(module, "fit_node", counted)
+    model = HNMSearch(noise_distribution="gaussian", column_transform="none", hidden_units=units).fit(data.X)
+    scores = model.found_graph().scores
+    levels = scores.subsample.families, scores.families, scores.families.whole
+    assert [int(level.counts()[0]) for level in levels] == [300, 500, 1500]
+    assert levels[1].share() == pytest.approx(np.full(5, 1 / 3))
+    assert fitted.count(1500) == 5
+    assert fitted.count(500) > 10
+    shorter = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(data.X[:1000])
+    np.testing.assert_array_equal(shorter.adjacency_matrix_ != 0, model.adjacency_matrix_ != 0)
+    assert model.evidence_ == pytest.approx(1.5 * shorter.evidence_, rel=0.1)
+
+
+@pytest.mark.usefixtures("_few")
 def test_the_noise_that_few_rows_show_is_that_of_all():
     graph = simulate.erdos_renyi(5, 1, random_state=1)
     X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=1).X
@@ -122,37 +147,16 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     assert model.noise_distribution_ in ("student", "mixed")
 
 
-def test_a_very_long_table_is_searched_on_a_larger_subsample_and_fitted_on_all(data, monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLES", (200, 600))
-    model = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(data.X)
-    whole = model.found_graph().scores
-    levels = [whole.subsample.subsample, whole.subsample, whole]
-    assert [int(level.families.counts()[0]) for level in levels] == [188, 500, 1500]
-    assert whole.units is whole.subsample.units
-    families = list(enumerate(model.found_graph().graph))
-    searched = Climber(whole.subsample, model.found_graph().rules.forbidden, 8)
-    assert searched.climb(model.found_graph().graph)[1] == []
-    assert all(family in whole for family in families)
-    assert whole.copy().units == whole.units
-
-
-def test_units_grow_on_all_rows_beyond_those_of_few():
+def test_units_grow_on_more_rows_beyond_those_of_few():
     rng = np.random.default_rng(0)
     x = rng.normal(size=4000)
-    scores = evidence_of(np.column_stack([x, np.sin(3.0 * x) + 0.5 * rng.normal(size=x.size)]), hidden_units=2)
-    started, family = ContinuedEvidence(scores.on(scores.families.subsample(150)), scores.families, 16), (1, (0,))
+    scores = evidence_of(
+        np.column_stack([x, np.sin(3.0 * x) + 0.5 * rng.normal(size=x.size)]), hidden_units=2, most_units=16
+    )
+    started, family = ContinuedEvidence(scores.on(scores.families.subsample(50)), scores.families), (1, (0,))
     assert not started.subsample.grow([family])
     before = started([family])[0]
     assert started.grow([family])
     assert started.units[1] > 2
     assert started([family])[0] < before - 5.0
     assert started.subsample.units == [2, 2]
-
-
-def test_an_edge_of_many_rows_costs_a_share_of_them(data):
-    values = np.ascontiguousarray(((data.X - data.X.mean(axis=0)) / data.X.std(axis=0)).T)
-    families = family_evidence(values, hidden_units=3, edge_penalty=2.0, least_effect=0.01).families
-    assert (families.edge_penalty == 15.0).all()
-    assert (families.subsample(300).edge_penalty == 3.0).all()
-    assert (families.subsample(100).edge_penalty == 2.0).all()
-    assert families.with_causes([values[0]], [0]).edge_penalty.shape == (6, 6)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from icdh._node_model.family_evidence import FamilyEvidence
     from icdh._node_model.subsample import Evidence
 
-SUBSAMPLES = 10_000, 100_000  # observations that a table of more than twice as many is searched on first
+SUBSAMPLES = 3000, 10_000  # observations that a long table is searched on: everything, then a climb that goes on
+LONG_TABLE = 20_000  # observations of which all are fitted only to the graph found
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
 USUAL_PRICE = 2.0  # nats that an edge must gain in a table of few columns
-LEAST_EFFECT = 1e-4  # nats an observation that it must gain in a long one, beyond what misfit is worth
 LEAST_REGAIN = 0.5  # of detours in long tables: half of the fits; one of 11 that gained, by 3 nats, is left out
 MOST_EFFECTS = 0.5  # share of the effects that are linear, from which linear models have a search of their own
 MOST_LINGAM_VARIABLES = 200  # their order takes 2 s of 1000 rows; it grows with the cube, 200 s among 1000 variables
@@ -61,10 +61,10 @@ def units_grow(settings: SearchSettings) -> bool:
     return isinstance(settings.hidden_units, str)
 
 
-def price_of_edge(settings: SearchSettings, n_variables: int, n_observations: int = 0) -> float:
+def price_of_edge(settings: SearchSettings, n_variables: int) -> float:
     """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
     if isinstance(settings.edge_penalty, str):
-        return max(USUAL_PRICE + price_of_width(n_variables), LEAST_EFFECT * n_observations)
+        return USUAL_PRICE + price_of_width(n_variables)
     return float(settings.edge_penalty)
 
 
@@ -78,7 +78,7 @@ class FoundGraph(NamedTuple):
     moves : list of Move
         What led there from the graph of the required edges.
     scores : icdh._node_model.family_evidence.FamilyEvidence or icdh._node_model.subsample.ContinuedEvidence
-        The scores of families.
+        The scores of families that graphs were compared by; of a long table on a subsample.
     table : CanonicalTable
         The columns.
     transform : str
@@ -162,13 +162,12 @@ def family_evidence(
         rows=table.rows,
         prior_precision=settings.prior_precision,
         edge_penalty=price + settings.binary_effect_penalty * columns.from_number_to_binary,
-        least_effect=LEAST_EFFECT if isinstance(settings.edge_penalty, str) else 0.0,
         random_state=seed,
         related=table.related,
     )
     most_units = SEARCH_UNITS if n <= SHORT_TABLE else MOST_UNITS
     return FamilyEvidence(
-        families.subsample(SUBSAMPLES[0]) if n > 2 * SUBSAMPLES[0] else families,
+        families.subsample(SUBSAMPLES[0]) if n > LONG_TABLE else families,
         hidden_units=FEWEST_UNITS if isinstance(settings.hidden_units, str) else settings.hidden_units,
         most_units=most_units if units_grow(settings) else None,
         noise=settings.noise_distribution,
@@ -178,23 +177,22 @@ def family_evidence(
     )
 
 
-def on_more_observations(first: "FamilyEvidence") -> "list[Evidence]":
-    """Return the evidence on a subsample, on a larger one of a very long table, and on all observations.
+def on_more_observations(scores: "Evidence", most: int | None = None) -> "Evidence":
+    """Return the evidence on more observations of a long table, the fits continued from those to fewer.
 
     Parameters
     ----------
-    first : icdh._node_model.family_evidence.FamilyEvidence
-        Their evidence, as `family_evidence` returns it; alone in the list if it is on all observations.
+    scores : icdh._node_model.family_evidence.FamilyEvidence or icdh._node_model.subsample.ContinuedEvidence
+        The evidence on fewer; returned as it is if these are all.
+    most : int, optional
+        How many observations; by default all.
     """
     from icdh._node_model.subsample import ContinuedEvidence
 
-    whole = first.families.whole
-    levels: list[Evidence] = [first]
-    if first.families is whole:
-        return levels
-    if whole.n_observations > 2 * SUBSAMPLES[1]:
-        levels.append(ContinuedEvidence(first, whole.subsample(SUBSAMPLES[1]), first.most_units))
-    return [*levels, ContinuedEvidence(levels[-1], whole, first.most_units if len(levels) == 1 else 0)]
+    whole = scores.families.whole
+    if scores.families is whole:
+        return scores
+    return ContinuedEvidence(scores, whole if most is None else whole.subsample(most))
 
 
 def cheap_gains(scores: "Evidence", families: list[Family]) -> Gains | None:
@@ -298,7 +296,7 @@ class GraphSearch:
             self.clock.stage = ""
 
     def _greedy(self, columns: "Columns") -> "tuple[Evidence, SearchResult]":
-        """Search greedily; a subsample of a long table first, and then on with more observations."""
+        """Search greedily; a subsample of a long table first, and then on with a larger one."""
         climb = partial(
             greedy_search,
             forbidden=self.table.rules.forbidden,
@@ -315,10 +313,10 @@ class GraphSearch:
         )
         if not found.ended_early:
             found = reverse_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
-        larger = on_more_observations(first)[1:]
-        if larger and not found.ended_early:  # beyond that, a graph that gains in proportion to the rows stays
-            found = climb(larger[0], start=found)
-        return [first, *larger][-1], found
+        scores = on_more_observations(first, SUBSAMPLES[1])
+        if scores is not first and not found.ended_early:
+            found = climb(scores, start=found)
+        return scores, found
 
     def _climber(self, scores: "Evidence", rules: EdgeRules) -> Climber:
         return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)

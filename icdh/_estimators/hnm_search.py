@@ -14,7 +14,7 @@ from icdh._estimators.data_warnings import (
     warn_about_determined_columns,
     warn_about_guessed_kinds,
 )
-from icdh._estimators.graph_search import SUBSAMPLES, FoundGraph, GraphSearch, SearchSettings, price_of_edge
+from icdh._estimators.graph_search import LONG_TABLE, FoundGraph, GraphSearch, SearchSettings, price_of_edge
 from icdh._estimators.refit import refit, strengths
 from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator, settings_of
@@ -55,8 +55,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_penalty : float or "auto", default "auto"
         Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
         and 2 + log(N / 10) for N: among many columns one that is no cause looks like one by chance
-        (`icdh.search.moves`). Columns that do not vary do not count, contexts of unknown targets do. "auto" is at least
-        one nat for every 10,000 rows; give a number to keep weaker edges of long tables.
+        (`icdh.search.moves`). Columns that do not vary do not count, contexts of unknown targets do.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
         a group (a sex, a treatment) more often than an outcome, and the evidence hardly tells the two apart. Of the
@@ -170,7 +169,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         For each condition of unknown targets, the strength of its effect on every variable, in nats, shape (N,).
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
-        includes the edges that ``min_strength`` and ``max_edges`` remove.
+        includes the edges that ``min_strength`` and ``max_edges`` remove. Graphs of a table of more than 20,000 rows
+        are compared on 10,000 of them, evenly spread, so their edges have the strength that these rows give.
     hidden_causes_ : list of icdh.HiddenCause
         The hidden common causes found: children, loadings, and strength in nats.
     bidirected_edges_ : ndarray of bool, shape (N, N)
@@ -277,7 +277,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             **learned,
             history_=[found.table.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
-            edge_penalty_=price_of_edge(found.settings, len(found.graph), table.n_observations),
+            edge_penalty_=price_of_edge(found.settings, len(found.graph)),
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
@@ -302,7 +302,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             "missing='impute'; use 'drop'": self.missing == "impute",
             "interventions; leave out the rows where something was set": design.rows is not None,
             "groups or sequences of rows; keep one row of each group": table.related is not None,
-            f"more than {2 * SUBSAMPLES[0]} rows; draw that many": table.n_observations > 2 * SUBSAMPLES[0],
+            f"more than {LONG_TABLE} rows; draw that many": table.n_observations > LONG_TABLE,
         }
         for what, holds in refused.items():
             if holds:

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from icdh._estimators.graph_search import MOST_UNITS, FoundGraph, family_evidence, on_more_observations, units_grow
+from icdh._estimators.graph_search import (
+    LONG_TABLE,
+    MOST_UNITS,
+    SUBSAMPLES,
+    FoundGraph,
+    family_evidence,
+    on_more_observations,
+    units_grow,
+)
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
@@ -101,9 +109,11 @@ def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Re
         if found.causes is not None and found.confounded:
             causes = _add_confounded(found, found.causes, graph, conditionals)
             of_children = found.causes.scores(graph)
+        share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
+        of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
         return Refit(
             conditionals,
-            found.columns.log_jacobian - float(sum(scores(families)) + sum(of_children)),
+            found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
             {scores.noise_of(own) for own in families} - {"none"},
             in_time,
             causes,
@@ -121,13 +131,20 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> "tuple[E
             found.scores.limit(clock)
             if graph != found.graph:
                 found.scores.polish(families)
-            grows = units_grow(found.settings)
-            return found.scores.with_more_units(families, MOST_UNITS) if grows else found.scores, True
+            return _on_all_observations(found, found.scores, families), True
         except OutOfTime:
             found = found._replace(timed_out=True)
         finally:
             found.scores.limit(Clock())
     return _without_limit(found, graph), False
+
+
+def _on_all_observations(found: FoundGraph, scores: "Evidence", families: list[Family]) -> "Evidence":
+    """Return scores of families by fits to all observations, with all the units they ask for."""
+    scores = scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores
+    scores = on_more_observations(scores)
+    scores(families)
+    return scores
 
 
 def _without_limit(found: FoundGraph, graph: Graph) -> "Evidence | QuickEvidence":
@@ -159,10 +176,10 @@ def _fits_on_exact_columns(
         source = exact if family in unseen else scores
         fit = source.fit_of(family)
         if at_fixed_point and isinstance(source, FamilyCache):
-            is_additive = source.model_of(family) == "additive"
-            fit = (
-                source.additive.network(family, fit) if is_additive else source.families.fit_at_fixed_point(family, fit)
-            )
+            if source.model_of(family) == "additive":
+                fit = source.additive.network(family, fit)
+            elif source.families.n_observations <= LONG_TABLE:  # the prior hardly counts beyond
+                fit = source.families.fit_at_fixed_point(family, fit)
         response = source.families.responses[family[0]]
         if not (in_time and at_fixed_point):
             fit = _likeliest(found, response, family, [fit, scores.fit_of(family)])
@@ -182,11 +199,10 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
     scores: Evidence = first
     try:
         first.grow(families)
-        scores = on_more_observations(first)[-1]
+        scores = on_more_observations(first, SUBSAMPLES[1])
         scores.grow(families)
         scores.polish(families)
-        scores(families)
-        return scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores, True
+        return _on_all_observations(found, scores, families), True
     except OutOfTime:
         quick = quick_evidence(scores)
         quick(families)

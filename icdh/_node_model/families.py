@@ -65,8 +65,6 @@ class Families:
         The precision of the weights' prior to start from.
     edge_penalty : float or ndarray, shape (N, N)
         Nats to pay for each parent; [i, j] for the parent i of j.
-    least_effect : float
-        Nats to pay for each parent at least, for every observation.
     random_state : int
         Seed of cold starts.
     related : RelatedRows, optional
@@ -87,7 +85,6 @@ class Families:
         rows: Mask | None = None,
         prior_precision: float,
         edge_penalty: ArrayLike,
-        least_effect: float = 0.0,
         random_state: int,
         related: RelatedRows | None = None,
     ):
@@ -95,13 +92,12 @@ class Families:
         self.responses: list[Response] = list(responses or map(GaussianResponse.exact, causes))
         self.widths = np.ones(len(causes), dtype=np.int64) if widths is None else widths
         self.prior_precision, self.random_state = prior_precision, random_state
-        self._price, self.least_effect = np.broadcast_to(edge_penalty, (len(self), len(self))), least_effect
+        self.edge_penalty: Floats = np.broadcast_to(np.asarray(edge_penalty, dtype=float), (len(self), len(self)))
         self._related = related
         self._derive()
 
     def _derive(self) -> None:
         self._inputs = np.split(np.arange(len(self.causes)), np.cumsum(self.widths)[:-1])
-        self.edge_penalty = np.maximum(self._price, self.least_effect * self.counts())
         self.worth = None if self._related is None else Worth(self._related, self)
 
     def _with(self, **attributes: Any) -> "Families":
@@ -143,7 +139,7 @@ class Families:
             responses=[*self.responses, *map(GaussianResponse.exact, columns)],
             widths=np.append(self.widths, np.ones(len(columns), dtype=np.int64)),
             rows=rows,
-            _price=self._price[np.ix_(variables, variables)],
+            edge_penalty=self.edge_penalty[np.ix_(variables, variables)],
         )
         wider.whole = wider
         return wider
@@ -151,6 +147,11 @@ class Families:
     def counts(self) -> Integers:
         """Return how many observations count for each variable, shape (N,)."""
         return np.full(len(self), self.n_observations) if self.rows is None else np.count_nonzero(self.rows, axis=1)
+
+    def share(self) -> Floats:
+        """Return the share of the observations that count for each variable in the whole table, shape (N,)."""
+        share: Floats = np.maximum(self.counts(), 1) / np.maximum(self.whole.counts(), 1)
+        return share
 
     def design_effects(self, family: Family, fit: NodeFit) -> Floats:
         """Return for each parent by how many times fewer rows than there are its edge is backed, shape (p,)."""

@@ -6,8 +6,6 @@ families from further initial weights, and the best fit of each to a finer toler
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import TUNING, Family
@@ -36,14 +34,14 @@ class Growth:
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> bool:
         """Double the units of the nodes of a graph's families while that gains; return whether any node grew."""
         scores(families)
-        grown, least = False, np.maximum(TUNING.growth_gain, scores.families.least_effect * scores.families.counts())
+        grown = False
         while families := [family for family in families if self._may_grow(scores, family)]:
             fits = scores.run("fitting families with more hidden units", scores.fit_twice_the_units, families)
             for family, fit in zip(families, fits, strict=True):
                 gain = scores.fit_of(family).evidence - fit.evidence
                 if gain < 0.0:
                     self._worse_with_more.add((scores.units[family[0]], family))
-                if gain > least[family[0]]:
+                if gain > TUNING.growth_gain:
                     grown = True
                     scores.units[family[0]] = fit.hidden_units
                     scores.keep(family, fit)

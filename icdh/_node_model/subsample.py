@@ -1,8 +1,8 @@
-"""Scores of long tables: a subsample is searched first, then all observations.
+"""Scores of long tables: a subsample is searched first, then a larger one; all observations have fits of its graph.
 
-On the subsample everything is decided that needs many fits: initial weights, detours, noise distribution. Fits to all
-observations go on from there. More observations pay for more hidden units, which therefore grow on them, before a climb
-adds edges: what too few units leave of an effect is worth edges from the causes of its causes.
+On the first subsample everything is decided that needs many fits: initial weights, detours, noise distribution. Fits to
+more observations go on from there. These pay for more hidden units, which therefore grow on them before a climb adds
+edges: what too few units leave of an effect is worth edges from the causes of its causes.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time
 
 
 class ContinuedEvidence(FamilyCache):
-    """The evidence of families on all observations, each fit continued from one to a subsample.
+    """The evidence of families on more observations, each fit continued from one to a subsample.
 
     Parameters
     ----------
@@ -32,15 +32,13 @@ class ContinuedEvidence(FamilyCache):
         The evidence on a subsample.
     families : Families
         The families on more observations.
-    most_units : int
-        How far hidden units may grow on these; by default they are those of the subsample.
     """
 
-    def __init__(self, subsample: "FamilyEvidence | ContinuedEvidence", families: Families, most_units: int = 0):
+    def __init__(self, subsample: "FamilyEvidence | ContinuedEvidence", families: Families):
         self.subsample = subsample
         self._polished: set[tuple[Family, int]] = set()
-        self._growth = Growth(most_units)
-        units = list(subsample.units) if most_units else subsample.units
+        self._growth = Growth(subsample.most_units)
+        units = list(subsample.units)
         super().__init__(families, units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock)
 
     @property
@@ -100,11 +98,11 @@ class ContinuedEvidence(FamilyCache):
     @property
     def most_units(self) -> int:
         """How far hidden units may grow."""
-        return self._growth.most_units or self.subsample.most_units
+        return self._growth.most_units
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Double the hidden units of the nodes of a graph while that gains; return whether scores changed."""
-        return self._growth(self, families) if self._growth.most_units else self.subsample.grow(families)
+        return self._growth(self, families)
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Return False: the subsample decided the noise distribution."""
@@ -113,10 +111,7 @@ class ContinuedEvidence(FamilyCache):
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "ContinuedEvidence":
         """Return the evidence of a graph's families alone with more units, as `FamilyEvidence.with_more_units`."""
         larger = self.copy()
-        if not self._growth.most_units:
-            larger.subsample(families)
-            larger.subsample = larger.subsample.with_more_units(families, most_units)
-            larger.units = larger.subsample.units
+        larger._growth = self._growth.up_to(most_units)
         larger.grow(families)
         larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
         return larger
@@ -126,8 +121,6 @@ class ContinuedEvidence(FamilyCache):
         other = super().copy()
         other.subsample, other._polished = self.subsample.copy(), self._polished.copy()
         other._growth = self._growth.up_to(self._growth.most_units)
-        if self.units is self.subsample.units:
-            other.units = other.subsample.units
         return other
 
     def limit(self, clock: Clock) -> None:

@@ -61,7 +61,8 @@ def posterior(
     variables, orders are drawn independently from sums over all orders, then a graph is drawn given each order. This
     favours graphs that are consistent with many orders. The weights correct it: the prior over graphs is that of the
     search, exp(-``edge_penalty_``) for every edge. For more variables a Metropolis walk draws the orders, and the bias
-    remains. If gaps were imputed, the result is the mean over the imputations.
+    remains. If gaps were imputed, the result is the mean over the imputations. Of a table of more than 20,000 rows it
+    is the posterior given 10,000 of them, evenly spread.
 
     Parameters
     ----------
