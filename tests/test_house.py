@@ -84,7 +84,7 @@ ROOMS = {
         "climb orders",
         "candidates order_search",
         "escapes",
-        "reversals directions",
+        "directions",
     ),
     "_model": (
         "conditionals contrasts overview strength",

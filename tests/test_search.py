@@ -7,11 +7,10 @@ from icdh import graphs
 from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
 from icdh.search.climb import TUNING, Climber, FamilyScores
-from icdh.search.directions import direction_losses, reversible_edges, with_source
+from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import KINDS, changed_families, with_ancestors
 from icdh.search.moves import legal_moves as arrays_of_legal_moves
-from icdh.search.reversals import reversal_losses, reverse_while_it_gains
 
 N = 4
 
@@ -308,66 +307,46 @@ def reversible():
     return Table(scores, {(0, (1,)): -25.0})
 
 
-def test_a_reversal_that_gains_once_its_families_are_refined_is_taken():
+def test_an_arrow_is_turned_that_gains_once_its_families_are_refined():
     forbidden, seen = np.eye(N, dtype=bool), []
     table = reversible()
     found = greedy_search(table, forbidden)
     assert found.graph == ((), (0,), (), ())
     climber = Climber(table, forbidden, 8)
-    assert reversal_losses(climber, found.graph) == {(0, 1): -5.0}
-    turned = reverse_while_it_gains(climber, found, seen.append)
+    turned = turn_while_it_gains(climber, found, seen.append)
     assert turned.graph == ((1,), (), (), ())
     assert turned.moves == [*found.moves, *seen]
     assert seen == [("reverse", 0, 1, 5.0, True)]
-    assert reversal_losses(climber, turned.graph) == {(1, 0): 5.0}
-    assert reverse_while_it_gains(climber, turned) == turned
+    assert turn_while_it_gains(climber, turned) == turned
 
 
-def test_after_a_reversal_the_climb_goes_on():
+def test_after_an_arrow_is_turned_the_climb_goes_on():
     """Once x1 -> x0 is there, x0 asks for x2 as well."""
     table = reversible()
     table.scores[0, (1, 2)] = -30.0
     forbidden = np.eye(N, dtype=bool)
-    start = greedy_search(reversible(), forbidden)
-    found = reverse_while_it_gains(Climber(table, forbidden, 8), start)
+    found = turn_while_it_gains(Climber(table, forbidden, 8), greedy_search(reversible(), forbidden))
     assert found.graph == ((1, 2), (), (), ())
-    assert [move[:3] for move in found.moves[-2:]] == [("reverse", 0, 1), ("insert", 2, 0)]
 
 
-def test_of_several_reversals_the_one_that_gains_most_is_first():
-    table, forbidden = reversible(), np.eye(N, dtype=bool)
-    table.scores |= {(3, (2,)): -20.0, (2, (3,)): -19.0}
-    table.refined |= {(2, (3,)): -21.0}
-    found = reverse_while_it_gains(Climber(table, forbidden, 8), greedy_search(table, forbidden))
-    assert [move[:3] for move in found.moves[-2:]] == [("reverse", 0, 1), ("reverse", 2, 3)]
-
-
-def test_reversals_keep_to_the_rules_and_far_ones_are_not_refined():
-    table, chain = reversible(), ((), (0,), (0, 1), ())
-    losses = reversal_losses(Climber(table, np.eye(N, dtype=bool), 8), chain)
-    assert sorted(losses) == [(0, 1), (1, 2)]  # 0 -> 2 reversed closes a cycle
-    bound = np.eye(N, dtype=bool)
-    bound[1, 0] = True
-    assert sorted(reversal_losses(Climber(table, bound, 8), chain)) == [(1, 2)]
-    required = np.zeros((N, N), dtype=bool)
-    required[0, 1] = True
-    assert sorted(reversal_losses(Climber(table, np.eye(N, dtype=bool), 8, required), chain)) == [(1, 2)]
-    far = Table(table.scores | {(0, (1,)): TUNING.reversal_margin}, {(0, (1,)): -500.0})
-    climber = Climber(far, np.eye(N, dtype=bool), 8)
-    assert reversal_losses(climber, ((), (0,), (), ()), TUNING.reversal_margin) == {
-        (0, 1): TUNING.reversal_margin + 20.0
-    }
-    assert reversal_losses(climber, ((), (0,), (), ())) == {(0, 1): -480.0}
+@pytest.mark.parametrize("rule", ["forbidden", "required"])
+def test_arrows_that_knowledge_settles_are_not_turned(rule):
+    rules = {"forbidden": np.eye(N, dtype=bool), "required": np.zeros((N, N), dtype=bool)}
+    rules[rule][(1, 0) if rule == "forbidden" else (0, 1)] = True
+    table = reversible()
+    climber = Climber(table, rules["forbidden"], 8, rules["required"])
+    found = greedy_search(table, rules["forbidden"], required=rules["required"])
+    assert turn_while_it_gains(climber, found) == found
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, OutOfTime])
-def test_what_ends_the_reversals_early_keeps_the_graph(end):
+def test_what_ends_the_turning_early_keeps_the_graph(end):
     def stop(move):
         raise end
 
     table = reversible()
     climber = Climber(table, np.eye(N, dtype=bool), 8)
-    stopped = reverse_while_it_gains(climber, greedy_search(table, climber.forbidden), stop)
+    stopped = turn_while_it_gains(climber, greedy_search(table, climber.forbidden), stop)
     assert stopped.graph == ((1,), (), (), ())
     assert (stopped.interrupted, stopped.timed_out) == (end is KeyboardInterrupt, end is OutOfTime)
 

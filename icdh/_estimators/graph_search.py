@@ -20,7 +20,6 @@ from icdh.search.climb import Climber
 from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Family, Graph, Move, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
-from icdh.search.reversals import reverse_while_it_gains
 
 if TYPE_CHECKING:
     from icdh._estimators.hidden_causes import FoundCauses
@@ -312,7 +311,11 @@ class GraphSearch:
             start_of_noise=lambda graph: self._lingam_start(first, graph),
         )
         if not found.ended_early:
-            found = reverse_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
+            gains = cheap_gains(first, list(enumerate(found.graph)))
+            if gains is None:  # else the orders searched by them have decided
+                from icdh.search.directions import turn_while_it_gains
+
+                found = turn_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
         scores = on_more_observations(first, SUBSAMPLES[1])
         if scores is not first and not found.ended_early:
             found = climb(scores, start=found)

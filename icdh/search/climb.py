@@ -33,7 +33,7 @@ MIN_GAIN = 1e-4  # nats
 
 @dataclass(frozen=True)
 class Tuning:
-    """Constants of the greedy search, its detours and its reversals."""
+    """Constants of the greedy search, its detours and the arrows it turns."""
 
     resolution: float = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
     batch: int = 2  # moves scored at once
@@ -42,8 +42,9 @@ class Tuning:
     detour_share: float = 0.01  # of what the node loses as an effect, that a large move gains
     few_small_moves: int = 3  # as many large moves: more than small ones win back
     detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
-    reversal_margin: float = 200.0  # nats: the same for the families of a reversal
     turned_margin: float = 100.0  # nats: the same for the families of a turned graph
+    search_margin: float = 20.0  # nats: the same while the search goes on
+    least_turned_gain: float = 1.0  # nats that a turned graph must gain
     turned_share: float = 0.05  # of the loss, that a move on from a turned graph has to win back
 
 

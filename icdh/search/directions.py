@@ -9,15 +9,17 @@ Tarjan and Yannakakis, "Simple linear-time algorithms to test chordality of grap
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import break_cycles, causes_first
 from icdh.search.candidates import WITHOUT_REQUIRED
 from icdh.search.climb import MIN_GAIN, TUNING, Climber
-from icdh.search.moves import DOUBTFUL, Graph, differing_families, toggled, with_ancestors
+from icdh.search.escapes import SearchResult
+from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WeighedFamilies, best_graph
 
@@ -111,13 +113,71 @@ def direction_losses(
     gains : callable, optional
         As of `icdh.search.order_search.search_orders`.
     """
+    limits = DOUBTFUL, DOUBTFUL + TUNING.turned_margin
+    for edge, _, loss in _turned_graphs(climber, graph, edges, gains, limits):
+        yield edge, loss
+
+
+def _turned_graphs(
+    climber: Climber, graph: Graph, edges: Iterable[tuple[int, int]], gains: Gains | None, limits: tuple[float, float]
+) -> Iterator[tuple[tuple[int, int], Graph, float]]:
+    """Yield edges, the best graph found with that edge turned, and its loss.
+
+    Below the first of the limits an equivalent graph decides at once; families are polished between the two.
+    """
     reversible = reversible_edges(graph)
     climber.climb_once(graph, climber.forbidden, least_gain=math.inf)  # its gains are known for all edges then
     for i, j in edges:
-        loss = math.inf
+        loss, best = math.inf, graph
         if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
-            loss = -climber.fall(graph, equivalent)
-        yield (i, j), loss if loss < DOUBTFUL else min(loss, _loss_by_climb(climber, graph, (i, j), gains))
+            loss, best = -climber.fall(graph, equivalent), equivalent
+        if loss >= limits[0]:
+            turned, other = _turned_by_climb(climber, graph, (i, j), gains, limits)
+            loss, best = (other, turned) if other < loss else (loss, best)
+        yield (i, j), best, loss
+
+
+def turn_while_it_gains(
+    climber: Climber, found: SearchResult, callback: Callable[[Move], None] | None = None
+) -> SearchResult:
+    """Return the graph of a search after every turned arrow that leads to a better graph, and the moves to it.
+
+    Parameters
+    ----------
+    climber : Climber
+        The scores, and the moves allowed.
+    found : SearchResult
+        Of a search by these scores.
+    callback : callable, optional
+        Called with every move; it may raise KeyboardInterrupt to end the search.
+    """
+
+    def keep(move: Move, graph: Graph) -> None:
+        nonlocal found
+        found = found._replace(graph=graph, moves=[*found.moves, move])
+        if callback is not None:
+            callback(move)
+
+    try:
+        while (better := _better_graph(climber, found.graph)) is not None:
+            keep(*better)
+            climber.climb(found.graph, keep)
+    except KeyboardInterrupt:
+        return found._replace(interrupted=True)
+    except OutOfTime:
+        return found._replace(timed_out=True)
+    return found
+
+
+def _better_graph(climber: Climber, graph: Graph) -> tuple[Move, Graph] | None:
+    """Return the first better graph with an arrow turned; None if there is none."""
+    settled, limits = climber.required | climber.forbidden.T, (-TUNING.least_turned_gain, TUNING.search_margin)
+    edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
+    for (i, j), turned, _ in _turned_graphs(climber, graph, edges, None, limits):
+        gain = climber.total(graph) - climber.total(turned)
+        if gain > TUNING.least_turned_gain:
+            return Move("reverse", i, j, gain), turned
+    return None
 
 
 def _is_allowed(climber: Climber, graph: Graph) -> bool:
@@ -127,18 +187,20 @@ def _is_allowed(climber: Climber, graph: Graph) -> bool:
     )
 
 
-def _loss_by_climb(climber: Climber, graph: Graph, edge: tuple[int, int], gains: Gains | None) -> float:
-    """Return what the graph loses that is reached from the turned edge."""
+def _turned_by_climb(
+    climber: Climber, graph: Graph, edge: tuple[int, int], gains: Gains | None, limits: tuple[float, float]
+) -> tuple[Graph, float]:
+    """Return the graph that is reached from the turned edge, and its loss."""
     turned = _turned(climber, graph, edge)
     climber = climber.keeping(*edge[::-1])
     if gains is not None:
         rules = climber.forbidden, climber.max_parents, climber.required
         turned = min(turned, search_orders(gains, turned, *rules, n_random=0), key=climber.total)
     turned, loss = _climb(climber, graph, turned)
-    if DOUBTFUL <= loss < DOUBTFUL + TUNING.turned_margin:
+    if limits[0] <= loss < limits[1]:
         climber.polish(differing_families(turned, graph))
-        _, loss = _climb(climber, graph, turned)
-    return loss
+        turned, loss = _climb(climber, graph, turned)
+    return turned, loss
 
 
 def _climb(climber: Climber, graph: Graph, turned: Graph) -> tuple[Graph, float]:
