@@ -5,8 +5,11 @@ import os
 import signal
 import sys
 import threading
-from types import FrameType, TracebackType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # not imported from `typing`: an interrupt that comes while it loads would print a traceback
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import NoReturn
 
 INTERRUPTED = 130
 SOON = 0.05  # seconds
@@ -42,12 +45,12 @@ def _end(codes: list[int]) -> None:
             os._exit(INTERRUPTED)
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
+def _leave(number: int, frame: "FrameType | None") -> "NoReturn":
     os.write(2, b"icdh: error: interrupted\n")
     os._exit(INTERRUPTED)
 
 
-def _last_word(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _last_word(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
     """Show an error that nobody caught; an interrupt outside the command's own handling of it is one line."""
     if issubclass(kind, KeyboardInterrupt):
         _leave(signal.SIGINT, None)

@@ -71,10 +71,10 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
     x = simulate.simulate_sem(simulate.erdos_renyi(6, 2, random_state=1), 400, random_state=1).X
     X = np.exp((x - x.mean(axis=0)) / x.std(axis=0))
 
-    def noted(climber, graph, *options):
+    def noted(climber, graph, *options, **further):
         if climber.scores.families.n_observations == 390:
             starts.append(graph)
-        return honest(climber, graph, *options)
+        return honest(climber, graph, *options, **further)
 
     def settled(scores, families):
         if scores.families.n_observations == 390:
