@@ -20,7 +20,7 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLES", (300, 600))
+    monkeypatch.setattr(graph_search, "SUBSAMPLE", 500)
     monkeypatch.setattr(graph_search, "LONG_TABLE", 1000)
 
 
@@ -71,10 +71,10 @@ def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
 
 
 @pytest.mark.usefixtures("_few")
-def test_the_graph_is_a_local_optimum_on_the_larger_subsample_and_history_leads_to_it(data):
+def test_the_graph_is_a_local_optimum_on_the_subsample_and_history_leads_to_it(data):
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     found = model.found_graph()
-    assert isinstance(found.scores, ContinuedEvidence)
+    assert (found.scores.families.counts() == 500).all()
     climber = Climber(found.scores, found.rules.forbidden, 8, found.rules.required)
     assert climber.climb(found.graph)[1] == []
     A = np.zeros((5, 5), dtype=bool)
@@ -128,9 +128,9 @@ def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, mo
     monkeypatch.setattr(module, "fit_node", counted)
     model = HNMSearch(noise_distribution="gaussian", column_transform="none", hidden_units=units).fit(data.X)
     scores = model.found_graph().scores
-    levels = scores.subsample.families, scores.families, scores.families.whole
-    assert [int(level.counts()[0]) for level in levels] == [300, 500, 1500]
-    assert levels[1].share() == pytest.approx(np.full(5, 1 / 3))
+    levels = scores.families, scores.families.whole
+    assert [int(level.counts()[0]) for level in levels] == [500, 1500]
+    assert levels[0].share() == pytest.approx(np.full(5, 1 / 3))
     assert fitted.count(1500) == 5
     assert fitted.count(500) > 10
     shorter = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(data.X[:1000])
@@ -143,7 +143,7 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     graph = simulate.erdos_renyi(5, 1, random_state=1)
     X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=1).X
     model = HNMSearch().fit(X)
-    assert isinstance(model.found_graph().scores, ContinuedEvidence)
+    assert (model.found_graph().scores.families.counts() == 500).all()
     assert model.noise_distribution_ in ("student", "mixed")
 
 

@@ -81,7 +81,7 @@ PRUNED = {
 @pytest.mark.parametrize("estimator", PRUNED.values(), ids=PRUNED)
 @pytest.mark.parametrize("again", [False, True], ids=["fit", "rethreshold"])
 def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLES", (300, 500))
+    monkeypatch.setattr(graph_search, "SUBSAMPLE", 500)
     monkeypatch.setattr(graph_search, "LONG_TABLE", 600)
     X = skewed_chain(np.random.default_rng(0), 800)
     whole = clone(estimator).fit(X)

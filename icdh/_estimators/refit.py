@@ -8,10 +8,9 @@ import numpy as np
 from icdh._estimators.graph_search import (
     LONG_TABLE,
     MOST_UNITS,
-    SUBSAMPLES,
     FoundGraph,
     family_evidence,
-    on_more_observations,
+    on_all_observations,
     units_grow,
 )
 from icdh._ground.clock import Clock, OutOfTime
@@ -142,7 +141,7 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> "tuple[E
 def _on_all_observations(found: FoundGraph, scores: "Evidence", families: list[Family]) -> "Evidence":
     """Return scores of families by fits to all observations, with all the units they ask for."""
     scores = scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores
-    scores = on_more_observations(scores)
+    scores = on_all_observations(scores)
     scores(families)
     return scores
 
@@ -195,11 +194,8 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
     from icdh._node_model.subsample import quick_evidence
 
     columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
-    first = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
-    scores: Evidence = first
+    scores = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
     try:
-        first.grow(families)
-        scores = on_more_observations(first, SUBSAMPLES[1])
         scores.grow(families)
         scores.polish(families)
         return _on_all_observations(found, scores, families), True

@@ -1,8 +1,6 @@
-"""Scores of long tables: a subsample is searched first, then a larger one; all observations have fits of its graph.
+"""Scores of long tables: a subsample is searched; all observations have fits of its graph, which go on from there.
 
-On the first subsample everything is decided that needs many fits: initial weights, detours, noise distribution. Fits to
-more observations go on from there. These pay for more hidden units, which therefore grow on them before a climb adds
-edges: what too few units leave of an effect is worth edges from the causes of its causes.
+On the subsample everything is decided that needs many fits: initial weights, detours, units, noise distribution.
 """
 
 from collections.abc import Sequence
