@@ -15,7 +15,6 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start, n_weights, node_outputs, with_twice_the_units
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.ordinal import OrdinalResponse
-from icdh._node_model.subsample import ContinuedEvidence
 
 
 def standardised(*columns):
@@ -121,13 +120,8 @@ def test_units_stay_where_no_more_are_allowed():
         assert scores.units == [2] * 4
 
 
-@pytest.mark.parametrize("few_rows", [False, True])
-def test_a_graph_that_was_found_gets_more_units_apart_from_the_search(few_rows):
+def test_a_graph_that_was_found_gets_more_units_apart_from_the_search():
     scores = evidence(bent(n=900), most_units=4)
-    if few_rows:
-        subsample = scores.on(scores.families.subsample(450))
-        subsample.grow(GRAPH)
-        scores = ContinuedEvidence(subsample, scores.families)
     scores.grow(GRAPH)
     scores.polish(GRAPH)
     before, units, fits = scores(GRAPH), list(scores.units), [scores.fit_of(own) for own in GRAPH]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from icdh._estimators.hidden_causes import FoundCauses
     from icdh._node_model.columns import Columns
     from icdh._node_model.family_evidence import FamilyEvidence
-    from icdh._node_model.subsample import Evidence
 
 SUBSAMPLE = (
     10_000  # observations that a long table is searched on; on 3000, errors at 10^5 rise from 2 to 7 in three tables
@@ -77,7 +76,7 @@ class FoundGraph(NamedTuple):
         The parents of every node.
     moves : list of Move
         What led there from the graph of the required edges.
-    scores : icdh._node_model.family_evidence.FamilyEvidence or icdh._node_model.subsample.ContinuedEvidence
+    scores : icdh._node_model.family_evidence.FamilyEvidence
         The scores of families that graphs were compared by; of a long table on a subsample.
     table : CanonicalTable
         The columns.
@@ -97,7 +96,7 @@ class FoundGraph(NamedTuple):
 
     graph: Graph
     moves: list[Move]
-    scores: "Evidence"
+    scores: "FamilyEvidence"
     table: CanonicalTable
     transform: str
     columns: "Columns"
@@ -177,23 +176,7 @@ def family_evidence(
     )
 
 
-def on_all_observations(scores: "Evidence") -> "Evidence":
-    """Return the evidence on all observations of a long table, the fits continued from those to fewer.
-
-    Parameters
-    ----------
-    scores : icdh._node_model.family_evidence.FamilyEvidence or icdh._node_model.subsample.ContinuedEvidence
-        The evidence on fewer; returned as it is if these are all.
-    """
-    from icdh._node_model.subsample import ContinuedEvidence
-
-    whole = scores.families.whole
-    if scores.families is whole:
-        return scores
-    return ContinuedEvidence(scores, whole)
-
-
-def cheap_gains(scores: "Evidence", families: list[Family]) -> Gains | None:
+def cheap_gains(scores: "FamilyEvidence", families: list[Family]) -> Gains | None:
     """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
 
     Parameters
@@ -256,7 +239,7 @@ class GraphSearch:
                 found = self._exact(scores, found)
             causes = None
             if self.settings.hidden_causes and not found.ended_early:
-                found, causes = self._hidden_causes(scores.first, found)
+                found, causes = self._hidden_causes(scores, found)
         how = self.settings, self.seed, found.interrupted, found.timed_out
         return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes)
 
@@ -293,7 +276,7 @@ class GraphSearch:
         finally:
             self.clock.stage = ""
 
-    def _greedy(self, columns: "Columns") -> "tuple[Evidence, SearchResult]":
+    def _greedy(self, columns: "Columns") -> "tuple[FamilyEvidence, SearchResult]":
         """Search greedily, a long table on a subsample."""
         first = self._evidence(columns, self.table, self.settings.n_restarts)
         found = greedy_search(
@@ -314,13 +297,13 @@ class GraphSearch:
                 found = turn_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
         return first, found
 
-    def _climber(self, scores: "Evidence", rules: EdgeRules) -> Climber:
+    def _climber(self, scores: "FamilyEvidence", rules: EdgeRules) -> Climber:
         return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)
 
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
 
-    def _cheap_start(self, scores: "Evidence", graph: Graph) -> Graph | None:
+    def _cheap_start(self, scores: "FamilyEvidence", graph: Graph) -> Graph | None:
         """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
 
         What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
@@ -341,7 +324,7 @@ class GraphSearch:
 
         return ask
 
-    def _lingam_start(self, scores: "Evidence", graph: Graph) -> Graph | None:
+    def _lingam_start(self, scores: "FamilyEvidence", graph: Graph) -> Graph | None:
         """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
 
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
@@ -359,7 +342,7 @@ class GraphSearch:
         order = lingam_order(scores.families.causes, self.clock.check)
         return graph_of_order(self._clocked(cheap), order, rules.forbidden, max_parents=most, required=rules.required)
 
-    def _exact(self, scores: "Evidence", found: SearchResult) -> SearchResult:
+    def _exact(self, scores: "FamilyEvidence", found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
         from icdh.search.candidates import weigh_families
         from icdh.search.orders import best_graph

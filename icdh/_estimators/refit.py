@@ -10,7 +10,6 @@ from icdh._estimators.graph_search import (
     MOST_UNITS,
     FoundGraph,
     family_evidence,
-    on_all_observations,
     units_grow,
 )
 from icdh._ground.clock import Clock, OutOfTime
@@ -21,6 +20,7 @@ from icdh.search.moves import Family, Graph, toggled
 if TYPE_CHECKING:
     from icdh._estimators.hidden_causes import FoundCauses
     from icdh._node_model.evidence import NodeFit
+    from icdh._node_model.family_evidence import FamilyEvidence
     from icdh._node_model.responses import Response
     from icdh._node_model.subsample import Evidence, QuickEvidence
 
@@ -138,12 +138,14 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> "tuple[E
     return _without_limit(found, graph), False
 
 
-def _on_all_observations(found: FoundGraph, scores: "Evidence", families: list[Family]) -> "Evidence":
+def _on_all_observations(found: FoundGraph, scores: "FamilyEvidence", families: list[Family]) -> "Evidence":
     """Return scores of families by fits to all observations, with all the units they ask for."""
-    scores = scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores
-    scores = on_all_observations(scores)
-    scores(families)
-    return scores
+    from icdh._node_model.subsample import WholeEvidence
+
+    larger = scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores
+    whole = larger if larger.families is larger.families.whole else WholeEvidence(larger)
+    whole(families)
+    return whole
 
 
 def _without_limit(found: FoundGraph, graph: Graph) -> "Evidence | QuickEvidence":

@@ -57,11 +57,6 @@ class FamilyEvidence(FamilyCache):
         """How far hidden units may grow."""
         return self._growth.most_units
 
-    @property
-    def first(self) -> "FamilyEvidence":
-        """The evidence that a search begins with: this one."""
-        return self
-
     def copy(self) -> "FamilyEvidence":
         """Return evidence that goes on from what is known here, which stays as it is."""
         other = super().copy()

@@ -63,7 +63,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out or found.table.rows is not None:
         return loss
-    scores, clock = found.scores.first.copy(), clock or Clock()
+    scores, clock = found.scores.copy(), clock or Clock()
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock):
         hidden = _HiddenCauses(scores, found.graph, found.rules.required, clock)
         for i, j in hidden.edges:
