@@ -167,7 +167,7 @@ def _posterior_of(children: list[Network], rows: slice) -> Cells:
     widths = np.hstack([np.full(whole.shape, width), np.full(parts.shape, width / TUNING.parts)])
     order = np.argsort(middles, axis=1)
     middles, widths, logs = (np.take_along_axis(own, order, axis=1) for own in (middles, widths, logs))
-    nll = -logsumexp(logs, axis=1)
+    nll = -np.asarray(logsumexp(logs, axis=1))
     return Cells(middles, widths, np.exp(logs + nll[:, np.newaxis]), nll)
 
 
