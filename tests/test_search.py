@@ -359,6 +359,17 @@ def random_tables(count, seed=5):
         yield Table(scores, {own: score - 5.0 * rng.random() for own, score in scores.items() if rng.random() < 0.5})
 
 
+def test_the_moves_lead_to_the_graph_whose_arrows_were_turned():
+    several = 0
+    for table in random_tables(60):
+        climber = Climber(table, np.eye(N, dtype=bool), 8)
+        found = greedy_search(table, climber.forbidden)
+        turned = turn_while_it_gains(climber, found)
+        assert replayed(turned.moves) == turned.graph
+        several += len(turned.moves) > len(found.moves) + 1
+    assert several > 0
+
+
 def test_where_a_search_ends_no_move_pays_when_families_are_refined():
     """Escapes to better graphs are kept as they are scored, and refined in the end."""
     forbidden, escaped = np.eye(N, dtype=bool), 0

@@ -14,11 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import break_cycles, causes_first
 from icdh.search.candidates import WITHOUT_REQUIRED
 from icdh.search.climb import MIN_GAIN, TUNING, Climber
-from icdh.search.escapes import SearchResult
+from icdh.search.escapes import Search, SearchResult
 from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WeighedFamilies, best_graph
@@ -151,32 +150,22 @@ def turn_while_it_gains(
     callback : callable, optional
         Called with every move; it may raise KeyboardInterrupt to end the search.
     """
+    search = Search(climber, callback, found)
 
-    def keep(move: Move, graph: Graph) -> None:
-        nonlocal found
-        found = found._replace(graph=graph, moves=[*found.moves, move])
-        if callback is not None:
-            callback(move)
+    def run() -> None:
+        while (better := _better_graph(climber, search.graph)) is not None:
+            search.turn(*better)
 
-    try:
-        while (better := _better_graph(climber, found.graph)) is not None:
-            keep(*better)
-            climber.climb(found.graph, keep)
-    except KeyboardInterrupt:
-        return found._replace(interrupted=True)
-    except OutOfTime:
-        return found._replace(timed_out=True)
-    return found
+    return search.result_of(run)
 
 
-def _better_graph(climber: Climber, graph: Graph) -> tuple[Move, Graph] | None:
-    """Return the first better graph with an arrow turned; None if there is none."""
+def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Graph] | None:
+    """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
     settled, limits = climber.required | climber.forbidden.T, (-TUNING.least_turned_gain, TUNING.search_margin)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
-    for (i, j), turned, _ in _turned_graphs(climber, graph, edges, None, limits):
-        gain = climber.total(graph) - climber.total(turned)
-        if gain > TUNING.least_turned_gain:
-            return Move("reverse", i, j, gain), turned
+    for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
+        if loss < -TUNING.least_turned_gain:
+            return edge, turned
     return None
 
 

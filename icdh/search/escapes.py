@@ -14,7 +14,7 @@ import numpy as np
 
 from icdh._ground.clock import OutOfTime
 from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores
-from icdh.search.moves import Graph, Move, differing_families, toggled
+from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled
 
 
 def detour(
@@ -156,36 +156,53 @@ def greedy_search(
         so far. If there is no move yet, a KeyboardInterrupt is raised again.
     """
     climber = Climber(scores, forbidden, max_parents, required)
-    search = _Search(climber, callback or (lambda move: None), [] if start is None else list(start.moves))
-    try:
+    search = Search(climber, callback, start or SearchResult(climber.least_graph(), [], False))
+
+    def run() -> None:
         if start is not None:
-            search.graph = start.graph
             climber.grow(list(enumerate(start.graph)))  # misfit pays for edges
-        search.climb(climber.least_graph() if start is None else start.graph)
+        search.climb(search.graph)
         if start is None and (other := other_start(search.graph)) is not None:
             search.climb_from(other)
         if start is None or escapes:
             search.escape(least_regain)
         while start is None and search.choose_noise(start_of_noise):
             search.escape(least_regain)
-    except KeyboardInterrupt:
-        if not search.moves:
-            raise
-        return SearchResult(search.graph, search.moves, True)
-    except OutOfTime:
-        return SearchResult(search.graph, search.moves, False, True)
-    return SearchResult(search.graph, search.moves, False)
+
+    return search.result_of(run)
 
 
-class _Search:
-    """The best graph so far, and the moves that led to it."""
+class Search:
+    """The best graph so far, and the moves that led to it.
 
-    def __init__(self, climber: Climber, callback: Callable[[Move], None], moves: list[Move]):
-        self.climber, self.callback = climber, callback
-        self.graph: Graph = ()
-        self.moves = moves
+    Parameters
+    ----------
+    climber : Climber
+        The scores, and the moves allowed.
+    callback : callable, optional
+        Called with every move; it may raise KeyboardInterrupt to end the search.
+    start : SearchResult
+        What the search goes on from.
+    """
+
+    def __init__(self, climber: Climber, callback: Callable[[Move], None] | None, start: SearchResult):
+        self.climber, self.callback = climber, callback or (lambda move: None)
+        self.graph, self.moves = start.graph, list(start.moves)
+
+    def result_of(self, run: Callable[[], None]) -> SearchResult:
+        """Return what is found when these steps end, or an interrupt or the time limit ends them early."""
+        try:
+            run()
+        except KeyboardInterrupt:
+            if not self.moves:
+                raise
+            return SearchResult(self.graph, self.moves, True)
+        except OutOfTime:
+            return SearchResult(self.graph, self.moves, False, True)
+        return SearchResult(self.graph, self.moves, False)
 
     def climb(self, graph: Graph) -> None:
+        """Climb from a graph, which becomes the best one."""
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
 
@@ -205,18 +222,26 @@ class _Search:
 
     def climb_from(self, start: Graph) -> None:
         """Climb from another graph, too, and take the end of that climb if it is better."""
-        moves = self._moves_to(start)
+        moves = self._moves(self.graph, start)
         graph, further = self.climber.climb(start, self._try)
         self._take_if_better(graph, moves + further)
 
-    def _moves_to(self, start: Graph) -> list[Move]:
-        """Return the moves to another graph: variables with other parents lose theirs, then get the new ones."""
+    def turn(self, edge: tuple[int, int], turned: Graph) -> None:
+        """Turn an edge, move on to a graph in which it is turned, and climb from there."""
+        (i, j), families = edge, dict(changed_families(self.graph, "reverse", *edge))
+        reverse = tuple(families.get(node, parents) for node, parents in enumerate(self.graph))
+        first = Move("reverse", i, j, self.climber.fall(self.graph, reverse))
+        self._take(turned, [first, *self._moves(reverse, turned)])
+        self.climb(turned)
+
+    def _moves(self, graph: Graph, other: Graph) -> list[Move]:
+        """Return the moves from a graph to another: variables with other parents lose theirs, then get the new ones."""
         least = self.climber.least_graph()
-        others = [node for node, own in enumerate(self.graph) if own != start[node]]
-        moves = [detach(self.climber, self.graph, node) for node in others if self.graph[node] != least[node]]
+        others = [node for node, own in enumerate(graph) if own != other[node]]
+        moves = [detach(self.climber, graph, node) for node in others if graph[node] != least[node]]
         for node in others:
             parents = least[node]
-            for cause in sorted({*start[node]} - {*parents}):
+            for cause in sorted({*other[node]} - {*parents}):
                 more = toggled(parents, cause)
                 before, after = self.climber.scores([(node, parents)])[0], self.climber.scores([(node, more)])[0]
                 moves.append(Move("insert", cause, node, before - after))
