@@ -17,8 +17,7 @@ from harness import Results, interleaved, summary
 from icdh._ground.threads import single_blas_thread
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import initial_weights
-from icdh.two_phase.objective import NetworkObjective
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import NetworkObjective, Problem
 
 OBSERVATIONS, UNITS, PENALTY = 1000, 10, 0.01
 

@@ -18,8 +18,7 @@ import numpy as np
 from harness import Results, summary
 
 from icdh import HNMSearch, metrics, posterior, simulate
-from icdh.search.candidates import weigh_families
-from icdh.search.orders import best_graph
+from icdh.search.orders import best_graph, weigh_families
 from icdh.uncertainty.posterior import draw_posterior
 
 KINDS = ("homo-nv", "softplus-shared")
@@ -59,9 +58,7 @@ def measured(variables, kind, seed):
     families = timed(
         seconds,
         "families",
-        lambda: weigh_families(
-            found.scores, found.graph, found.rules.forbidden, n_candidates=CANDIDATES, max_parents=PARENTS
-        ),
+        lambda: weigh_families(found.scores, found.graph, found.rules, n_candidates=CANDIDATES, max_parents=PARENTS),
     )
     best, weight = timed(seconds, "exact", lambda: best_graph(families))
     names = model.model_.names

@@ -29,8 +29,7 @@ from icdh.graphs import break_cycles, threshold
 from icdh.knowledge.rules import EdgeRules
 from icdh.metrics import shd
 from icdh.network import Weights
-from icdh.two_phase.objective import NetworkObjective
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import NetworkObjective, Problem
 
 UNITS, PENALTY, THRESHOLD, OBSERVATIONS = 10, 0.01, 0.3, 1000
 

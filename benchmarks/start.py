@@ -47,7 +47,7 @@ import numpy as np
 from icdh.network import initial_weights
 from icdh.knowledge.rules import EdgeRules
 from icdh.two_phase.objective import NetworkObjective
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import Problem
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 10))
 weights = initial_weights(X, 10, False, rng)

@@ -12,7 +12,7 @@ from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import Problem
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {

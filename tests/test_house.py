@@ -36,7 +36,7 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "knowledge": ("rules formats", "declared"),
     "two_phase": (
-        "schedule rounds problem _kernels",
+        "schedule rounds _kernels",
         "objective",
         "lbfgs newton",
         "as_printed dag",
@@ -54,7 +54,7 @@ ROOMS = {
     ),
     "_rows": ("repeats serial", "related"),
     "_table": (
-        "actions categories missing_codes transforms row_order",
+        "actions categories missing_codes transforms",
         "frames",
         "intake",
         "table",
@@ -82,12 +82,12 @@ ROOMS = {
     "search": (
         "_kernels moves",
         "climb orders",
-        "candidates order_search",
+        "order_search",
         "escapes",
         "directions",
     ),
     "_model": (
-        "conditionals contrasts overview strength",
+        "conditionals contrasts overview",
         "hidden",
         "intervene",
         "effects persist export",

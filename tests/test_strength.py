@@ -9,8 +9,9 @@ from sklearn.base import clone
 
 from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, Interventions
 from icdh._estimators import graph_search
+from icdh._estimators.data_warnings import warn_about_density
 from icdh._ground.density import gaussian_nll
-from icdh._model.strength import density_warning, strong_edges
+from icdh.knowledge.rules import EdgeRules
 from icdh.network import forward
 
 ESTIMATORS = {
@@ -205,9 +206,10 @@ def test_dense_graphs_are_warned_of(method, dense):
 
 def test_density():
     A = np.triu(np.ones((8, 8)), k=1)
-    assert "28 of 28" in density_warning(A)
-    assert density_warning(A * (np.cumsum(A).reshape(8, 8) <= 14)) is None
-    assert density_warning(np.triu(np.ones((7, 7)), k=1)) is None
+    with pytest.warns(DataWarning, match="28 of 28"):
+        warn_about_density(A)
+    warn_about_density(A * (np.cumsum(A).reshape(8, 8) <= 14))
+    warn_about_density(np.triu(np.ones((7, 7)), k=1))
 
 
 def test_required_edges_count_as_the_first():
@@ -215,9 +217,9 @@ def test_required_edges_count_as_the_first():
     worth[0, 1], worth[0, 2], worth[1, 2] = 1.0, 3.0, 2.0
     required = np.zeros((3, 3), dtype=bool)
     required[0, 1] = True
-    kept = strong_edges(A, worth, 0.0, 2, required)
-    assert_array_equal(np.argwhere(kept), [[0, 1], [0, 2]])
-    assert_array_equal(np.argwhere(strong_edges(A, worth, 2.5, None, required)), [[0, 1], [0, 2]])
+    rules = EdgeRules.of(np.eye(3, dtype=bool), required)
+    assert_array_equal(np.argwhere(rules.strong(A, worth, 0.0, 2)), [[0, 1], [0, 2]])
+    assert_array_equal(np.argwhere(rules.strong(A, worth, 2.5, None)), [[0, 1], [0, 2]])
 
 
 def test_unknown_interventions_stay_causes_of_a_pruned_network():

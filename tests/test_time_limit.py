@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,9 +9,9 @@ import pytest
 from helpers import family_evidence, hetero_chain, problem_of
 
 from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, Progress, cli, graphs
+from icdh._estimators.two_phase_fit import strength_of_inputs
 from icdh._ground import clock as _clock
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._model.strength import strength_of_inputs
 from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
@@ -115,7 +114,7 @@ def test_when_time_is_over_only_edges_of_the_graph_are_weighed(X):
     edges = late.adjacency_matrix_ != 0.0
     assert 0 < edges.sum() < np.count_nonzero(late.weights_)
     network = [NetworkConditional.of(late.network_, n) for n in range(len(edges))]  # the model's are of the graph
-    whole = strength_of_inputs(replace(late.model_, conditionals=network), X.T)
+    whole = strength_of_inputs(network, X.T, late.model_.centre)
     assert np.count_nonzero(whole) == np.count_nonzero(late.weights_)
     np.testing.assert_allclose(late.edge_strength_, np.where(edges, whole, 0.0), rtol=1e-12)
 

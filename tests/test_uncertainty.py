@@ -13,8 +13,17 @@ from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, metric
 from icdh.cli._edges import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
-from icdh.search.candidates import choose_candidates, weigh_families
-from icdh.search.orders import OrderSums, WeighedFamilies, best_graph, draw_graphs, n_orders_of, walk
+from icdh.knowledge.rules import EdgeRules
+from icdh.search.orders import (
+    OrderSums,
+    WeighedFamilies,
+    best_graph,
+    choose_candidates,
+    draw_graphs,
+    n_orders_of,
+    walk,
+    weigh_families,
+)
 from icdh.uncertainty import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 from icdh.uncertainty.posterior import draw_posterior
@@ -130,7 +139,7 @@ def test_weights_are_scores_over_the_temperature_and_candidates_keep_the_graph(w
     chosen = choose_candidates(scores, graph, forbidden, 1)
     assert chosen[3][:3] == [0, 1, 2]
     assert [len(own) for own in chosen] == [1, 1, 1, 3]
-    families = weigh_families(scores, graph, forbidden, n_candidates=3, max_parents=1, temperature=2.0)
+    families = weigh_families(scores, graph, EdgeRules.of(forbidden), n_candidates=3, max_parents=1, temperature=2.0)
     assert 2 not in families.candidates[1]
     for node in range(N):
         for index in np.flatnonzero(np.isfinite(families.weights[node])):
@@ -144,7 +153,12 @@ def test_neighbours_of_the_graph_have_a_candidate_more_or_fewer(weights):
     """Whatever their size: here families of two and of four parents beside those of one at most."""
     graph, forbidden = ((), (), (), (), (0, 1, 2)), np.eye(5, dtype=bool)
     families = weigh_families(
-        lambda batch: [0.0 for _ in batch], graph, forbidden, n_candidates=4, max_parents=1, most_parents=4
+        lambda batch: [0.0 for _ in batch],
+        graph,
+        EdgeRules.of(forbidden),
+        n_candidates=4,
+        max_parents=1,
+        most_parents=4,
     )
     weighed = {families.parents(4, int(index)) for index in np.flatnonzero(np.isfinite(families.weights[4]))}
     small = {(), (0,), (1,), (2,), (3,)}
@@ -174,9 +188,8 @@ def test_families_without_a_required_parent_are_hopeless():
     required = np.zeros((N, N), dtype=bool)
     required[0, 1] = True
     graph, forbidden = ((), (0,), (), ()), np.eye(N, dtype=bool)
-    families = weigh_families(
-        lambda batch: [0.0 for _ in batch], graph, forbidden, required=required, n_candidates=3, max_parents=2
-    )
+    rules = EdgeRules.of(forbidden, required)
+    families = weigh_families(lambda batch: [0.0 for _ in batch], graph, rules, n_candidates=3, max_parents=2)
     weighed = np.flatnonzero(families.weights[1] > -1e6)
     assert {families.parents(1, int(index)) for index in weighed} == {(0,), (0, 2), (0, 3)}
     best, weight = best_graph(families)

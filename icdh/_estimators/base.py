@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import Imputations
 from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._ground.checks import (
@@ -25,7 +26,6 @@ from icdh._ground.checks import (
     random_generator,
 )
 from icdh._ground.clock import Clock
-from icdh._model.strength import density_warning, strong_edges
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions, InterventionsLike
 from icdh._table.missing import MISSING, complete_rows, warn_about_mostly_imputed_columns
@@ -350,10 +350,8 @@ class CausalGraphEstimator(SharedParameters):
     ) -> Floats:
         """Return the strong edges, by the parameters or by other thresholds; warn if they are many."""
         limits = {"min_strength": self.min_strength, "max_edges": self.max_edges} | (thresholds or {})
-        kept = strong_edges(dag, strength, limits["min_strength"], limits["max_edges"], rules.required)
-        message = density_warning(kept)
-        if message:
-            warn(message, DataWarning)
+        kept = rules.strong(dag, strength, **limits)
+        warn_about_density(kept)
         return kept
 
     def _checked(self, **thresholds: float | None) -> dict[str, Any]:

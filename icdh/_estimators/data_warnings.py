@@ -129,6 +129,24 @@ def _of_sequence(table: Table, serial: SerialRows) -> str:
     )
 
 
+def warn_about_density(A: Floats) -> None:
+    """Say that a graph has more than half of the possible edges.
+
+    Parameters
+    ----------
+    A : ndarray, shape (N, N)
+        Its adjacency matrix.
+    """
+    N, edges = len(A), np.count_nonzero(A)
+    possible = N * (N - 1) // 2
+    if N >= 8 and 2 * edges > possible:  # among fewer variables so dense a graph is nothing remarkable
+        warn(
+            f"{edges} of {possible} possible edges: so dense a graph says little, and common causes that were not "
+            f"measured may be behind it; keep the strongest by {option('min_strength')} or {option('max_edges')}",
+            DataWarning,
+        )
+
+
 def warn_about_units(table: Table, values: Floats) -> None:
     """Name the first column whose spread is far from one.
 

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from icdh._node_model.columns import Columns
     from icdh._node_model.family_evidence import FamilyEvidence
 
-SUBSAMPLE = (
-    10_000  # observations that a long table is searched on; on 3000, errors at 10^5 rise from 2 to 7 in three tables
-)
+# Observations that a long table is searched on. On 3000, errors at 10^5 rise from 2 to 7 in three tables.
+SUBSAMPLE = 10_000
 LONG_TABLE = 20_000  # observations of which all are fitted only to the graph found
 FEWEST_UNITS, SEARCH_UNITS, MOST_UNITS = 5, 10, 20  # of hidden_units="auto": at first, in the search, in the end
 SHORT_TABLE = 1500  # observations up to which SEARCH_UNITS do; in longer tables misfit looks like edges
@@ -344,15 +343,13 @@ class GraphSearch:
 
     def _exact(self, scores: "FamilyEvidence", found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
-        from icdh.search.candidates import weigh_families
-        from icdh.search.orders import best_graph
+        from icdh.search.orders import best_graph, weigh_families
 
         try:
             families = weigh_families(
                 scores,
                 found.graph,
-                self.table.rules.forbidden,
-                required=self.table.rules.required,
+                self.table.rules,
                 n_candidates=EXACT_CANDIDATES,
                 max_parents=min(EXACT_PARENTS, self.settings.max_parents),
                 most_parents=self.settings.max_parents,

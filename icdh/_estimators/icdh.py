@@ -9,13 +9,12 @@ import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
-from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network
+from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network, strength_of_inputs
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
 from icdh._model.conditionals import Constant
-from icdh._model.strength import strength_of_inputs
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
 from icdh._table.missing_codes import says_none
@@ -272,10 +271,11 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         result, network, N = found.result, found.columns, table.n_variables
         threshold = self.threshold if result.cost is None else 0.0
         dag = found.rules.dag(network.adjacency(), threshold)
-        model = StructuralModel.of(table, scaling, dag.adjacency, [NetworkConditional.of(network, n) for n in range(N)])
+        conditionals = [NetworkConditional.of(network, n) for n in range(N)]
+        model = StructuralModel.of(table, scaling, dag.adjacency, conditionals)
         if result.strength is None:
             among = dag.adjacency != 0.0 if result.timed_out else None  # those of all inputs take as long as a round
-            strength = strength_of_inputs(model, values[:N], design.baseline, among)
+            strength = strength_of_inputs(conditionals, values[:N], model.centre, design.baseline, among)
         else:
             strength = result.strength[:N, :N]
         kept = self._strong(dag.adjacency, strength, found.rules)

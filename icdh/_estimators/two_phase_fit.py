@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +13,7 @@ from icdh._estimators.arranged import ArrangedTable
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Choice, Flag, Number, Workers, n_workers, parameter
 from icdh._ground.clock import Clock
+from icdh._ground.density import node_nll
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.knowledge.rules import EdgeRules
@@ -164,7 +165,7 @@ def find_network(
     """
     from icdh.two_phase.family import FamilyFitter
     from icdh.two_phase.last_stage import NATS_PER_PENALTY
-    from icdh.two_phase.problem import Problem
+    from icdh.two_phase.objective import Problem
     from icdh.two_phase.procedure import draw_initial_weights
     from icdh.two_phase.restarts import best_of_restarts
     from icdh.two_phase.rounds import Round
@@ -192,12 +193,49 @@ def find_network(
     return FoundNetwork(result, fitter, rules.among(np.arange(table.n_variables)), design.baseline, price)
 
 
+def strength_of_inputs(
+    network: Sequence[NetworkConditional],
+    values: Floats,
+    centre: Floats,
+    rows: Mask | None = None,
+    among: Mask | None = None,
+) -> Floats:
+    """Return how many nats of log-likelihood the data lose when an input of a conditional is held at its mean.
+
+    Parameters
+    ----------
+    network : sequence of NetworkConditional
+        Those of all variables.
+    values : ndarray, shape (N, M)
+        Scaled observations.
+    centre : ndarray, shape (N,)
+        Their means.
+    rows : ndarray of bool, shape (N, M), optional
+        The observations that count for each variable; by default all.
+    among : ndarray of bool, shape (N, N), optional
+        The edges to compute; by default all. The strength of others is zero.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        [i, n] is the strength of the input i of n, in nats over all observations; at least zero.
+    """
+    strength = np.zeros((len(values), len(values)))
+    among = np.ones(strength.shape, dtype=bool) if among is None else among
+    for n, conditional in enumerate(network):
+        nll = partial(node_nll, values[n], rows=None if rows is None else rows[n])
+        fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
+        for i, mean, scale in conditional.with_each_input_held(values, centre, among[:, n]):
+            strength[i, n] = max(values.shape[1] * nll(mean, scale) - values.shape[1] * fitted, 0.0)
+    return strength
+
+
 def _fit_from_a_start(
     settings: TwoPhaseSettings, table: ArrangedTable, price: float | None, clock: Clock, rng: np.random.Generator
 ) -> Callable[..., TwoPhaseResult]:
     """Return a function of initial weights: the two phases, followed by the last stage if edges have a price."""
     from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
-    from icdh.two_phase.problem import Problem
+    from icdh.two_phase.objective import Problem
     from icdh.two_phase.procedure import fit_problem
     from icdh.two_phase.rounds import Limits
     from icdh.two_phase.schedule import schedule_for

@@ -5,6 +5,7 @@ consecutive observations, so that inner loops run over contiguous memory. The ta
 never transposed again; only results are turned back.
 """
 
+import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,6 @@ from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import library_of
 from icdh._table.intake import values_and_labels
 from icdh._table.missing_codes import Declared, said_of_codes
-from icdh._table.row_order import mean_and_deviation
 from icdh.exceptions import DataWarning, option, warn
 
 SCALINGS = ("none", "center", "standardize")
@@ -541,3 +541,32 @@ class Scaling:
         every = slice(None), np.newaxis
         at: Any = every if variable is None else variable
         return self.offset[at], self.scale[at]
+
+
+def rows_by_content(keys: Sequence[Floats]) -> Integers:
+    """Return the order of observations by their content, shape (M,).
+
+    They are sorted and then permuted, always in the same way: evenly spaced rows of a sorted table would be no sample
+    of it.
+
+    Parameters
+    ----------
+    keys : sequence of ndarray, each of shape (M,)
+        What tells observations apart; those that tie by one are sorted by the next.
+    """
+    order, ranks = np.arange(len(keys[0])), np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        order = np.lexsort((key, ranks))
+        ranks[order] = np.append(0, np.cumsum((np.diff(ranks[order]) > 0) | (np.diff(key[order]) != 0)))
+        if ranks[order[-1]] == ranks.size - 1:
+            break
+    return np.random.default_rng(0).permutation(order)
+
+
+def mean_and_deviation(column: Floats) -> tuple[float, float]:
+    """Return mean and standard deviation of a column, shape (M,), by sums without rounding.
+
+    Neither the order of the rows nor the sign of the column changes a bit of them.
+    """
+    mean = math.fsum(column.tolist()) / column.size
+    return mean, math.sqrt(math.fsum(np.square(column - mean).tolist()) / column.size)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import aligned
 
 
@@ -44,6 +45,27 @@ class EdgeRules(NamedTuple):
         """
         kept = np.where(self.required, np.maximum(A, np.finfo(float).tiny), graphs.threshold(A, threshold))
         return graphs.break_cycles(kept, self.required)
+
+    def strong(self, A: Floats, strength: Floats, min_strength: float, max_edges: int | None) -> Floats:
+        """Return a graph without its weak edges; required edges stay, and count as the first.
+
+        Parameters
+        ----------
+        A : ndarray, shape (N, N)
+            A weighted adjacency matrix.
+        strength : ndarray, shape (N, N)
+            The strength of its edges, in nats.
+        min_strength : float
+            Weaker edges are removed.
+        max_edges : int or None
+            The most edges to keep, the strongest first; None keeps all.
+        """
+        order = sorted(graphs.strongest_first(A), key=lambda edge: (not self.required[edge], -strength[edge]))
+        kept = np.zeros_like(A)
+        for count, edge in enumerate(order):
+            if self.required[edge] or (strength[edge] >= min_strength and (max_edges is None or count < max_edges)):
+                kept[edge] = A[edge]
+        return kept
 
 
 def forbidden_mask(forbidden_edges: ArrayLike | None, names: Sequence[Hashable]) -> np.ndarray:

@@ -15,12 +15,11 @@ from dataclasses import replace
 import numpy as np
 
 from icdh.graphs.cycles import break_cycles, causes_first
-from icdh.search.candidates import WITHOUT_REQUIRED
 from icdh.search.climb import MIN_GAIN, TUNING, Climber
 from icdh.search.escapes import Search, SearchResult
 from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
-from icdh.search.orders import WeighedFamilies, best_graph
+from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
 
 Loss = tuple[tuple[int, int], float]  # an edge, and the loss if it is turned
 Edges = set[tuple[int, int]]

@@ -23,8 +23,7 @@ from icdh._network_kernels import node_activations
 from icdh.network import NetworkConditional, Weights, root_mean_square
 from icdh.search.moves import Family
 from icdh.two_phase.newton import minimise_by_newton
-from icdh.two_phase.objective import FamilyObjective
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import FamilyObjective, Problem
 from icdh.two_phase.scales import fit_scale
 
 

@@ -19,8 +19,7 @@ from icdh.network import Weights
 from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
-from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective, Problem
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep
 from icdh.two_phase.schedule import FAST_ALONE, Schedule
 

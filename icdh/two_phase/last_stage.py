@@ -29,7 +29,7 @@ from icdh.search.escapes import SearchResult, greedy_search
 from icdh.search.moves import Family, Graph, Move, price_of_width, toggled
 from icdh.two_phase.family import TUNING as FAMILY_TUNING
 from icdh.two_phase.family import FamilyFit, FamilyFitter, fit_from_network, with_families
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import Problem
 from icdh.two_phase.rounds import Round, TwoPhaseResult
 
 # Nats for a unit of lambda1 and lambda2: a tenth of what they are on 1000 rows. Like a prior, it does not grow with M.

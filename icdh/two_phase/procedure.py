@@ -15,7 +15,7 @@ from icdh.knowledge.rules import EdgeRules
 from icdh.network import NOISE, Weights, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import algorithm_1
 from icdh.two_phase.lagrangian import fit_means
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import Problem
 from icdh.two_phase.rounds import OUT_OF_TIME, Limits, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.schedule import FAST_ALONE, SCHEDULES, schedule_for

@@ -16,7 +16,7 @@ from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.newton import TUNING as NEWTON
-from icdh.two_phase.problem import Problem
+from icdh.two_phase.objective import Problem
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._node_model.table_gains import TableGains
-from icdh.search.candidates import weigh_families
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
+from icdh.search.orders import weigh_families
 
 MOST_EXACT, MOST_CAUSES = 12, 4  # variables of a table of labels, and causes of a family, of all graphs
 
@@ -80,14 +80,8 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
 
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= MOST_EXACT:
-            families = weigh_families(
-                gains.scores,
-                found.graph,
-                forbidden,
-                required=required,
-                n_candidates=len(found.graph) - 1,
-                max_parents=MOST_CAUSES,
-            )
+            most = {"n_candidates": len(found.graph) - 1, "max_parents": MOST_CAUSES}
+            families = weigh_families(gains.scores, found.graph, found.rules, **most)
             exact = exact_direction_losses(families, edges)
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:

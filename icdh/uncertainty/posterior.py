@@ -11,9 +11,17 @@ from icdh._ground.checks import check_number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.exceptions import option
 from icdh.graphs import causal_order
-from icdh.search.candidates import weigh_families
 from icdh.search.moves import Graph, parents_matrix
-from icdh.search.orders import MOST_VARIABLES, OrderSums, WeighedFamilies, best_graph, draw_graphs, n_orders_of, walk
+from icdh.search.orders import (
+    MOST_VARIABLES,
+    OrderSums,
+    WeighedFamilies,
+    best_graph,
+    draw_graphs,
+    n_orders_of,
+    walk,
+    weigh_families,
+)
 from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 
@@ -142,8 +150,7 @@ def _of_fit(
             families = weigh_families(
                 scores,
                 found.graph,
-                found.rules.forbidden,
-                required=found.rules.required,
+                found.rules,
                 **limits,
                 temperature=temperature * scores.families.largest_effect(),
                 prices=untempered * scores.families.edge_penalty,
