@@ -20,7 +20,7 @@ from harness import Results
 
 from icdh import ICDH
 from icdh.metrics import shd
-from icdh.two_phase.schedule import SCHEDULES
+from icdh.two_phase.rounds import SCHEDULES
 
 
 def main():

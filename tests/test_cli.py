@@ -116,7 +116,7 @@ def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
     )
 
 
-def _fixed_result(problem, schedule, limits, **arguments):
+def _fixed_result(problem, schedule, limits, initial, callback):
     """A result whose graph is a -> b -> c and a -> c."""
     from icdh.network import Weights
 

@@ -36,7 +36,7 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "knowledge": ("rules formats", "declared"),
     "two_phase": (
-        "schedule rounds _kernels",
+        "rounds _kernels",
         "objective",
         "lbfgs newton",
         "as_printed dag",
@@ -44,7 +44,6 @@ ROOMS = {
         "scales",
         "family procedure",
         "last_stage",
-        "restarts",
     ),
     "_ground": (
         "arrays",

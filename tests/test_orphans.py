@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from icdh import ConvergenceWarning
+from icdh._estimators.two_phase_fit import best_of_restarts
 from icdh.exceptions import WorkerLostError
 from icdh.network import initial_weights
 from icdh.two_phase.procedure import Round, TwoPhaseResult
-from icdh.two_phase.restarts import best_of_restarts
 
 ROOT = Path(__file__).parent.parent
 FIT = """
@@ -85,7 +85,7 @@ def test_an_interrupt_ends_all_at_once(fitting):
     wait_until(lambda: not living(fitting.pid))
 
 
-def fit_or_die(doomed, *, initial, after=None):
+def fit_or_die(doomed, initial, after=None):
     """Stand in for a fit: the process of one start is killed, once there is the file ``after``."""
     if initial == doomed:
         wait_until(lambda: after is None or after.exists())

@@ -17,7 +17,7 @@ from icdh.two_phase.lbfgs import SplitVector, minimise_by_lbfgs
 from icdh.two_phase.newton import QuadraticModel, minimise_by_newton, quadratic_model
 from icdh.two_phase.newton import _step_in_orthant as step_in_orthant
 from icdh.two_phase.objective import Lagrangian, NetworkObjective
-from icdh.two_phase.schedule import FAST_ALONE, Schedule
+from icdh.two_phase.rounds import FAST_ALONE, Schedule
 
 LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond two, beyond four
 
@@ -294,7 +294,7 @@ def test_the_multiplier_follows_the_constraint(monkeypatch):
 
     def recorded(objective, *arguments):
         minimum = honest(objective, *arguments)
-        seen.append((objective.rho, objective.alpha, objective.network.acyclicity(minimum.w)[0]))
+        seen.append((objective.rho, objective.alpha, objective.acyclicity(minimum.w)[0]))
         return minimum
 
     monkeypatch.setattr(lagrangian, "minimise_by_lbfgs", recorded)

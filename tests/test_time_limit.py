@@ -9,7 +9,7 @@ import pytest
 from helpers import family_evidence, hetero_chain, problem_of
 
 from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, Progress, cli, graphs
-from icdh._estimators.two_phase_fit import strength_of_inputs
+from icdh._estimators.two_phase_fit import best_of_restarts, strength_of_inputs
 from icdh._ground import clock as _clock
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
@@ -18,7 +18,6 @@ from icdh.likelihood import nll
 from icdh.network import NetworkConditional
 from icdh.two_phase import fit_two_phase
 from icdh.two_phase.family import FamilyFitter, refit_to_graph, with_families
-from icdh.two_phase.restarts import best_of_restarts
 
 NO_TIME = 1e-9
 

@@ -10,7 +10,7 @@ from icdh.network import forward, initial_weights
 from icdh.two_phase import fit_two_phase as fit_features
 from icdh.two_phase import procedure
 from icdh.two_phase.lagrangian import MeanStep
-from icdh.two_phase.schedule import Schedule
+from icdh.two_phase.rounds import Schedule
 
 
 def fit_two_phase(X, **options):

@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,7 @@ from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs.cycles import AcyclicPart
 from icdh.network import NetworkConditional, Weights
 from icdh.search.moves import Move
-
-if TYPE_CHECKING:
-    from icdh.two_phase.rounds import Round, TwoPhaseResult
+from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -250,7 +247,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
 
     network_: Weights = field(init=False)
     weights_: Floats = field(init=False)
-    history_: "list[Round]" = field(init=False)
+    history_: list[Round] = field(init=False)
     n_rounds_: int = field(init=False)
     converged_: bool = field(init=False)
     _found: FoundNetwork = field(init=False)
@@ -338,10 +335,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         _warn_about_cycles(dag)
         return self
 
-    def _report_record(self, names: Sequence[Hashable], record: "Round | Move") -> None:
+    def _report_record(self, names: Sequence[Hashable], record: Round | Move) -> None:
         """Tell log, standard error stream and callback of a round or a move."""
-        from icdh.two_phase.rounds import Round
-
         if not isinstance(record, Round):
             self._report_move(names, record)
             return
@@ -351,9 +346,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         )
         self._report(line, record)
 
-    def _warn_if_not_converged(self, result: "TwoPhaseResult") -> None:
-        from icdh.two_phase.rounds import OUT_OF_TIME
-
+    def _warn_if_not_converged(self, result: TwoPhaseResult) -> None:
         if result.converged:
             return
         best, limit = result.best, option("max_seconds", self.max_seconds)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+import multiprocessing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,16 +16,23 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Choice, Flag, Number, Workers, n_workers, parameter
 from icdh._ground.clock import Clock
 from icdh._ground.density import node_nll
+from icdh._ground.labels import counted
+from icdh._ground.parallel import in_parallel
 from icdh._table.experiments import Design
 from icdh._table.table import Table
+from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge.rules import EdgeRules
 from icdh.network import NOISE, NetworkConditional, Weights
-from icdh.two_phase.schedule import SCHEDULES
+from icdh.search.moves import Move
+from icdh.two_phase.rounds import OUT_OF_TIME, SCHEDULES, Limits, Round, TwoPhaseResult, schedule_for
 
 if TYPE_CHECKING:
-    from icdh.search.moves import Move
     from icdh.two_phase.family import FamilyFit, FamilyFitter
-    from icdh.two_phase.rounds import Round, TwoPhaseResult
+    from icdh.two_phase.objective import Problem
+
+Start: TypeAlias = Sequence[Weights]
+Fit: TypeAlias = Callable[..., TwoPhaseResult]
+Report: TypeAlias = Callable[[Round | Move], None]
 
 # Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
 USUAL_SPREADS = (0.1, 10.0)
@@ -140,7 +149,7 @@ def find_network(
     rules: EdgeRules,
     clock: Clock,
     rng: np.random.Generator,
-    report: Callable[[Round | Move], None],
+    report: Report,
 ) -> FoundNetwork:
     """Return the best fit of all restarts.
 
@@ -167,8 +176,6 @@ def find_network(
     from icdh.two_phase.last_stage import NATS_PER_PENALTY
     from icdh.two_phase.objective import Problem
     from icdh.two_phase.procedure import draw_initial_weights
-    from icdh.two_phase.restarts import best_of_restarts
-    from icdh.two_phase.rounds import Round
 
     arranged = ArrangedTable.of_scaled(table, values, design, rules)
     price = price_of_edges(settings, arranged, table.n_variables)
@@ -176,7 +183,13 @@ def find_network(
         draw_initial_weights(arranged.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)
     ]
-    fit = _fit_from_a_start(settings, arranged, price, clock, rng)
+    penalties = settings.l1, settings.l2
+    problem = Problem(arranged.values, arranged.rules, *penalties, settings.noise, settings.bias, arranged.rows, clock)
+    before_edges = schedule_for(settings.noise, *arranged.values.shape).rounds_before_edges
+    max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
+    limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
+    seed = 0 if price is None else int(rng.integers(2**31))
+    fit = partial(_fit_from_a_start, problem, settings, limits, price, seed)
 
     def in_users_columns(record: Round | Move) -> None:
         report(record if isinstance(record, Round) else arranged.move_in_users_columns(record))
@@ -188,7 +201,7 @@ def find_network(
         moves=[arranged.move_in_users_columns(move) for move in result.moves],
         strength=None if strength is None else arranged.edges_in_users_order(strength),
     )
-    problem = Problem(values, rules, settings.l1, settings.l2, settings.noise, settings.bias, design.rows)
+    problem = replace(problem, values=values, rules=rules, rows=design.rows, clock=Clock())
     fitter = FamilyFitter(problem, values.shape[1] if result.cost is None else NATS_PER_PENALTY)
     return FoundNetwork(result, fitter, rules.among(np.arange(table.n_variables)), design.baseline, price)
 
@@ -231,23 +244,109 @@ def strength_of_inputs(
 
 
 def _fit_from_a_start(
-    settings: TwoPhaseSettings, table: ArrangedTable, price: float | None, clock: Clock, rng: np.random.Generator
-) -> Callable[..., TwoPhaseResult]:
-    """Return a function of initial weights: the two phases, followed by the last stage if edges have a price."""
-    from icdh.two_phase.last_stage import fit_with_last_stage, refine_edges
-    from icdh.two_phase.objective import Problem
+    problem: Problem,
+    settings: TwoPhaseSettings,
+    limits: Limits,
+    price: float | None,
+    seed: int,
+    initial: Start,
+    callback: Report | None = None,
+) -> TwoPhaseResult:
+    """Return the result of the two phases, followed by the last stage if edges have a price and there is time."""
+    from icdh.two_phase.last_stage import refine_edges
     from icdh.two_phase.procedure import fit_problem
-    from icdh.two_phase.rounds import Limits
-    from icdh.two_phase.schedule import schedule_for
 
-    penalties = settings.l1, settings.l2
-    problem = Problem(table.values, table.rules, *penalties, settings.noise, settings.bias, table.rows, clock)
-    before_edges = schedule_for(settings.noise, *table.values.shape).rounds_before_edges
-    max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
-    limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
-    two_phases = partial(fit_problem, problem, settings.schedule, limits)
-    if price is None:
-        return two_phases
-    seed = int(rng.integers(2**31))
-    stage = partial(refine_edges, problem=problem, edge_cost=price, threshold=settings.threshold, random_state=seed)
-    return partial(fit_with_last_stage, two_phases, stage)
+    result = fit_problem(problem, settings.schedule, limits, initial, callback)
+    if price is None or result.interrupted or result.timed_out:
+        return result
+    stage = partial(refine_edges, edge_cost=price, threshold=settings.threshold, random_state=seed)
+    return stage(result, problem, callback=callback)
+
+
+def best_of_restarts(fit: Fit, starts: Sequence[Start], n_jobs: int, report: Report) -> TwoPhaseResult:
+    """Fit from every start; return the result of the lowest cost or, without the last stage, of the lowest criterion.
+
+    Parameters
+    ----------
+    fit : callable
+        Takes initial weights and, if they are to be heard, a callback for every round and every move.
+    starts : sequence
+        The initial weights of each fit.
+    n_jobs : int
+        How many processes share the fits. Two processes save half of the time; two threads would save a quarter at
+        best, for much of a fit is Python code.
+    report : callable
+        Called with every round and every move of the last stage. Those of another process are reported once the fit
+        there has ended.
+
+    Returns
+    -------
+    TwoPhaseResult
+        The best. After a KeyboardInterrupt, the best so far: of fits in this process with at least one round, of fits
+        in other processes that have ended. When the time is over, the best of the fits that had begun.
+
+    Raises
+    ------
+    MissingExtraError
+        If more than one process is asked for and joblib is not installed.
+    WorkerLostError
+        If a process was killed before any fit ended.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a process was killed later; the best of the fits before is returned.
+
+    Notes
+    -----
+    Results do not depend on ``n_jobs``. A daemonic process, which may not start others, fits one after the other.
+    """
+    if min(n_jobs, len(starts)) == 1 or multiprocessing.current_process().daemon:
+        return _best(_one_after_the_other(fit, starts, report))
+    return _best(_reported(in_parallel(fit, starts, n_jobs), report))
+
+
+def _one_after_the_other(fit: Fit, starts: Sequence[Start], report: Report) -> Iterator[TwoPhaseResult]:
+    for start in starts:
+        result = fit(start, report)
+        yield result
+        if result.timed_out:
+            return
+
+
+def _reported(results: Generator[TwoPhaseResult, None, None], report: Report) -> Iterator[TwoPhaseResult]:
+    """Yield every result, then report its rounds and moves. After a lost process, warn and yield no more."""
+    count = 0
+    with closing(results):
+        try:
+            for result in results:
+                count += 1
+                yield result
+                records: list[Round | Move] = [*result.history, *result.moves]
+                for record in records:
+                    report(record)
+        except WorkerLostError as error:
+            if count == 0:
+                raise
+            warn(f"{error}; the best of {counted(count, 'restart')} is kept", ConvergenceWarning)
+
+
+def _best(results: Iterable[TwoPhaseResult]) -> TwoPhaseResult:
+    """Return the best result; after an interrupt, the best of those that there are."""
+    seen = []
+    try:
+        for result in results:
+            seen.append(result)
+            if result.interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        if not seen:
+            raise
+        return min(seen, key=_merit)._replace(converged=False, interrupted=True)
+    best = min(seen, key=_merit)
+    return best._replace(converged=False, timed_out=True) if any(result.timed_out for result in seen) else best
+
+
+def _merit(result: TwoPhaseResult) -> tuple[bool, float]:
+    """Return a key that sorts results, the best first: by cost or criterion, and last those without a whole round."""
+    return result.best.message == OUT_OF_TIME, result.best.criterion if result.cost is None else result.cost

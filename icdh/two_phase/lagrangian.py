@@ -20,8 +20,7 @@ from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective, Problem
-from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep
-from icdh.two_phase.schedule import FAST_ALONE, Schedule
+from icdh.two_phase.rounds import FAST_ALONE, OUT_OF_TIME, MeanStep, Schedule
 
 
 class Multipliers(NamedTuple):

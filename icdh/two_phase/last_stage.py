@@ -30,7 +30,7 @@ from icdh.search.moves import Family, Graph, Move, price_of_width, toggled
 from icdh.two_phase.family import TUNING as FAMILY_TUNING
 from icdh.two_phase.family import FamilyFit, FamilyFitter, fit_from_network, with_families
 from icdh.two_phase.objective import Problem
-from icdh.two_phase.rounds import Round, TwoPhaseResult
+from icdh.two_phase.rounds import TwoPhaseResult
 
 # Nats for a unit of lambda1 and lambda2: a tenth of what they are on 1000 rows. Like a prior, it does not grow with M.
 NATS_PER_PENALTY = 0.1 * 1000
@@ -73,29 +73,6 @@ TUNING = LastStageTuning()
 def price_of_edge(n_variables: int) -> float:
     """Return the default ``edge_cost`` in nats: 25 for tables of ten variables, and more for wide ones."""
     return 25.0 + price_of_width(n_variables)
-
-
-def fit_with_last_stage(
-    two_phases: Callable[..., TwoPhaseResult],
-    stage: Callable[..., TwoPhaseResult],
-    initial: Sequence[Weights],
-    callback: Callable[[Round | Move], None] | None = None,
-) -> TwoPhaseResult:
-    """Fit by the two phases, then by the last stage unless the two phases ended early.
-
-    Parameters
-    ----------
-    two_phases : callable
-        `icdh.two_phase.fit_two_phase` with all arguments but these.
-    stage : callable
-        `refine_edges` with all arguments but ``result`` and ``callback``.
-    initial : sequence of Weights
-        Initial weights.
-    callback : callable, optional
-        Called with every `Round` and every `icdh.search.Move`.
-    """
-    result = two_phases(initial=initial, callback=callback)
-    return result if result.interrupted or result.timed_out else stage(result, callback=callback)
 
 
 def refine_edges(

@@ -17,7 +17,7 @@ def minimise_by_lbfgs(
     objective: Objective,
     w: Floats,
     tolerance: float,
-    look: Callable[[], None] | None = None,
+    look: Callable[[], None] = lambda: None,
     keep: Callable[[Floats], None] | None = None,
 ) -> Minimum:
     """Minimise an objective.
@@ -46,8 +46,7 @@ def minimise_by_lbfgs(
         return Minimum(w, objective.smooth(w)[0], 0, "NO UNKNOWNS")
 
     def penalised(theta: Floats) -> tuple[float, Floats]:
-        if look is not None:
-            look()
+        look()
         return split.penalised(theta)
 
     callback = None if keep is None else lambda theta: keep(split.weights(theta))

@@ -79,7 +79,7 @@ def quadratic_model(objective: FamilyObjective, w: Floats, evaluation: Evaluatio
 
 
 def minimise_by_newton(
-    objective: FamilyObjective, w: Floats, tolerance: float, look: Callable[[], None] | None = None
+    objective: FamilyObjective, w: Floats, tolerance: float, look: Callable[[], None] = lambda: None
 ) -> Minimum:
     """Minimise the objective of one child.
 
@@ -103,8 +103,7 @@ def minimise_by_newton(
     """
 
     def evaluated(w: Floats) -> tuple[float, Evaluation]:
-        if look is not None:
-            look()
+        look()
         evaluation = objective.evaluate(w)
         return evaluation.value + objective.penalty(w), evaluation
 

@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -79,29 +79,6 @@ class Problem:
         """Return the problem of every so many observations."""
         rows = None if self.rows is None else np.ascontiguousarray(self.rows[:, ::step])
         return dataclasses.replace(self, values=np.ascontiguousarray(self.values[:, ::step]), rows=rows)
-
-
-class Objective(Protocol):
-    """What a solver minimises: a smooth part plus a lasso, by the weights of some inputs, shape (inputs, m1)."""
-
-    @property
-    def is_free(self) -> Mask:
-        """Whether the data decide on each input, by the lasso: a cause that is not required."""
-        ...
-
-    @property
-    def lasso(self) -> Floats:
-        """The penalty on the absolute weights of each input."""
-        ...
-
-    @property
-    def curvature(self) -> Floats:
-        """1 / unit^2 of the weights of each input."""
-        ...
-
-    def smooth(self, w: Floats) -> tuple[float, Floats]:
-        """Return the smooth part, in nats, mean over observations, and its gradient; NaN where there is none."""
-        ...
 
 
 class Minimum(NamedTuple):
@@ -361,7 +338,7 @@ class NetworkObjective:
         return float(value), network
 
 
-class Lagrangian:
+class Lagrangian(NetworkObjective):
     """The objective of a network with the terms alpha h + (rho/2) h^2.
 
     Parameters
@@ -373,11 +350,14 @@ class Lagrangian:
     """
 
     def __init__(self, network: NetworkObjective, rho: float, alpha: float):
-        self.network, self.rho, self.alpha = network, rho, alpha
-        self.is_free, self.lasso, self.curvature = network.is_free, network.lasso, network.curvature
+        super().__init__(network.families)
+        self.rho, self.alpha = rho, alpha
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
         """See `Objective.smooth`."""
-        value, gradient = self.network.smooth(w)
-        h, dh = self.network.acyclicity(w)
+        value, gradient = super().smooth(w)
+        h, dh = self.acyclicity(w)
         return value + self.alpha * h + 0.5 * self.rho * h * h, gradient + (self.alpha + self.rho * h) * dh
+
+
+Objective: TypeAlias = FamilyObjective | NetworkObjective

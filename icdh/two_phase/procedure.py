@@ -16,9 +16,17 @@ from icdh.network import NOISE, Weights, outputs, root_mean_square, weights_in_u
 from icdh.two_phase.as_printed import algorithm_1
 from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.objective import Problem
-from icdh.two_phase.rounds import OUT_OF_TIME, Limits, Round, Rounds, TwoPhaseResult
+from icdh.two_phase.rounds import (
+    FAST_ALONE,
+    OUT_OF_TIME,
+    SCHEDULES,
+    Limits,
+    Round,
+    Rounds,
+    TwoPhaseResult,
+    schedule_for,
+)
 from icdh.two_phase.scales import fit_scales
-from icdh.two_phase.schedule import FAST_ALONE, SCHEDULES, schedule_for
 
 FEW_OBSERVATIONS = 50_000  # of tables of more than twice as many, so many decide the graph
 EXPLORATIONS = len(FAST_ALONE.reaches)  # fresh random weights for every further start of a node
@@ -65,7 +73,7 @@ def fit_two_phase(
         The procedure ends when a round lowers the criterion by less, in nats.
     schedule : {"fast", "paper"}
         "paper" is Algorithm 1 as printed (`icdh.two_phase.as_printed`). "fast" is described in
-        `icdh.two_phase.schedule`; of a long table its first rounds, which decide the graph, use a part of the
+        `icdh.two_phase.rounds`; of a long table its first rounds, which decide the graph, use a part of the
         observations, and later rounds use all.
     h_tol, rho_max : float
         The acyclicity and the penalty weight at which the augmented Lagrangian method ends; "fast" ends at h = 0.
@@ -125,14 +133,13 @@ def fit_two_phase(
         initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
     problem = Problem(values, rules, l1, l2, noise, bias, rows, clock)
     limits = Limits(max_rounds, tol, h_tol, rho_max)
-    return fit_problem(problem, schedule, limits, initial=initial, callback=callback)
+    return fit_problem(problem, schedule, limits, initial, callback)
 
 
 def fit_problem(
     problem: Problem,
     schedule: str,
     limits: Limits,
-    *,
     initial: Weights | Sequence[Weights],
     callback: Callable[[Round], None] | None = None,
 ) -> TwoPhaseResult:

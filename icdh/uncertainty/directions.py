@@ -17,8 +17,6 @@ from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
 from icdh.search.orders import weigh_families
 
-MOST_EXACT, MOST_CAUSES = 12, 4  # variables of a table of labels, and causes of a family, of all graphs
-
 
 def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     """Return how many nats of evidence the best graph loses in which an arrow points the other way.
@@ -79,9 +77,9 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         return np.asarray(found.scores.families.design_effects(family, found.scores.fit_of(family)))
 
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
-        if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= MOST_EXACT:
-            most = {"n_candidates": len(found.graph) - 1, "max_parents": MOST_CAUSES}
-            families = weigh_families(gains.scores, found.graph, found.rules, **most)
+        if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
+            others = len(found.graph) - 1  # all graphs of families of at most four causes
+            families = weigh_families(gains.scores, found.graph, found.rules, n_candidates=others, max_parents=4)
             exact = exact_direction_losses(families, edges)
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:

@@ -49,7 +49,7 @@ TESTS = {
     ),
     "two_phase/scales.py": ("test_phase_one", "test_rows", "test_two_phase", "test_time_limit"),
     "two_phase/procedure.py": ("test_two_phase", "test_rows", "test_phase_two", "test_time_limit"),
-    "two_phase/restarts.py": (
+    "_estimators/two_phase_fit.py": (
         "test_estimator::test_restarts_keep_the_network_of_the_lowest_criterion",
         "test_time_limit::test_no_restart_begins_when_time_is_over",
     ),
