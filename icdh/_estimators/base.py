@@ -350,7 +350,7 @@ class CausalGraphEstimator(SharedParameters):
     ) -> Floats:
         """Return the strong edges, by the parameters or by other thresholds; warn if they are many."""
         limits = {"min_strength": self.min_strength, "max_edges": self.max_edges} | (thresholds or {})
-        kept = rules.strong(dag, strength, **limits)
+        kept = rules.strong(dag, strength, limits["min_strength"], limits["max_edges"])
         warn_about_density(kept)
         return kept
 
