@@ -44,25 +44,25 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(level
 
 
 def log_probabilities(mu, u, cuts):
-    """log P of every level, shape (K, n), and its derivatives and the roots of their Fisher matrix for each."""
+    """log P of every level, shape (K, n), and its derivatives for each, and their Fisher matrix."""
     n, levels = len(mu), range(len(cuts) + 1)
-    log_p, pulls, roots = np.empty((len(levels), n)), np.empty((len(levels), 2, n)), np.empty((2, 2, n))
+    log_p, pulls, fisher = np.empty((len(levels), n)), np.empty((len(levels), 2, n)), np.empty((3, n))
     for k in levels:
         for r in range(n):
-            own, of_own = np.empty((2, 1)), np.empty((2, 2, 1))
+            own, of_own = np.empty((2, 1)), np.empty((3, 1))
             log_p[k, r] = -ordinal_terms(mu[r : r + 1], u[r : r + 1], np.array([k]), cuts, own, of_own)
-            pulls[k, :, r], roots[:, :, r] = own[:, 0], of_own[:, :, 0]
-    return log_p, pulls, roots
+            pulls[k, :, r], fisher[:, r] = own[:, 0], of_own[:, 0]
+    return log_p, pulls, fisher
 
 
 @pytest.mark.parametrize("far", [-40.0, 40.0, 300.0])
 def test_probabilities_stay_finite_and_add_up_far_out(far):
     cuts = np.array([-1.0, 0.0, 1.0])
     for u in (-5000.0, -60.0, 0.0, 60.0, 5000.0):
-        log_p, pulls, roots = log_probabilities(np.array([far]), np.array([u]), cuts)
+        log_p, pulls, fisher = log_probabilities(np.array([far]), np.array([u]), cuts)
         assert np.isfinite(log_p).all()
         assert np.isfinite(pulls).all()
-        assert np.isfinite(roots).all()
+        assert np.isfinite(fisher).all()
         assert np.exp(log_p).sum() == pytest.approx(1.0)
 
 

@@ -130,31 +130,59 @@ def _fill_inputs(x, first, rows, slopes, inner):
                 weight[r] = cause[r] * slope[r]
 
 
+@kernel()
+def fill_causes(x, first, rows, causes):
+    """Fill a block with the inputs, and a last row of ones."""
+    p = x.shape[0]
+    for j in range(p):
+        source, cause = x[j, first : first + rows], causes[j]
+        for r in range(rows):
+            cause[r] = source[r]
+    one = causes[p]
+    for r in range(rows):
+        one[r] = 1.0
+
+
 @kernel(fastmath=CONTRACT)
-def _fill_pairs(x, first, rows, slopes, of_inputs, of_units):
-    """Fill the products of every two inputs, the last of which is one, and those of every two units' slopes."""
-    p, m = x.shape[0], slopes.shape[1]
-    k = 0
-    for i in range(p):
-        for j in range(i, p):
-            a, b, product = x[i, first : first + rows], x[j, first : first + rows], of_inputs[k]
+def fill_products(block, size, rows, products):
+    """Fill the products of every two of the first ``size`` rows of a block: (0, 0), (0, 1), ..., (1, 1), ..."""
+    for i in range(size):
+        for j in range(i, size):
+            a, b, product = block[i], block[j], products[pair(i, j, size)]
             for r in range(rows):
                 product[r] = a[r] * b[r]
-            k += 1
-        a, product = x[i, first : first + rows], of_inputs[k]
-        for r in range(rows):
-            product[r] = a[r]
-        k += 1
-    product = of_inputs[k]
-    for r in range(rows):
-        product[r] = 1.0
-    k = 0
+
+
+@kernel(fastmath=CONTRACT)
+def _fill_products_of_units(slopes, rows, products):
+    """Fill the products of every two units' slopes, summed over both outputs."""
+    m = slopes.shape[1]
     for i in range(m):
         for j in range(i, m):
-            a, b, c, d, product = slopes[0, i], slopes[0, j], slopes[1, i], slopes[1, j], of_units[k]
+            a, b, c, d, product = slopes[0, i], slopes[0, j], slopes[1, i], slopes[1, j], products[pair(i, j, m)]
             for r in range(rows):
                 product[r] = a[r] * b[r] + c[r] * d[r]
-            k += 1
+
+
+@kernel()
+def add_first_layer(sums, inputs, units, fisher):
+    """Add sums over pairs of inputs times pairs of units to the Fisher matrix of the first layer, above its diagonal."""
+    for i in range(inputs * units):
+        for j in range(i, inputs * units):
+            h, k = i % units, j % units
+            fisher[i, j] += sums[pair(i // units, j // units, inputs), pair(min(h, k), max(h, k), units)]
+
+
+@kernel(inline="always")
+def pairs(n):
+    """Return the number of pairs i <= j of n things."""
+    return n * (n + 1) // 2
+
+
+@kernel(inline="always")
+def pair(i, j, n):
+    """Return the place of the pair i <= j in the order (0, 0), (0, 1), ..., (1, 1), ..."""
+    return i * n - i * (i - 1) // 2 + j - i
 
 
 @kernel(fastmath=CONTRACT)
@@ -186,8 +214,8 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
     shared = inputs * m
     weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
     inner, outer = empty_block(shared), empty_block(own + 1)
-    of_inputs, of_units = empty_block(_pairs(inputs)), empty_block(_pairs(m))
-    pairs = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    causes, of_inputs, of_units = np.empty((inputs, ROWS)), empty_block(pairs(inputs)), empty_block(pairs(m))
+    sums = np.zeros((of_inputs.shape[0], of_units.shape[0]))
     cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
     for first in range(0, y.size, ROWS):
         rows = min(ROWS, y.size - first)
@@ -198,8 +226,10 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
             _fill_inputs(x, first, rows, slopes[output], inner)
             add_product(inner, outer, rows, cross[output])
             add_gram(outer, rows, gram[output])
-        _fill_pairs(x, first, rows, slopes, of_inputs, of_units)
-        add_product(of_inputs, of_units, rows, pairs)
+        fill_causes(x, first, rows, causes)
+        fill_products(causes, inputs, rows, of_inputs)
+        _fill_products_of_units(slopes, rows, of_units)
+        add_product(of_inputs, of_units, rows, sums)
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
         for j in range(theta.size):
@@ -214,23 +244,7 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
             gradient[out + i] += gram[output, i, own]
             for j in range(i, own):
                 fisher[out + i, out + j] += gram[output, i, j]
-    for i in range(shared):
-        for j in range(i, shared):
-            h, k = i % m, j % m
-            row, column = _pair(i // m, j // m, inputs), _pair(min(h, k), max(h, k), m)
-            fisher[i, j] += pairs[row, column]
-
-
-@kernel(inline="always")
-def _pairs(n):
-    """Return the number of pairs i <= j of n things."""
-    return n * (n + 1) // 2
-
-
-@kernel(inline="always")
-def _pair(i, j, n):
-    """Return the place of the pair i <= j in the order (0, 0), (0, 1), ..., (1, 1), ..."""
-    return i * n - i * (i - 1) // 2 + j - i
+    add_first_layer(sums, inputs, m, fisher)
 
 
 @kernel(fastmath=REASSOCIATE)

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, exp, kernel
-from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
+from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_product, empty_block, exp, kernel
+from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, add_first_layer, fill_causes, fill_products, pair, pairs
 
 LEAST_GAP = 1e-300  # between thresholds
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
@@ -72,66 +72,109 @@ def backpropagate(x, hidden, theta, intercepts, weights, unit, pull, gradient):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, root, jacobian):
-    """Fill the derivatives by theta, one weight a row, of a combination of the outputs, ``root`` (outputs, ROWS)."""
-    p, m = x.shape[0], hidden.shape[0]
-    for o in range(root.shape[0]):
-        own = root[o]
-        if intercepts[o] >= 0:
-            row = jacobian[intercepts[o]]
-            for r in range(rows):
-                row[r] = own[r]
-        for h in range(m):
-            row, value = jacobian[weights[o] + h], hidden[h, first : first + rows]
-            for r in range(rows):
-                row[r] = unit * own[r] * value[r]
-    for h in range(m):
-        slope, value = jacobian[p * m + h], hidden[h, first : first + rows]
+def _fill_across(slope, theta, weights, unit, h, curvature, basis, first, rows, by_output, across):
+    """Fill the products of the slope of unit h with every output, and those again with every function of an output.
+
+    ``by_output`` (outputs, ROWS) is the derivative of the unit's input times the Fisher matrix by the outputs.
+    """
+    outputs, functions = weights.size, basis.shape[0]
+    for o in range(outputs):
+        total = by_output[o]
         for r in range(rows):
-            slope[r] = 0.0
-        for o in range(root.shape[0]):
-            own, weight = root[o], unit * theta[weights[o] + h]
+            total[r] = 0.0
+        for other in range(outputs):
+            weight = unit * theta[weights[other] + h]
+            own = curvature[pair(min(o, other), max(o, other), outputs), first : first + rows]
             for r in range(rows):
-                slope[r] += weight * own[r]
+                total[r] += weight * own[r]
         for r in range(rows):
-            slope[r] *= 1.0 - value[r] * value[r]
-        for j in range(p):
-            row, cause = jacobian[j * m + h], x[j, first : first + rows]
+            total[r] *= slope[r]
+        for g in range(functions):
+            function, product = basis[g], across[o * functions + g]
             for r in range(rows):
-                row[r] = cause[r] * slope[r]
+                product[r] = total[r] * function[r]
 
 
 @kernel(fastmath=CONTRACT)
-def add_fisher(x, hidden, theta, intercepts, weights, unit, roots, fisher):
+def _fill_between_units(slopes, theta, weights, unit, h, by_output, rows, of_units):
+    """Fill the products of unit h with itself and the units after it."""
+    m = slopes.shape[0]
+    for other in range(h, m):
+        product, slope = of_units[pair(h, other, m)], slopes[other]
+        for r in range(rows):
+            product[r] = 0.0
+        for o in range(weights.size):
+            weight, own = unit * theta[weights[o] + other], by_output[o]
+            for r in range(rows):
+                product[r] += weight * own[r]
+        for r in range(rows):
+            product[r] *= slope[r]
+
+
+@kernel(fastmath=CONTRACT)
+def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
     """Add the Fisher matrix by theta, on and above its diagonal.
+
+    For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times a product of h and l, and
+    that is the same for (j, l) and (k, h): it is summed for pairs of inputs times pairs of units, for units times
+    inputs times outputs, and for pairs of outputs times pairs of units.
 
     Parameters
     ----------
     x, hidden, theta, intercepts, weights, unit
         As of `backpropagate`.
-    roots : ndarray, shape (k, outputs, n)
-        The Fisher matrix by the outputs is the sum over k of roots[k] roots[k]^T.
+    curvature : ndarray, shape (outputs (outputs + 1) / 2, n)
+        The Fisher matrix by the outputs of every observation, on and above its diagonal, row by row.
     fisher : ndarray, shape (size, size)
-        Is added to; its size is that of theta, made a multiple of four.
+        Is added to.
     """
-    jacobian, root = np.zeros((fisher.shape[0], ROWS)), np.empty((intercepts.size, ROWS))
+    p, m, outputs = x.shape[0], hidden.shape[0], intercepts.size
+    inputs, functions = p + 1, m + 1
+    causes, basis = empty_block(inputs), np.empty((functions, ROWS))
+    slopes, by_output, across = np.empty((m, ROWS)), np.empty((outputs, ROWS)), empty_block(outputs * functions)
+    of_inputs, of_units = empty_block(pairs(inputs)), empty_block(pairs(m))
+    of_functions, of_outputs = empty_block(pairs(functions)), empty_block(pairs(outputs))
+    first_layer = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    between = np.zeros((m, causes.shape[0], across.shape[0]))
+    last_layer = np.zeros((of_outputs.shape[0], of_functions.shape[0]))
     for first in range(0, x.shape[1], ROWS):
         rows = min(ROWS, x.shape[1] - first)
-        for k in range(roots.shape[0]):
-            for o in range(intercepts.size):
-                for r in range(rows):
-                    root[o, r] = roots[k, o, first + r]
-            _fill_jacobian(x, hidden, first, rows, theta, intercepts, weights, unit, root, jacobian)
-            add_gram(jacobian, rows, fisher)
-
-
-@kernel()
-def mirror_with_penalty(fisher, penalty, whole):
-    """Fill the whole of a matrix that is known on and above its diagonal, and add the penalties to that."""
-    for i in range(penalty.size):
-        for j in range(i, penalty.size):
-            whole[i, j] = whole[j, i] = fisher[i, j]
-        whole[i, i] += penalty[i]
+        fill_causes(x, first, rows, causes)
+        for r in range(rows):
+            basis[0, r] = 1.0
+        for h in range(m):
+            function, slope, value = basis[1 + h], slopes[h], hidden[h, first : first + rows]
+            for r in range(rows):
+                function[r] = unit * value[r]
+                slope[r] = 1.0 - value[r] * value[r]
+        for i in range(pairs(outputs)):
+            target, source = of_outputs[i], curvature[i, first : first + rows]
+            for r in range(rows):
+                target[r] = source[r]
+        for h in range(m):
+            _fill_across(slopes[h], theta, weights, unit, h, curvature, basis, first, rows, by_output, across)
+            _fill_between_units(slopes, theta, weights, unit, h, by_output, rows, of_units)
+            add_product(causes, across, rows, between[h])
+        fill_products(causes, inputs, rows, of_inputs)
+        fill_products(basis, functions, rows, of_functions)
+        for k in range(2):  # one call of a large kernel: a second one would be compiled again
+            a, b, sums = (of_inputs, of_units, first_layer) if k == 0 else (of_outputs, of_functions, last_layer)
+            add_product(a, b, rows, sums)
+    add_first_layer(first_layer, inputs, m, fisher)
+    for o in range(outputs):
+        for g in range(functions):
+            column = intercepts[o] if g == 0 else weights[o] + g - 1
+            if column < 0:
+                continue
+            for j in range(inputs):
+                for h in range(m):
+                    fisher[j * m + h, column] += between[h, j, o * functions + g]
+            for other in range(o, outputs):
+                for f in range(g if other == o else 0, functions):
+                    row = intercepts[other] if f == 0 else weights[other] + f - 1
+                    if row >= 0:
+                        sums = last_layer[pair(o, other, outputs), pair(min(f, g), max(f, g), functions)]
+                        fisher[min(row, column), max(row, column)] += sums
 
 
 @kernel()
@@ -196,7 +239,7 @@ def _add_squares(below, beyond, between, by_mean, by_scale, sums):
 
 
 @kernel(fastmath=CONTRACT)
-def ordinal_terms(mu, u, levels, cuts, pull, roots):
+def ordinal_terms(mu, u, levels, cuts, pull, curvature):
     """Return the sum of -log P of the model of `icdh._node_model.ordinal`, and fill its derivatives by (mu, u).
 
     Parameters
@@ -209,16 +252,16 @@ def ordinal_terms(mu, u, levels, cuts, pull, roots):
         The thresholds.
     pull : ndarray, shape (2, n)
         Is filled with the derivatives.
-    roots : ndarray, shape (2, 2, n)
-        Is filled with roots of the Fisher matrix, which is the sum over k = 0, 1 of roots[k] roots[k]^T.
+    curvature : ndarray, shape (3, n)
+        Is filled with the Fisher matrix by (mu, u): its entries by mu, by both, and by u.
     """
-    total, last, work = 0.0, cuts.size, np.empty((12, ROWS))
+    total, last, work = 0.0, cuts.size, np.empty((9, ROWS))
     for first in range(0, mu.size, ROWS):
         rows = min(ROWS, mu.size - first)
         centre, own = mu[first : first + rows], levels[first : first + rows]
         block = work[:, :rows]
         slope, low, below, high, beyond, between = block[0], block[1], block[2], block[3], block[4], block[5]
-        by_gap, by_mean, by_scale, sums = block[6], block[7], block[8], block[9:]
+        by_gap, by_mean, by_scale, sums = block[6], block[7], block[8], curvature[:, first : first + rows]
         for r in range(rows):
             slope[r] = LOGISTIC_DEVIATION * exp(-0.5 * min(max(u[first + r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
             low[r] = below[r] = sums[0, r] = sums[1, r] = sums[2, r] = 0.0
@@ -237,8 +280,4 @@ def ordinal_terms(mu, u, levels, cuts, pull, roots):
                 low[r], below[r] = high[r], 1.0 - beyond[r]
         for r in range(rows):
             total += _surprise(centre[r], slope[r], own[r], cuts)
-            root = math.sqrt(sums[0, r])
-            cross = sums[1, r] / max(root, 1e-150)
-            roots[0, 0, first + r], roots[0, 1, first + r] = root, cross
-            roots[1, 0, first + r], roots[1, 1, first + r] = 0.0, math.sqrt(max(sums[2, r] - cross * cross, 0.0))
     return total

@@ -9,9 +9,7 @@ two categories make the model of `icdh._node_model.ordinal`. The weights are the
 w (K, m)]. The prior treats the weights w of all categories alike; c has a flat prior, and c of the first category,
 the most frequent one, is zero. The shares make the model without parents c = 0.
 
-With p the probabilities, the Fisher matrix of one observation by eta is diag(p) - p p^T, and by theta
-
-    sum_k p_k (J_k - J) (J_k - J)^T,    J_k = d eta_k / d theta,    J = sum_k p_k J_k.
+With p the probabilities, the Fisher matrix of one observation by eta is diag(p) - p p^T.
 
 Observations whose causes are equal count together. Causes that are labels, too, have few joint labels, and F is as
 cheap among many observations as among few.
@@ -29,7 +27,6 @@ from icdh._node_model.network import GivenParents, hidden_units_of, indicators
 from icdh._node_model.scoring import FittedByScoring, Objective, Terms
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
-LEAST_SHARE = 1e-300  # a sum of probabilities that is divided by
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
 
 
@@ -112,7 +109,7 @@ class CategoricalResponse(FittedByScoring):
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F of the categories given these parents, of shape (p, n), equal ones together."""
         x, counts = counted(x, self.codes, self.shares.size)
-        return Objective(self, x, hidden_units, partial(self.terms, counts=counts))
+        return Objective(self, x, hidden_units, partial(self.terms, counts=counts), counts.sum(axis=0))
 
     def terms(self, theta: Floats, hidden: Floats, counts: Floats | None = None) -> Terms:
         """Return the terms of the likelihood, given how often each category is in every column, shape (K, q)."""
@@ -120,11 +117,10 @@ class CategoricalResponse(FittedByScoring):
         log_p, totals = log_probabilities(hidden, theta, self.shares), counts.sum(axis=0)
         p = np.exp(log_p)
 
-        def roots(columns: slice, apart: int) -> Floats:
-            share = len(self) / totals[::apart].sum()
-            return roots_of_fisher(p[:, columns], share * totals[columns])
+        def curvature(columns: slice) -> Floats:
+            return totals[columns] * covariances(p[:, columns])
 
-        return Terms(-float(np.vdot(counts, log_p)), totals * p - counts, roots)
+        return Terms(-float(np.vdot(counts, log_p)), totals * p - counts, curvature)
 
 
 def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floats]:
@@ -140,19 +136,17 @@ def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floa
     return arranged[:, new], counts.reshape(n_categories, q).astype(np.float64)
 
 
-def roots_of_fisher(p: Floats, totals: Floats) -> Floats:
-    """Return roots of the Fisher matrices totals (diag(p) - p p^T) by eta, shape (K - 1, K, n).
+def covariances(p: Floats) -> Floats:
+    """Return diag(p) - p p^T on and above its diagonal, row by row, shape (K (K + 1) / 2, n), given p, shape (K, n).
 
-    With b_k = p_0 + ... + p_k the matrix diag(p) - p p^T is the sum over k >= 1 of u u^T,
-
-        u = (p_k b_(k-1) / b_k)^(1/2) (e_k - sum over o < k of p_o e_o / b_(k-1)).
+    An entry of the diagonal is minus the sum of its row's others: it keeps its digits where a probability is nearly one.
     """
-    before, k = np.cumsum(p, axis=0)[:-1], np.arange(1, len(p))
-    sizes = np.sqrt(totals * p[1:] * before / np.maximum(before + p[1:], LEAST_SHARE))
-    ratios = sizes / np.maximum(before, LEAST_SHARE)
-    roots: Floats = np.where(np.less.outer(np.arange(len(p)), k).T[:, :, np.newaxis], -p * ratios[:, np.newaxis], 0.0)
-    roots[k - 1, k] = sizes
-    return roots
+    first, second = np.triu_indices(len(p))
+    entries: Floats = -p[first] * p[second]
+    for diagonal in np.flatnonzero(first == second):
+        k = first[diagonal]
+        entries[diagonal] = -entries[(first == k) ^ (second == k)].sum(axis=0)
+    return entries
 
 
 @dataclass(frozen=True)

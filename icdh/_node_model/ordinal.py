@@ -28,7 +28,7 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ordinal_terms
 from icdh._node_model.network import GivenParents, hidden_units_of, linear_outputs
-from icdh._node_model.scoring import FittedByScoring, Terms, evenly
+from icdh._node_model.scoring import FittedByScoring, Terms
 
 
 def thresholds(levels: Integers) -> Floats:
@@ -82,11 +82,11 @@ class OrdinalResponse(FittedByScoring):
     def terms(self, theta: Floats, hidden: Floats) -> Terms:
         """Return the terms of the likelihood by mu and u."""
         mu, u = linear_outputs(theta, hidden)
-        pull, roots = np.empty((2, mu.size)), np.empty((2, 2, mu.size))
-        value = ordinal_terms(mu, u, self.codes, self.thresholds, pull, roots)
+        pull, curvature = np.empty((2, mu.size)), np.empty((3, mu.size))
+        value = ordinal_terms(mu, u, self.codes, self.thresholds, pull, curvature)
         if self.is_binary:
             pull[1] = 0.0
-        return Terms(value, pull, evenly(roots[: self.rank]))
+        return Terms(value, pull, lambda columns: curvature[:, columns])
 
 
 @dataclass(frozen=True)

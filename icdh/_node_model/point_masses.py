@@ -26,12 +26,10 @@ import numpy as np
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, VARIANCE_FLOOR
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
-from icdh._node_model.categorical import HALF_A_COUNT, log_softmax
+from icdh._node_model.categorical import HALF_A_COUNT, covariances, log_softmax
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import NodeConditional
-from icdh._node_model.scoring import FittedByScoring, Terms, evenly
-
-NEXT_TO_CERTAIN = 1e-12  # added to the Fisher matrix of the probabilities, which is singular where one of them is one
+from icdh._node_model.scoring import FittedByScoring, Terms
 
 
 class PointMassResponse(FittedByScoring):
@@ -92,11 +90,12 @@ class PointMassResponse(FittedByScoring):
         pull[0] = np.where(has_density, -residual / variance, 0.0)
         pull[1] = np.where(has_density, 0.5 * scale / variance * (1.0 - squares), 0.0)
         pull[2:] = LOGISTIC_DEVIATION * (p - (self.codes == np.arange(1, len(log_p))[:, np.newaxis]))
-        roots = np.zeros((len(outputs), *outputs.shape))
-        roots[0, 0] = has_density / np.sqrt(variance)
-        roots[1, 1] = has_density * math.sqrt(0.5) * scale / variance
-        roots[2:, 2:] = LOGISTIC_DEVIATION * np.linalg.cholesky(_fisher_by_log_odds(p)).transpose(2, 1, 0)
-        return Terms(float(values.sum()), pull, evenly(roots))
+        among_masses = covariances(np.exp(log_p))[len(log_p) :]
+        curvature = np.zeros((2 * len(outputs) - 1 + len(among_masses), len(self)))
+        curvature[0] = has_density / variance
+        curvature[len(outputs)] = has_density * 0.5 * np.square(scale / variance)
+        curvature[2 * len(outputs) - 1 :] = LOGISTIC_DEVIATION**2 * among_masses
+        return Terms(float(values.sum()), pull, lambda columns: curvature[:, columns])
 
     def conditional(
         self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
@@ -113,18 +112,12 @@ class PointMassResponse(FittedByScoring):
         theta[: of_density.size] = of_density
         log_p = _log_probabilities(np.zeros((self.log_odds.size, 1)), self.log_odds)
         counts = np.bincount(self.codes, minlength=len(log_p))
-        fisher = len(self) * LOGISTIC_DEVIATION**2 * _fisher_by_log_odds(np.exp(log_p[1:]))[0]
         objective -= float(counts @ log_p[:, 0])
-        return theta, objective, log_determinant + float(np.linalg.slogdet(fisher)[1])
+        # det (diag(p) - p p^T) of the masses is the product of all probabilities, that of the density among them.
+        odds = self.log_odds.size * math.log(len(self) * LOGISTIC_DEVIATION**2) + float(log_p.sum())
+        return theta, objective, log_determinant + odds
 
 
 def _log_probabilities(outputs: Floats, log_odds: Floats) -> Floats:
     """Return log P of the density and of every point mass, shape (K + 1, n), given the outputs, shape (K, n)."""
     return log_softmax(np.vstack([np.zeros(outputs.shape[1]), log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs]))
-
-
-def _fisher_by_log_odds(p: Floats) -> Floats:
-    """Return diag(p) - p p^T of every observation, shape (n, K, K), given the masses' probabilities, shape (K, n)."""
-    fisher: Floats = -np.einsum("kn,ln->nkl", p, p)
-    fisher[:, np.arange(len(p)), np.arange(len(p))] += p.T + NEXT_TO_CERTAIN
-    return fisher

@@ -10,13 +10,13 @@ from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttribut
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._ground.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
-from icdh._ground.jit import ROWS, padded
-from icdh._node_model._outputs_kernels import add_fisher, backpropagate, mirror_with_penalty
+from icdh._ground.jit import ROWS
+from icdh._node_model._outputs_kernels import add_fisher, backpropagate
 from icdh._node_model.network import hidden_units_of
 from icdh._node_model.responses import Minimiser, Response
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
-BLOCK = 4 * ROWS  # observations whose roots of Fisher matrices are in memory at once
+BLOCK = 4 * ROWS  # observations whose Fisher matrices by the outputs are in memory at once
 
 
 class Quadratic(Protocol):
@@ -86,24 +86,14 @@ class Terms(NamedTuple):
         The sum of -log P.
     pull : ndarray, shape (o, q)
         Its derivatives by the outputs, for every column of x.
-    roots : callable
-        Returns, for some columns of x and every how many these are, roots of the Fisher matrix by the outputs, shape
-        (k, o, columns): the matrix is the sum over k of roots[k] roots[k]^T.
+    curvature : callable
+        Returns, for some columns of x, the Fisher matrix by the outputs on and above its diagonal, row by row; shape
+        (o (o + 1) / 2, columns).
     """
 
     value: float
     pull: Floats
-    roots: Callable[[slice, int], Floats]
-
-
-def evenly(roots: Floats) -> Callable[[slice, int], Floats]:
-    """Return what gives roots (k, o, q) of some columns, each of which counts for as many."""
-
-    def of_columns(columns: slice, apart: int) -> Floats:
-        share = math.sqrt(roots.shape[-1] / len(range(0, roots.shape[-1], apart)))
-        return np.ascontiguousarray(share * roots[..., columns])
-
-    return of_columns
+    curvature: Callable[[slice], Floats]
 
 
 class Objective:
@@ -119,28 +109,36 @@ class Objective:
         m.
     terms : callable
         Returns the `Terms` of the likelihood, given theta and the hidden units.
+    counts : ndarray, shape (q,), optional
+        How many observations each column of x is; by default one.
     """
 
     def __init__(
-        self, response: "FittedByScoring", x: Floats, hidden_units: int, terms: Callable[[Floats, Floats], Terms]
+        self,
+        response: "FittedByScoring",
+        x: Floats,
+        hidden_units: int,
+        terms: Callable[[Floats, Floats], Terms],
+        counts: Floats | None = None,
     ):
         self.x, self.units, self.terms = np.ascontiguousarray(x), hidden_units, terms
+        self.counts = np.ones(x.shape[1]) if counts is None else counts
         self.layout, self.n_observations = response.layout(len(x), hidden_units), len(response)
         self.free, self.rank = response.layers(len(x), hidden_units)[-1].stop, response.rank
 
     def quadratic_model(self, theta: Floats, penalty: Floats, apart: int = 1) -> tuple[float, Floats, Floats]:
         """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
         hidden = hidden_units_of(theta, self.x, self.units)
-        value, pull, roots = self.terms(theta, hidden)
-        gradient, fisher = penalty * theta, np.zeros((padded(self.free), padded(self.free)))
+        value, pull, curvature = self.terms(theta, hidden)
+        gradient, fisher = penalty * theta, np.zeros((self.free, self.free))
         backpropagate(self.x, hidden, theta, *self.layout, pull[: self.layout[0].size], gradient)
         for first in range(0, self.x.shape[1], BLOCK * apart):
             columns = slice(first, first + BLOCK * apart, apart)
             inputs, units = (np.ascontiguousarray(part[:, columns]) for part in (self.x, hidden))
-            add_fisher(inputs, units, theta, *self.layout, roots(columns, apart), fisher)
-        whole = np.empty((self.free, self.free))
-        mirror_with_penalty(fisher, penalty[: self.free], whole)
-        return value + 0.5 * float(penalty @ theta**2), gradient[: self.free], whole
+            add_fisher(inputs, units, theta, *self.layout, np.ascontiguousarray(curvature(columns)), fisher)
+        fisher *= self.counts.sum() / self.counts[::apart].sum()
+        fisher += np.triu(fisher, 1).T + np.diag(penalty[: self.free])
+        return value + 0.5 * float(penalty @ theta**2), gradient[: self.free], fisher
 
 
 class FittedByScoring(Response):
@@ -181,6 +179,6 @@ class FittedByScoring(Response):
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
         """Return hidden units and standardised derivatives, as of `Response`."""
         hidden = hidden_units_of(theta, x, hidden_units)
-        _, pull, roots = self.terms(theta, hidden)
-        squares = np.square(roots(slice(None), 1)).sum(axis=0)
+        _, pull, curvature = self.terms(theta, hidden)
+        squares = curvature(slice(None))[np.equal(*np.triu_indices(len(pull)))]
         return hidden, -pull / np.sqrt(np.maximum(squares, 1e-300))
