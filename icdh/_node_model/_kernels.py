@@ -166,7 +166,7 @@ def _fill_products_of_units(slopes, rows, products):
 
 @kernel()
 def add_first_layer(sums, inputs, units, fisher):
-    """Add sums over pairs of inputs times pairs of units to the Fisher matrix of the first layer, above its diagonal."""
+    """Add sums over pairs of inputs times pairs of units to the upper half of the Fisher matrix, its first layer."""
     for i in range(inputs * units):
         for j in range(i, inputs * units):
             h, k = i % units, j % units

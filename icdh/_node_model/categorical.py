@@ -139,7 +139,7 @@ def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floa
 def covariances(p: Floats) -> Floats:
     """Return diag(p) - p p^T on and above its diagonal, row by row, shape (K (K + 1) / 2, n), given p, shape (K, n).
 
-    An entry of the diagonal is minus the sum of its row's others: it keeps its digits where a probability is nearly one.
+    An entry of the diagonal is minus the sum of the others: it keeps its digits where a probability is nearly one.
     """
     first, second = np.triu_indices(len(p))
     entries: Floats = -p[first] * p[second]
