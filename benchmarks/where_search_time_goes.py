@@ -106,9 +106,9 @@ class Account:
     def remembering_graphs(self, best_move):
         """Return the choice of a move with a note of the families of the graph that it begins from."""
 
-        def noted(climber, graph, forbidden):
+        def noted(climber, graph, *how):
             self.in_graphs.update(enumerate(graph))
-            return best_move(climber, graph, forbidden)
+            return best_move(climber, graph, *how)
 
         return noted
 

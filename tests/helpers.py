@@ -26,6 +26,11 @@ OWN_WORDS = {
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
 
 
+def free(n):
+    """Return the rules among n variables of which nothing is known."""
+    return EdgeRules.of(np.eye(n, dtype=bool))
+
+
 def command(*words):
     """Run the command line in this process, and return its exit code."""
     try:

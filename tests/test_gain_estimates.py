@@ -5,7 +5,7 @@ from copy import copy
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, free
 from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
@@ -283,7 +283,7 @@ def test_estimates_that_are_not_too_low_change_no_climb_and_save_scores(optimism
         scores = random_scores(seed)
         every, some = Told(scores, np.inf), Told(scores, optimism)
         every.gain_estimates = lambda family: np.full(5, np.inf)
-        graphs = [Climber(told, np.eye(5, dtype=bool), 4).climb(((),) * 5)[0] for told in (every, some)]
+        graphs = [Climber(told, free(5), 4).climb(((),) * 5)[0] for told in (every, some)]
         assert graphs[0] == graphs[1]
         assert some.asked <= every.asked
         saved += len(every.asked) - len(some.asked)
@@ -292,7 +292,7 @@ def test_estimates_that_are_not_too_low_change_no_climb_and_save_scores(optimism
 
 def test_moves_without_a_positive_estimate_are_never_scored():
     told = Told(random_scores(0), 0.0)
-    graph, moves, *_ = greedy_search(told, np.eye(5, dtype=bool))
+    graph, moves, *_ = greedy_search(told, free(5))
     assert moves == []
     assert told.asked <= {(node, ()) for node in range(5)}
     assert graph == ((),) * 5

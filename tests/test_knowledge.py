@@ -16,6 +16,7 @@ from icdh import ICDH, DataWarning, HNMSearch, Knowledge, causal_direction, post
 from icdh.cli import main
 from icdh.files import LabelledTable, write_table
 from icdh.graphs import break_cycles, find_cycle, is_dag
+from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import KINDS, legal_moves
 
 pytestmark = pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
@@ -257,7 +258,7 @@ def test_malformed_files(tmp_path, name, text, message):
 def test_moves_leave_required_edges_alone():
     required = np.zeros((3, 3), dtype=bool)
     required[0, 1] = True
-    kinds, causes, effects = legal_moves(((), (0,), (1,)), np.eye(3, dtype=bool), 3, required)
+    kinds, causes, effects = legal_moves(((), (0,), (1,)), EdgeRules.of(np.eye(3, dtype=bool), required), 3)
     changes = kinds != KINDS.index("insert")
     assert [KINDS[kind] for kind in kinds[changes]] == ["delete", "reverse"]
     assert causes[changes].tolist() == [1, 1]

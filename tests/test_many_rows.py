@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, free
 
 from icdh import HNMSearch, simulate
 from icdh._estimators import graph_search
@@ -75,7 +75,7 @@ def test_the_graph_is_a_local_optimum_on_the_subsample_and_history_leads_to_it(d
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     found = model.found_graph()
     assert (found.scores.families.counts() == 500).all()
-    climber = Climber(found.scores, found.rules.forbidden, 8, found.rules.required)
+    climber = Climber(found.scores, found.rules, 8)
     assert climber.climb(found.graph)[1] == []
     A = np.zeros((5, 5), dtype=bool)
     for move in model.history_:
@@ -107,9 +107,8 @@ def test_time_that_is_over_ends_the_search_on_few_rows_too(data):
 
 def test_a_search_goes_on_from_what_another_found(data):
     scores = evidence_of(data.X)
-    forbidden = np.eye(5, dtype=bool)
-    found = greedy_search(scores, forbidden)
-    more = greedy_search(scores, forbidden, start=found)
+    found = greedy_search(scores, free(5))
+    more = greedy_search(scores, free(5), start=found)
     assert more.graph == found.graph
     assert more.moves == found.moves
 

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, free
 from naive import all_dags
 
 from icdh import HNMSearch, simulate
 from icdh._node_model.linear_gains import LinearGains
+from icdh.knowledge.rules import EdgeRules
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import parents_matrix, toggled
 from icdh.search.order_search import _Orders, search_orders
@@ -61,7 +62,7 @@ def total(gains, graph):
     return score
 
 
-NOTHING = np.eye(N, dtype=bool)
+NOTHING = free(N)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -79,9 +80,9 @@ def test_what_is_forbidden_required_or_too_much_is_kept():
         required = np.triu(rng.random((N, N)) < 0.3, 1)
         order = rng.permutation(N)
         required = required[np.ix_(order, order)]
-        forbidden = (rng.random((N, N)) < 0.3) & ~required | NOTHING
+        forbidden = (rng.random((N, N)) < 0.3) & ~required | NOTHING.forbidden
         start = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in required.T)
-        found = search_orders(gains, start, forbidden, max_parents=1, required=required)
+        found = search_orders(gains, start, EdgeRules(forbidden, required), max_parents=1)
         edges = parents_matrix(found)
         assert edges[required].all()
         assert not edges[forbidden].any()
@@ -92,7 +93,7 @@ def test_what_is_forbidden_required_or_too_much_is_kept():
 def test_a_variable_moves_to_the_place_of_the_best_graph():
     for seed in range(10):
         gains, scores = random_gains(seed)
-        search = _Orders(gains, NOTHING, np.zeros_like(NOTHING), N)
+        search = _Orders(gains, NOTHING, N)
         order = list(np.random.default_rng(seed).permutation(N).tolist())
 
         def score(order, search=search, scores=scores):
@@ -111,7 +112,7 @@ def test_parents_that_no_longer_pay_leave():
     x, z, e, f = rng.normal(size=(4, 400))
     values = np.stack([x + z + 0.5 * e, x, z, x + z + 0.7 * f])
     values /= values.std(axis=1, keepdims=True)
-    search = _Orders(linear_gains(values), NOTHING, np.zeros_like(NOTHING), N)
+    search = _Orders(linear_gains(values), NOTHING, N)
     assert search.family(0, 0b1000)[0] == (3,)
     assert search.family(0, 0b1110)[0] == (1, 2)
 
@@ -119,7 +120,7 @@ def test_parents_that_no_longer_pay_leave():
 def test_random_orders_put_required_causes_first():
     required = np.zeros((N, N), dtype=bool)
     required[[3, 0], [0, 2]] = True
-    search, rng = _Orders(None, NOTHING, required, N), np.random.default_rng(0)
+    search, rng = _Orders(None, EdgeRules.of(np.eye(N, dtype=bool), required), N), np.random.default_rng(0)
     orders = [search.random_order(rng) for _ in range(30)]
     assert all(order.index(3) < order.index(0) < order.index(2) for order in orders)
     assert len({tuple(order) for order in orders}) == 4
@@ -129,11 +130,10 @@ def test_another_start_is_taken_where_it_ends_better_and_the_moves_lead_there():
     better = 0
     for seed in range(8):
         values = linear_table(seed, 6, 400)
-        nothing = np.eye(6, dtype=bool)
         scores = family_evidence(values)
-        best = search_orders(scores.linear_gains, empty(6), nothing, max_parents=6)
-        alone = greedy_search(family_evidence(values), nothing)
-        both = greedy_search(scores, nothing, other_start=lambda graph, best=best: best)
+        best = search_orders(scores.linear_gains, empty(6), free(6), max_parents=6)
+        alone = greedy_search(family_evidence(values), free(6))
+        both = greedy_search(scores, free(6), other_start=lambda graph, best=best: best)
         assert sum(scores(list(enumerate(both.graph)))) <= sum(scores(list(enumerate(best)))) + 1e-6
         better += sum(scores(list(enumerate(both.graph)))) < sum(scores(list(enumerate(alone.graph)))) - 1e-3
         graph = list(empty(6))

@@ -2,10 +2,12 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers import free
 
 from icdh import graphs
 from icdh._ground.clock import OutOfTime
 from icdh.graphs.cycles import reachability
+from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import TUNING, Climber, FamilyScores
 from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
 from icdh.search.escapes import SearchResult, greedy_search
@@ -115,18 +117,18 @@ def test_legal_moves_are_exactly_those_that_give_allowed_dags(max_parents, n, co
                 new = (changed > A) & forbidden
                 if graphs.is_dag(changed) and not new.any() and changed.sum(axis=0).max() <= max_parents:
                     expected.add((kind, i, j))
-        found = legal_moves(graph, forbidden, max_parents)
+        found = legal_moves(graph, EdgeRules.of(forbidden), max_parents)
         assert set(found) == expected
         assert found == sorted(found, key=lambda move: (KINDS.index(move[0]), *move[1:]))
         some = rng.random((n, n)) < 0.5
         among = [move for move in found if move[0] != "insert" or some[move[1:]]]
         insertions = np.nonzero(some & (A == 0.0))
-        assert legal_moves(graph, forbidden, max_parents, None, insertions) == among
+        assert legal_moves(graph, EdgeRules.of(forbidden), max_parents, insertions) == among
 
 
 def test_changed_families_make_the_graph_of_the_move():
     for graph in random_graphs(20, 5):
-        for kind, i, j in legal_moves(graph, np.eye(5, dtype=bool), 8):
+        for kind, i, j in legal_moves(graph, free(5), 8):
             changed = dict(changed_families(graph, kind, i, j))
             A, B = adjacency(graph), adjacency([changed.get(k, parents) for k, parents in enumerate(graph)])
             expected = A.copy()
@@ -139,12 +141,11 @@ def test_search_finds_the_best_of_all_dags_of_four_nodes():
     """The search is greedy: the optimum is found nearly always, and never beaten."""
     dags = all_dags()
     assert len(dags) == 543
-    forbidden = np.eye(N, dtype=bool)
     found = 0
     for seed in range(60):
         scores = gaussian_scores(seed)
         best = min(total(scores, graph) for graph in dags)
-        graph, moves, *_ = greedy_search(Table(scores), forbidden)
+        graph, moves, *_ = greedy_search(Table(scores), free(N))
         value = total(scores, graph)
         assert value >= best - 1e-9
         found += value <= best + 1e-9
@@ -155,12 +156,11 @@ def test_search_finds_the_best_of_all_dags_of_four_nodes():
 
 def test_random_scores_end_in_a_local_optimum():
     rng = np.random.default_rng(0)
-    forbidden = np.eye(N, dtype=bool)
     for _ in range(30):
         scores = {family: rng.normal() for family in all_families()}
-        graph, *_ = greedy_search(Table(scores), forbidden)
+        graph, *_ = greedy_search(Table(scores), free(N))
         assert graphs.is_dag(adjacency(graph))
-        for move in legal_moves(graph, forbidden, 8):
+        for move in legal_moves(graph, free(N), 8):
             gain = sum(scores[node, graph[node]] - scores[node, new] for node, new in changed_families(graph, *move))
             assert gain <= 1e-6
 
@@ -169,7 +169,7 @@ def test_search_honours_forbidden_edges_and_max_parents():
     scores = {family: -float(len(family[1])) for family in all_families()}
     forbidden = np.eye(N, dtype=bool)
     forbidden[0, 1:] = True
-    graph, *_ = greedy_search(Table(scores), forbidden, max_parents=1)
+    graph, *_ = greedy_search(Table(scores), EdgeRules.of(forbidden), max_parents=1)
     A = adjacency(graph)
     assert not (A.astype(bool) & forbidden).any()
     assert A.sum(axis=0).max() == 1
@@ -186,7 +186,7 @@ def test_ancestors_from_those_of_another_graph_are_those_from_the_beginning():
 
 
 def test_the_score_falls_between_two_graphs_by_the_difference_of_their_totals():
-    climber = Climber(Table(gaussian_scores(0)), np.eye(N, dtype=bool), 8)
+    climber = Climber(Table(gaussian_scores(0)), free(N), 8)
     for before, after in itertools.pairwise(random_graphs(20, N)):
         assert climber.fall(before, after) == pytest.approx(climber.total(before) - climber.total(after), abs=1e-9)
         assert climber.fall(before, after) == -climber.fall(after, before)
@@ -200,19 +200,19 @@ def test_escape_leaves_an_optimum_that_no_single_move_leaves():
     scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
     table = Table(scores)
     table.gain_estimates = lambda family: np.full(3, np.inf)
-    graph, moves, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    graph, moves, *_ = greedy_search(table, free(3))
     assert graph == ((), (), (0, 1))
     assert sum(move.gain for move in moves) == pytest.approx(10.0)
     trap = SearchResult(((2,), (2,), ()), [], False)
     for escapes, expected in ((False, trap.graph), (True, graph)):
-        assert greedy_search(table, np.eye(3, dtype=bool), start=trap, escapes=escapes).graph == expected
+        assert greedy_search(table, free(3), start=trap, escapes=escapes).graph == expected
 
 
 def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():
     """Of many variables the estimates of all nodes after every move would cost more than the fits."""
     asked, scores = [], Table(gaussian_scores(3))
     scores.gain_estimates = lambda family: asked.append(family) or np.full(N, np.inf)
-    _, moves = Climber(scores, np.eye(N, dtype=bool), N).climb_once(((),) * N, np.eye(N, dtype=bool))
+    _, moves = Climber(scores, free(N), N).climb_once(((),) * N)
     changed = [2 if move.kind == "reverse" else 1 for move in moves]
     assert len(moves) > 2
     assert len(asked) == N + sum(changed)
@@ -222,9 +222,9 @@ def test_refined_scores_count():
     scores = {family: 5.0 * len(family[1]) for family in all_families()}
     scores[0, (1, 2)] = -20.0
     scores[0, (1,)] = scores[0, (2,)] = -5.0
-    graph, *_ = greedy_search(Table(scores), np.eye(N, dtype=bool))
+    graph, *_ = greedy_search(Table(scores), free(N))
     assert graph[0] == (1, 2)
-    graph, *_ = greedy_search(Table(scores, {(0, (1,)): -30.0}), np.eye(N, dtype=bool))
+    graph, *_ = greedy_search(Table(scores, {(0, (1,)): -30.0}), free(N))
     assert graph[0] == (1,)
 
 
@@ -233,16 +233,16 @@ def test_another_start_helps_where_it_ends_better_and_its_moves_lead_there():
     scores = {family: 1.0 * len(family[1]) for family in all_families(4)}
     best = ((), (0,), (0, 1), (0, 1, 2))
     scores[3, (0, 1, 2)], scores[2, (0, 1)], scores[1, (0,)] = -9.0, -5.0, -1.0
-    alone = greedy_search(Table(scores), np.eye(4, dtype=bool))
+    alone = greedy_search(Table(scores), free(4))
     assert alone.graph != best
     asked = []
-    found = greedy_search(Table(scores), np.eye(4, dtype=bool), other_start=lambda graph: asked.append(graph) or best)
+    found = greedy_search(Table(scores), free(4), other_start=lambda graph: asked.append(graph) or best)
     assert found.graph == best
     assert len(asked) == 1
     assert sum(move.gain for move in found.moves) == pytest.approx(15.0)
     inserted = {(move.cause, move.effect) for move in found.moves if move.kind == "insert"}
     assert inserted == {(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)}
-    worse = greedy_search(Table(scores), np.eye(4, dtype=bool), other_start=lambda graph: ((), (), (), ()))
+    worse = greedy_search(Table(scores), free(4), other_start=lambda graph: ((), (), (), ()))
     assert worse == alone
 
 
@@ -266,7 +266,7 @@ def test_the_search_goes_on_when_the_graph_it_found_changed_the_scores(method):
     first, other = ({family: 5.0 * len(family[1]) for family in all_families()} for _ in range(2))
     first[0, (1,)], other[2, (3,)] = -20.0, -20.0
     scores = Changing(first, other, method)
-    graph, *_ = greedy_search(scores, np.eye(N, dtype=bool))
+    graph, *_ = greedy_search(scores, free(N))
     assert scores.seen[0] == list(enumerate(((1,), (), (), ())))
     assert scores.seen[-1] == list(enumerate(graph))
     assert graph == ((), (), (3,), ())
@@ -279,7 +279,7 @@ def test_scores_settle_only_where_no_escape_is_left():
     scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
     table = Changing(scores, scores, "choose_noise")
     table.gain_estimates = lambda family: np.full(3, np.inf)
-    graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    graph, *_ = greedy_search(table, free(3))
     assert table.seen[0] == list(enumerate(graph)) == list(enumerate(((), (), (0, 1))))
 
 
@@ -296,7 +296,7 @@ def test_no_room_is_made_for_graphs_far_behind():
                 best.update(end)
 
         table.grow = grow
-        greedy_search(table, np.eye(N, dtype=bool), max_parents=3)
+        greedy_search(table, free(N), max_parents=3)
         assert asked
         assert all(asked[k] < min(asked[:k]) + TUNING.far for k in range(1, len(asked)))
 
@@ -308,11 +308,11 @@ def reversible():
 
 
 def test_an_arrow_is_turned_that_gains_once_its_families_are_refined():
-    forbidden, seen = np.eye(N, dtype=bool), []
+    seen = []
     table = reversible()
-    found = greedy_search(table, forbidden)
+    found = greedy_search(table, free(N))
     assert found.graph == ((), (0,), (), ())
-    climber = Climber(table, forbidden, 8)
+    climber = Climber(table, free(N), 8)
     turned = turn_while_it_gains(climber, found, seen.append)
     assert turned.graph == ((1,), (), (), ())
     assert turned.moves == [*found.moves, *seen]
@@ -324,18 +324,15 @@ def test_after_an_arrow_is_turned_the_climb_goes_on():
     """Once x1 -> x0 is there, x0 asks for x2 as well."""
     table = reversible()
     table.scores[0, (1, 2)] = -30.0
-    forbidden = np.eye(N, dtype=bool)
-    found = turn_while_it_gains(Climber(table, forbidden, 8), greedy_search(reversible(), forbidden))
+    found = turn_while_it_gains(Climber(table, free(N), 8), greedy_search(reversible(), free(N)))
     assert found.graph == ((1, 2), (), (), ())
 
 
 @pytest.mark.parametrize("rule", ["forbidden", "required"])
 def test_arrows_that_knowledge_settles_are_not_turned(rule):
-    rules = {"forbidden": np.eye(N, dtype=bool), "required": np.zeros((N, N), dtype=bool)}
-    rules[rule][(1, 0) if rule == "forbidden" else (0, 1)] = True
-    table = reversible()
-    climber = Climber(table, rules["forbidden"], 8, rules["required"])
-    found = greedy_search(table, rules["forbidden"], required=rules["required"])
+    rules, table = free(N), reversible()
+    getattr(rules, rule)[(1, 0) if rule == "forbidden" else (0, 1)] = True
+    climber, found = Climber(table, rules, 8), greedy_search(table, rules)
     assert turn_while_it_gains(climber, found) == found
 
 
@@ -345,8 +342,8 @@ def test_what_ends_the_turning_early_keeps_the_graph(end):
         raise end
 
     table = reversible()
-    climber = Climber(table, np.eye(N, dtype=bool), 8)
-    stopped = turn_while_it_gains(climber, greedy_search(table, climber.forbidden), stop)
+    climber = Climber(table, free(N), 8)
+    stopped = turn_while_it_gains(climber, greedy_search(table, climber.rules), stop)
     assert stopped.graph == ((1,), (), (), ())
     assert (stopped.interrupted, stopped.timed_out) == (end is KeyboardInterrupt, end is OutOfTime)
 
@@ -362,8 +359,8 @@ def random_tables(count, seed=5):
 def test_the_moves_lead_to_the_graph_whose_arrows_were_turned():
     several = 0
     for table in random_tables(60):
-        climber = Climber(table, np.eye(N, dtype=bool), 8)
-        found = greedy_search(table, climber.forbidden)
+        climber = Climber(table, free(N), 8)
+        found = greedy_search(table, climber.rules)
         turned = turn_while_it_gains(climber, found)
         assert replayed(turned.moves) == turned.graph
         several += len(turned.moves) > len(found.moves) + 1
@@ -372,20 +369,20 @@ def test_the_moves_lead_to_the_graph_whose_arrows_were_turned():
 
 def test_where_a_search_ends_no_move_pays_when_families_are_refined():
     """Escapes to better graphs are kept as they are scored, and refined in the end."""
-    forbidden, escaped = np.eye(N, dtype=bool), 0
+    escaped = 0
     for table in random_tables(100):
-        graph, moves, *_ = greedy_search(table, forbidden)
+        graph, moves, *_ = greedy_search(table, free(N))
         escaped += any(move.kind == "detach" for move in moves)
-        assert Climber(table, forbidden, 8).climb(graph) == (graph, [])
+        assert Climber(table, free(N), 8).climb(graph) == (graph, [])
     assert escaped > 10
 
 
 def test_detours_that_cannot_win_back_what_they_lose_are_left_out():
-    forbidden, tried = np.eye(N, dtype=bool), {0.0: 0, 0.5: 0, np.inf: 0}
+    tried = {0.0: 0, 0.5: 0, np.inf: 0}
     for table in random_tables(30):
         for least_regain in tried:
             heard = []
-            greedy_search(table, forbidden, callback=heard.append, least_regain=least_regain)
+            greedy_search(table, free(N), callback=heard.append, least_regain=least_regain)
             tried[least_regain] += sum(not move.kept for move in heard)
     assert tried[0.0] > tried[0.5] > tried[np.inf] == 0
 
@@ -393,12 +390,12 @@ def test_detours_that_cannot_win_back_what_they_lose_are_left_out():
 def test_the_worth_as_a_cause_is_the_sum_of_estimated_gains():
     table, none = Table(dict.fromkeys(all_families(), 0.0), {}), ((),) * N
     table.gain_estimates = lambda family: np.array([2.0 - family[0], 0.5, 0.5, 0.5])
-    climber = Climber(table, np.eye(N, dtype=bool), 8)
+    climber = Climber(table, free(N), 8)
     assert climber.worth_as_cause(none, 0) == 1.0  # of 1, 0 and -1
     assert climber.worth_as_cause(none, 3) == 1.5
     assert climber.worth_as_cause(((3,), (), (3,), ()), 3) == 0.5
     table.gain_estimates = lambda family: np.full(N, np.inf if family[0] == 0 else -2.0)
-    climber = Climber(table, np.eye(N, dtype=bool), 8)
+    climber = Climber(table, free(N), 8)
     assert climber.worth_as_cause(((), (0,), (), ()), 1) == 2.0  # not estimated: what the edge is worth the other way
 
 
@@ -410,7 +407,7 @@ def test_an_escape_that_comes_close_is_refined(refined, escapes):
     scores[2, (0,)], scores[2, (0, 1)] = -1.0, -5.0
     table = Table(scores, {} if refined is None else {(2, (0, 1)): refined})
     table.gain_estimates = lambda family: np.full(3, np.inf)
-    graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    graph, *_ = greedy_search(table, free(3))
     assert (graph == ((), (), (0, 1))) == escapes
 
 
@@ -419,7 +416,7 @@ def test_an_escape_goes_on_once_the_detached_node_may_have_parents_again():
     scores = {family: 0.1 * len(family[1]) for family in all_families()}
     scores[0, (2,)], scores[0, (3,)], scores[0, (2, 3)], scores[1, (2,)] = -20.0, -50.0, -70.0, -20.0
     scores[2, (0,)], scores[2, (0, 1)] = -10.0, -60.0
-    graph, *_ = greedy_search(Table(scores), np.eye(N, dtype=bool))
+    graph, *_ = greedy_search(Table(scores), free(N))
     assert graph == ((3,), (), (0, 1), ())
 
 
@@ -438,13 +435,13 @@ def test_an_escape_that_does_not_end_far_behind_gets_the_room_it_asks_for(room):
 
     if room:
         table.grow = grow
-    graph, *_ = greedy_search(table, np.eye(3, dtype=bool))
+    graph, *_ = greedy_search(table, free(3))
     assert (graph == ((), (), (0, 1))) == room
 
 
 def test_callback_sees_every_move():
     seen = []
-    _, moves, *_ = greedy_search(Table(gaussian_scores(0)), np.eye(N, dtype=bool), callback=seen.append)
+    _, moves, *_ = greedy_search(Table(gaussian_scores(0)), free(N), callback=seen.append)
     assert [move for move in seen if move.kept] == moves
     assert moves
     assert len(seen) > len(moves)
@@ -455,11 +452,11 @@ def test_a_callback_can_stop_a_detour_and_the_best_graph_stays():
         if not move.kept:
             raise KeyboardInterrupt
 
-    scores, forbidden = Table(gaussian_scores(0)), np.eye(N, dtype=bool)
-    stopped = greedy_search(scores, forbidden, callback=stop)
+    scores = Table(gaussian_scores(0))
+    stopped = greedy_search(scores, free(N), callback=stop)
     assert stopped.interrupted
     assert stopped.moves
-    graph, *_ = Climber(scores, forbidden, 8).climb(((),) * N)
+    graph, *_ = Climber(scores, free(N), 8).climb(((),) * N)
     assert stopped.graph == graph
 
 
@@ -475,7 +472,7 @@ def test_a_search_ends_whatever_the_scores_are(size):
 
     seen = []
     with np.errstate(invalid="ignore"):
-        result = greedy_search(Scores({}), np.eye(N, dtype=bool), callback=seen.append)
+        result = greedy_search(Scores({}), free(N), callback=seen.append)
     assert len(result.moves) <= len(seen) < 10_000
 
 
@@ -485,13 +482,13 @@ def test_estimates_that_equal_a_scored_gain_end_the_choice():
             return np.full(N, 1.0)
 
     scores = {family: -float(len(family[1])) for family in all_families()}
-    assert total(scores, greedy_search(Tied(scores), np.eye(N, dtype=bool)).graph) == -6.0
+    assert total(scores, greedy_search(Tied(scores), free(N)).graph) == -6.0
 
 
 def test_a_score_that_is_no_number_hides_no_other():
     scores = dict.fromkeys(all_families(), 0.0)
     scores[1, (0,)], scores[2, (0,)] = np.nan, -5.0
-    graph, moves = Climber(Table(scores), np.eye(N, dtype=bool), 1).climb_once(((),) * N, np.eye(N, dtype=bool))
+    graph, moves = Climber(Table(scores), free(N), 1).climb_once(((),) * N)
     assert graph == ((), (), (0,), ())
     assert [move.gain for move in moves] == [5.0]
 
@@ -501,7 +498,7 @@ def test_a_gain_that_the_total_does_not_show_is_none():
     scores = dict.fromkeys(all_families(), 0.0)
     scores.update({family: 1e20 for family in all_families() if family[0] == 3})
     scores[1, (0,)] = -1e-3
-    graph, moves = Climber(Table(scores), np.eye(N, dtype=bool), 1).climb_once(((),) * N, np.eye(N, dtype=bool))
+    graph, moves = Climber(Table(scores), free(N), 1).climb_once(((),) * N)
     assert graph == ((),) * N
     assert moves == []
 
@@ -523,7 +520,7 @@ def replayed(moves, n=N):
 
 def test_a_climb_returns_the_moves_that_lead_to_its_end_after_refining_too():
     for table in random_tables(30):
-        graph, moves = Climber(table, np.eye(N, dtype=bool), 8).climb(((),) * N)
+        graph, moves = Climber(table, free(N), 8).climb(((),) * N)
         assert replayed(moves) == graph
 
 
@@ -534,7 +531,7 @@ def test_moves_lead_to_the_graph_and_are_told_whatever_detours_and_refined_score
         scores = {family: rng.normal() for family in all_families()}
         refined = {family: score - rng.exponential() for family, score in scores.items() if rng.random() < 0.5}
         seen = []
-        graph, moves, *_ = greedy_search(Table(scores, refined), np.eye(N, dtype=bool), callback=seen.append)
+        graph, moves, *_ = greedy_search(Table(scores, refined), free(N), callback=seen.append)
         assert replayed(moves) == graph
         assert [move for move in seen if move.kept] == moves
         lost = [k for k, move in enumerate(moves) if move.kind == "detach"]
@@ -571,7 +568,7 @@ def test_the_equivalence_class_is_that_of_joined_pairs_and_colliders():
 
 
 def losses(table, graph, **rules):
-    climber = Climber(table, np.eye(N, dtype=bool) | rules.get("forbidden", False), 8, rules.get("required"))
+    climber = Climber(table, EdgeRules.of(rules.get("forbidden", np.eye(N, dtype=bool)), rules.get("required")), 8)
     return dict(direction_losses(climber, graph, [(i, j) for j, parents in enumerate(graph) for i in parents]))
 
 
@@ -584,7 +581,7 @@ def test_a_direction_loses_what_the_best_graph_with_the_edge_turned_loses():
     exact = 0
     for seed in range(4):
         table = Table(gaussian_scores(seed))
-        graph = greedy_search(table, np.eye(N, dtype=bool)).graph
+        graph = greedy_search(table, free(N)).graph
         for (i, j), loss in losses(table, graph).items():
             least = best_with(table, j, i) - sum(table(list(enumerate(graph))))
             assert loss >= least - 1e-9

@@ -186,7 +186,7 @@ class CausalGraphEstimator(SharedParameters):
         del parameters["callback"]
         how = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
         rules = self._rules(model.names)
-        settled = (model.adjacency != 0.0) & (rules.required | rules.forbidden.T)
+        settled = (model.adjacency != 0.0) & rules.settled
         model = replace(model, about=model.about | how, settled=settled.astype(float) if settled.any() else None)
         attributes: dict[str, Any] = {
             "model_": model,

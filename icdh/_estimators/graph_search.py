@@ -264,7 +264,7 @@ class GraphSearch:
         from icdh._estimators.transform_choice import choose_transform
 
         def pilot(columns: "Columns", part: CanonicalTable) -> Climber:
-            return self._climber(self._evidence(columns, part, 1), part.rules)
+            return Climber(self._evidence(columns, part, 1), part.rules, self.settings.max_parents)
 
         if self.settings.column_transform != "auto":
             return self.settings.column_transform
@@ -280,9 +280,8 @@ class GraphSearch:
         first = self._evidence(columns, self.table, self.settings.n_restarts)
         found = greedy_search(
             first,
-            self.table.rules.forbidden,
+            self.table.rules,
             max_parents=self.settings.max_parents,
-            required=self.table.rules.required,
             callback=self._tell,
             least_regain=0.0 if first.families.whole is first.families else LEAST_REGAIN,
             other_start=lambda graph: self._cheap_start(first, graph),
@@ -293,11 +292,9 @@ class GraphSearch:
             if gains is None:  # else the orders searched by them have decided
                 from icdh.search.directions import turn_while_it_gains
 
-                found = turn_while_it_gains(self._climber(first, self.table.rules), found, self._tell)
+                climber = Climber(first, self.table.rules, self.settings.max_parents)
+                found = turn_while_it_gains(climber, found, self._tell)
         return first, found
-
-    def _climber(self, scores: "FamilyEvidence", rules: EdgeRules) -> Climber:
-        return Climber(scores, rules.forbidden, self.settings.max_parents, rules.required)
 
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
@@ -311,8 +308,7 @@ class GraphSearch:
         cheap = cheap_gains(scores, list(enumerate(graph)))
         if cheap is None:
             return None
-        rules, most = self.table.rules, self.settings.max_parents
-        return search_orders(self._clocked(cheap), graph, rules.forbidden, max_parents=most, required=rules.required)
+        return search_orders(self._clocked(cheap), graph, self.table.rules, self.settings.max_parents)
 
     def _clocked(self, gains: Gains) -> Gains:
         """Return gains that end when time is over."""
@@ -337,9 +333,8 @@ class GraphSearch:
         cheap = cheap_gains(scores, list(enumerate(graph)))
         if cheap is None or cheap is not scores.linear_gains:
             return None
-        rules, most = self.table.rules, self.settings.max_parents
         order = lingam_order(scores.families.causes, self.clock.check)
-        return graph_of_order(self._clocked(cheap), order, rules.forbidden, max_parents=most, required=rules.required)
+        return graph_of_order(self._clocked(cheap), order, self.table.rules, self.settings.max_parents)
 
     def _exact(self, scores: "FamilyEvidence", found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""

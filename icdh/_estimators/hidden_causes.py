@@ -300,18 +300,17 @@ class HiddenCauseSearch:
             required[N + k, [node for own in self.named for node in children if node in own]] = True
             for node in children:
                 graph[node] = (*graph[node], N + k)
-        starts = [tuple(graph)]
+        rules, starts = EdgeRules(forbidden, required), [tuple(graph)]
         if self.inputs:  # the thicket that the hidden values explain need not stand in the way
             least = (tuple(k for k in own if k >= N or required[k, node]) for node, own in enumerate(graph))
             starts.append(tuple(least))
         if self.linear:
             gains = LinearGains(self.scores.families.with_causes(drawn, like))
-            options = {"n_random": TUNING.random_orders}
-            found = search_orders(gains, tuple(graph), forbidden, self.max_parents + 1, required, **options)
+            found = search_orders(gains, tuple(graph), rules, self.max_parents + 1, TUNING.random_orders)
         else:
             scores = self.scores.with_causes(drawn, like, self.scores.clock)
-            climber = Climber(scores, forbidden, self.max_parents + 1, required)
-            found = min((climber.climb_once(own, forbidden)[0] for own in starts), key=climber.total)
+            climber = Climber(scores, rules, self.max_parents + 1)
+            found = min((climber.climb_once(own)[0] for own in starts), key=climber.total)
         first = [min((i - N for i in parents if i >= N), default=-1) for parents in found[:N]]  # a node keeps one cause
         left = (tuple(node for node in range(N) if first[node] == k) for k in range(K))
         among = tuple(tuple(i for i in parents if i < N) for parents in found[:N])

@@ -68,7 +68,7 @@ def choose_transform(
         columns = part.columns(transform, seed).with_normal_scores()
         search = pilot(columns, part)
         if graph is None:
-            graph, _ = search.climb_once(search.least_graph(), search.forbidden)
+            graph, _ = search.climb_once(search.least)
         families = list(enumerate(graph))
         search.scores.choose_noise(families)
         evidences[transform] = columns.log_jacobians - search.scores(families)

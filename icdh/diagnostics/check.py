@@ -103,8 +103,7 @@ def check(
     table = with_relations(fitted.as_table(X), labels, sequence)
     settled = None
     if knowledge is not None:
-        rules = Knowledge.of(knowledge).rules(fitted.names)
-        settled = rules.required | rules.forbidden.T
+        settled = Knowledge.of(knowledge).rules(fitted.names).settled
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)
     rng = random_generator(random_state)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import aligned
 
 
@@ -32,6 +32,17 @@ class EdgeRules(NamedTuple):
         if required is None:
             required = np.zeros_like(forbidden)
         return cls(forbidden | graphs.descendants(required).T | np.eye(len(required), dtype=bool), required)
+
+    @property
+    def required_parents(self) -> tuple[tuple[int, ...], ...]:
+        """The causes that every variable has to have: the smallest graph that obeys the rules."""
+        return tuple(tuple(np.flatnonzero(causes).tolist()) for causes in self.required.T)
+
+    @property
+    def settled(self) -> Mask:
+        """Which edges have no other direction: they are required, or their reverses are forbidden; shape (N, N)."""
+        settled: Mask = self.required | self.forbidden.T
+        return settled
 
     def among(self, variables: np.ndarray) -> "EdgeRules":
         """Return the rules among some variables, given by index or mask, in that order."""

@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers
+from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import (
     KINDS,
     Family,
@@ -29,6 +30,7 @@ from icdh.search.moves import (
 )
 
 MIN_GAIN = 1e-4  # nats
+Report: TypeAlias = Callable[[Move, Graph], None]
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,15 @@ class FamilyScores(Protocol):
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Let the models of a graph's families grow; return whether scores changed. Growth must come to an end."""
-        ...
+        return False
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
-        ...
+        return False
+
+
+def ignored(move: Move, graph: Graph) -> None:
+    """Hear of a move, and do nothing."""
 
 
 class Climber:
@@ -82,35 +88,28 @@ class Climber:
     ----------
     scores : FamilyScores
         The decomposable score; lower is better.
-    forbidden : ndarray of bool, shape (N, N)
-        [i, j] is True where the edge i -> j must not appear (the diagonal always).
+    rules : EdgeRules
+        Edges that must not, and that must, appear.
     max_parents : int
         The most parents of a node, unless more are required.
-    required : ndarray of bool, shape (N, N), optional
-        [i, j] is True where the edge i -> j of an acyclic graph must appear.
+
+    Attributes
+    ----------
+    least : tuple
+        The graph of the required edges alone.
     """
 
-    def __init__(self, scores: FamilyScores, forbidden: Mask, max_parents: int, required: Mask | None = None):
-        self.scores = scores
-        self.forbidden = forbidden
-        self.max_parents = max_parents
-        self.required = np.zeros_like(forbidden) if required is None else required
-        self._least = tuple(tuple(np.flatnonzero(causes).tolist()) for causes in self.required.T)
+    def __init__(self, scores: FamilyScores, rules: EdgeRules, max_parents: int):
+        self.scores, self.rules, self.max_parents = scores, rules, max_parents
+        self.least: Graph = rules.required_parents
+        shape = rules.forbidden.shape
         self._scored: dict[Family, tuple[int, ...]] = {}  # for each family, the variables whose change was scored
-        self._gains = np.zeros(
-            forbidden.shape
-        )  # of toggling i -> j, scored or estimated: the columns that are up to date
-        self._certain = np.zeros(forbidden.shape, dtype=bool)  # which of them are scored
-        self._own = np.zeros(len(forbidden))  # scores of the families of the graph
-        self._up_to_date: dict[
-            int, tuple[int, ...]
-        ] = {}  # the parents, for each node, that its columns and its own score are about
-        self._hopeful = np.zeros(forbidden.shape, dtype=bool)  # the insertions that may gain: few of the N^2 edges
-        self._last = self._least, with_ancestors(self._least)  # the graph looked at last
-
-    def least_graph(self) -> Graph:
-        """Return the graph of the required edges alone."""
-        return self._least
+        self._gains = np.zeros(shape)  # of toggling i -> j, scored or estimated: the columns that are up to date
+        self._certain = np.zeros(shape, dtype=bool)  # which of them are scored
+        self._own = np.zeros(len(self.least))  # scores of the families of the graph
+        self._up_to_date: dict[int, tuple[int, ...]] = {}  # the parents that a node's columns and own score are about
+        self._hopeful = np.zeros(shape, dtype=bool)  # the insertions that may gain: few of the N^2 edges
+        self._last = self.least, with_ancestors(self.least)  # the graph looked at last
 
     def total(self, graph: Graph) -> float:
         """Return the score of a graph."""
@@ -119,9 +118,11 @@ class Climber:
     def keeping(self, cause: int, effect: int) -> "Climber":
         """Return a climber by the same scores that goes on from here and has to keep an edge."""
         other = copy(self)
-        for name in ("required", "forbidden", "_scored", "_gains", "_certain", "_own", "_up_to_date", "_hopeful"):
+        for name in ("_scored", "_gains", "_certain", "_own", "_up_to_date", "_hopeful"):
             setattr(other, name, getattr(self, name).copy())
-        other.required[cause, effect], other.forbidden[effect, cause] = True, True
+        forbidden, required = map(np.copy, self.rules)
+        required[cause, effect] = forbidden[effect, cause] = True
+        other.rules = EdgeRules(forbidden, required)
         return other
 
     def fall(self, graph: Graph, other: Graph) -> float:
@@ -133,19 +134,19 @@ class Climber:
     def worth_as_cause(self, graph: Graph, node: int) -> float:
         """Return an estimate of what a graph gains with a node as a cause of all others that do not have it as one."""
         self._update(graph)
-        gains, others = self._gains[node], ~self.forbidden[node]
+        gains, others = self._gains[node], ~self.rules.forbidden[node]
         others &= [node not in parents for parents in graph]
         strengths = np.zeros(len(graph))
         parents = list(graph[node])
         strengths[parents] = -self._gains[parents, node]
         return float(np.maximum(np.where(np.isposinf(gains), strengths, gains), 0.0)[others].sum())
 
-    def climb(self, graph: Graph, report: Callable[[Move, Graph], None] | None = None) -> tuple[Graph, list[Move]]:
+    def climb(self, graph: Graph, report: Report = ignored) -> tuple[Graph, list[Move]]:
         """Climb to a graph that is a local optimum even after its families are polished and grown."""
-        graph, moves = self.climb_once(graph, self.forbidden, report)
+        graph, moves = self.climb_once(graph, report)
         while True:
             self.polish(self._contenders(graph))
-            graph, further = self.climb_once(graph, self.forbidden, report)
+            graph, further = self.climb_once(graph, report)
             moves += further
             if not further and not self.grow(list(enumerate(graph))):
                 return graph, moves
@@ -180,17 +181,19 @@ class Climber:
     def climb_once(
         self,
         graph: Graph,
-        forbidden: np.ndarray,
-        report: Callable[[Move, Graph], None] | None = None,
+        report: Report = ignored,
         least_gain: float = 0.0,
+        rules: EdgeRules | None = None,
     ) -> tuple[Graph, list[Move]]:
-        """Climb to a graph that no move improves by more than ``least_gain``, by the scores as they are."""
+        """Climb to a graph that no move improves by more than ``least_gain``, by the scores as they are.
+
+        ``rules`` may forbid more than those of the climber.
+        """
         moves = []
-        while (best := self._best_move(graph, forbidden, least_gain)) is not None:
+        while (best := self._best_move(graph, rules or self.rules, least_gain)) is not None:
             move, graph = best
             moves.append(move)
-            if report is not None:
-                report(move, graph)
+            report(move, graph)
         return graph, moves
 
     def _contenders(self, graph: Graph) -> list[Family]:
@@ -210,14 +213,14 @@ class Climber:
         ]
         return sorted({*own, *close})
 
-    def _best_move(self, graph: Graph, forbidden: Mask, least_gain: float) -> tuple[Move, Graph] | None:
+    def _best_move(self, graph: Graph, rules: EdgeRules, least_gain: float) -> tuple[Move, Graph] | None:
         self._update(graph)
         gains, scored = self._gains, self._certain
         tie = max(MIN_GAIN, TUNING.resolution * float(np.abs(self._own).sum()))
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
-        kinds, causes, effects = legal_moves(graph, forbidden, self.max_parents, self.required, hopeful, lines)
+        kinds, causes, effects = legal_moves(graph, rules, self.max_parents, hopeful, lines)
         turns = kinds == KINDS.index("reverse")
         turned = causes[turns], effects[turns]
         while True:

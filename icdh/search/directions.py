@@ -124,7 +124,7 @@ def _turned_graphs(
     Below the first of the limits an equivalent graph decides at once; families are polished between the two.
     """
     reversible = reversible_edges(graph)
-    climber.climb_once(graph, climber.forbidden, least_gain=math.inf)  # its gains are known for all edges then
+    climber.climb_once(graph, least_gain=math.inf)  # its gains are known for all edges then
     for i, j in edges:
         loss, best = math.inf, graph
         if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
@@ -160,7 +160,7 @@ def turn_while_it_gains(
 
 def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Graph] | None:
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
-    settled, limits = climber.required | climber.forbidden.T, (-TUNING.least_turned_gain, TUNING.search_margin)
+    settled, limits = climber.rules.settled, (-TUNING.least_turned_gain, TUNING.search_margin)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
         if loss < -TUNING.least_turned_gain:
@@ -170,8 +170,8 @@ def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Grap
 
 def _is_allowed(climber: Climber, graph: Graph) -> bool:
     return all(
-        not climber.forbidden[list(parents), node].any() and set(least) <= set(parents)
-        for node, (parents, least) in enumerate(zip(graph, climber.least_graph(), strict=True))
+        not climber.rules.forbidden[list(parents), node].any() and set(least) <= set(parents)
+        for node, (parents, least) in enumerate(zip(graph, climber.least, strict=True))
     )
 
 
@@ -182,8 +182,8 @@ def _turned_by_climb(
     turned = _turned(climber, graph, edge)
     climber = climber.keeping(*edge[::-1])
     if gains is not None:
-        rules = climber.forbidden, climber.max_parents, climber.required
-        turned = min(turned, search_orders(gains, turned, *rules, n_random=0), key=climber.total)
+        ordered = search_orders(gains, turned, climber.rules, climber.max_parents, n_random=0)
+        turned = min(turned, ordered, key=climber.total)
     turned, loss = _climb(climber, graph, turned)
     if limits[0] <= loss < limits[1]:
         climber.polish(differing_families(turned, graph))
@@ -195,7 +195,7 @@ def _climb(climber: Climber, graph: Graph, turned: Graph) -> tuple[Graph, float]
     """Return the graph that a climb reaches without moves that gain little of the loss, and the loss."""
     while True:
         loss = -climber.fall(graph, turned)
-        turned, moves = climber.climb_once(turned, climber.forbidden, least_gain=TUNING.turned_share * loss)
+        turned, moves = climber.climb_once(turned, least_gain=TUNING.turned_share * loss)
         if not moves:
             return turned, loss
 
@@ -211,11 +211,11 @@ def _turned(climber: Climber, graph: Graph, edge: tuple[int, int]) -> Graph:
                 links[row, column] = _strength(climber, graph, cause, effect)
     at = between.index(i), between.index(j)
     links[at], links[at[::-1]] = 0.0, np.finfo(float).max
-    kept = break_cycles(links, climber.required[np.ix_(between, between)]).adjacency
+    kept = break_cycles(links, climber.rules.required[np.ix_(between, between)]).adjacency
     parents = [set(own) for own in graph]
     for effect, causes in zip(between, kept.T != 0.0, strict=True):
         parents[effect] = parents[effect] - set(between) | {between[k] for k in np.flatnonzero(causes)}
-    others = sorted(parents[i] - {j} - set(climber.least_graph()[i]), key=lambda k: _strength(climber, graph, k, i))
+    others = sorted(parents[i] - {j} - set(climber.least[i]), key=lambda k: _strength(climber, graph, k, i))
     parents[i] -= set(others[: max(len(parents[i]) - climber.max_parents, 0)])
     return tuple(tuple(sorted(causes)) for causes in parents)
 

@@ -10,15 +10,14 @@ the search goes on from the graph at hand, or from the end of a new climb from t
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
 from icdh._ground.clock import OutOfTime
-from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores
+from icdh.knowledge.rules import EdgeRules
+from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores, Report
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled
 
 
 def detour(
-    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None], least_regain: float = 0.0
+    climber: Climber, graph: Graph, node: int, tell: Report, least_regain: float = 0.0
 ) -> tuple[Graph, list[Move]] | None:
     """Detach a node, climb while it gets no parent, then freely; return a better graph and the moves to it, if any.
 
@@ -49,38 +48,36 @@ def detour(
     if not further:  # no node gains it as a parent: the climb would lead back
         return None
     moves += further
-    if (
-        climber.fall(graph, end) > -TUNING.far
-    ):  # the graph that the detour set out from has grown: scores compare if both have
+    if climber.fall(graph, end) > -TUNING.far:  # the graph it set out from has grown: scores compare if both have
         climber.grow(differing_families(end, graph))
     if -TUNING.detour_margin < climber.fall(graph, end) <= 0.0:
         climber.polish([*differing_families(end, graph), *differing_families(graph, end)])
-        end, further = climber.climb_once(end, climber.forbidden, tell)
+        end, further = climber.climb_once(end, tell)
         moves += further
     return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
 
 
 def _climb_as_source(
-    climber: Climber, graph: Graph, node: int, tell: Callable[[Move, Graph], None], least_gain: float = 0.0
+    climber: Climber, graph: Graph, node: int, tell: Report, least_gain: float = 0.0
 ) -> tuple[Graph, list[Move]]:
     """Climb while a node gets no parent, then freely if it became one."""
-    source = climber.forbidden.copy()
-    source[:, node] = True
-    end, moves = climber.climb_once(graph, source, tell, least_gain)
+    forbidden = climber.rules.forbidden.copy()
+    forbidden[:, node] = True
+    end, moves = climber.climb_once(graph, tell, least_gain, climber.rules._replace(forbidden=forbidden))
     if moves:
-        end, further = climber.climb_once(end, climber.forbidden, tell, least_gain)
+        end, further = climber.climb_once(end, tell, least_gain)
         moves += further
     return end, moves
 
 
 def detach(climber: Climber, graph: Graph, node: int) -> Move:
     """Return the move that leaves a node only its required parents."""
-    before, after = climber.scores([(node, graph[node]), (node, climber.least_graph()[node])])
+    before, after = climber.scores([(node, graph[node]), (node, climber.least[node])])
     return Move("detach", node, node, before - after)
 
 
 def _without_parents(climber: Climber, graph: Graph, node: int) -> Graph:
-    return tuple(climber.least_graph()[node] if j == node else parents for j, parents in enumerate(graph))
+    return tuple(climber.least[node] if j == node else parents for j, parents in enumerate(graph))
 
 
 class SearchResult(NamedTuple):
@@ -111,10 +108,9 @@ class SearchResult(NamedTuple):
 
 def greedy_search(
     scores: FamilyScores,
-    forbidden: np.ndarray,
+    rules: EdgeRules,
     *,
     max_parents: int = 8,
-    required: np.ndarray | None = None,
     callback: Callable[[Move], None] | None = None,
     start: SearchResult | None = None,
     escapes: bool = False,
@@ -128,12 +124,10 @@ def greedy_search(
     ----------
     scores : FamilyScores
         The decomposable score.
-    forbidden : ndarray of bool, shape (N, N)
-        [i, j] is True where the edge i -> j must not appear (the diagonal always).
+    rules : EdgeRules
+        Edges that must not, and that must, appear.
     max_parents : int
         The most parents of a node, unless more are required.
-    required : ndarray of bool, shape (N, N), optional
-        [i, j] is True where the edge i -> j of an acyclic graph must appear.
     callback : callable, optional
         Called with every move of the first climb, with every tried move of an escape (its ``kept`` is False), and with
         the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
@@ -155,8 +149,8 @@ def greedy_search(
         The graph and the moves that led to it; after a KeyboardInterrupt or an OutOfTime of the scores, the best graph
         so far. If there is no move yet, a KeyboardInterrupt is raised again.
     """
-    climber = Climber(scores, forbidden, max_parents, required)
-    search = Search(climber, callback, start or SearchResult(climber.least_graph(), [], False))
+    climber = Climber(scores, rules, max_parents)
+    search = Search(climber, callback, start or SearchResult(climber.least, [], False))
 
     def run() -> None:
         if start is not None:
@@ -216,7 +210,7 @@ class Search:
         if not any(self.climber.choose_noise(graph) for graph in graphs):
             return False
         self.climb(self.graph)
-        for start in (self.climber.least_graph(), *graphs[1:]):
+        for start in (self.climber.least, *graphs[1:]):
             self.climb_from(start)
         return True
 
@@ -236,7 +230,7 @@ class Search:
 
     def _moves(self, graph: Graph, other: Graph) -> list[Move]:
         """Return the moves from a graph to another: variables with other parents lose theirs, then get the new ones."""
-        least = self.climber.least_graph()
+        least = self.climber.least
         others = [node for node, own in enumerate(graph) if own != other[node]]
         moves = [detach(self.climber, graph, node) for node in others if graph[node] != least[node]]
         for node in others:
@@ -258,7 +252,7 @@ class Search:
 
     def escape(self, least_regain: float) -> None:
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
-        before, least = self.graph, self.climber.least_graph()
+        before, least = self.graph, self.climber.least
         for node in range(len(before)):
             if self.graph[node] != least[node]:
                 better = detour(self.climber, self.graph, node, self._try, least_regain)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Integers, Mask
+from icdh.knowledge.rules import EdgeRules
 
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
@@ -53,9 +54,8 @@ def parents_matrix(graph: Graph) -> np.ndarray:
 
 def legal_moves(
     graph: Graph,
-    forbidden: np.ndarray,
+    rules: EdgeRules,
     max_parents: int,
-    required: np.ndarray | None = None,
     insertions: tuple[np.ndarray, np.ndarray] | None = None,
     lines: list[int] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -67,12 +67,10 @@ def legal_moves(
     ----------
     graph : tuple
         The parents of every node.
-    forbidden : ndarray of bool, shape (N, N)
-        [i, j] is True where the edge i -> j must not appear (the diagonal always).
+    rules : EdgeRules
+        Edges that must not appear, and that must be neither deleted nor reversed.
     max_parents : int
         The most parents of a node.
-    required : ndarray of bool, shape (N, N), optional
-        [i, j] is True where the edge i -> j must be neither deleted nor reversed.
     insertions : tuple of ndarray of int, optional
         Causes and effects of the edges to insert that are in question, by cause, then by effect; by default all that
         the graph does not have.
@@ -83,18 +81,17 @@ def legal_moves(
     n_parents = np.array([len(parents) for parents in graph])
     causes, effects = np.nonzero(~parents_matrix(graph)) if insertions is None else insertions
     full = n_parents >= max_parents
-    allowed = ~(forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
+    allowed = ~(rules.forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
     inserted = np.stack([causes[allowed], effects[allowed]])
     edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
-    if required is not None:
-        edges = [edge for edge in edges if not required[edge]]
+    edges = [edge for edge in edges if not rules.required[edge]]
     acyclic = [
         (cause, effect)
         for cause, effect in edges
         if not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
     ]
     deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2).T for some in (edges, acyclic))
-    turned = turned[:, ~(forbidden[turned[1], turned[0]] | full[turned[0]])]
+    turned = turned[:, ~(rules.forbidden[turned[1], turned[0]] | full[turned[0]])]
     found = inserted, deleted, turned
     kinds = np.repeat(np.arange(len(KINDS)), [own.shape[1] for own in found])
     return kinds, *np.concatenate(found, axis=1)

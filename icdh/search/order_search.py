@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats
 from icdh.graphs.cycles import causes_first
+from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import MIN_GAIN, first_least
 from icdh.search.moves import Family, Graph, toggled
 
-RANDOM_ORDERS = 4
 Gains = Callable[[int, tuple[int, ...]], Floats]
 Change = tuple[float, int]  # a gain, and the variable that is added or removed
 Choice = tuple[tuple[int, ...], float]  # parents, and the score with them
@@ -30,11 +30,9 @@ Choice = tuple[tuple[int, ...], float]  # parents, and the score with them
 def search_orders(
     gains: Gains,
     start: Graph,
-    forbidden: np.ndarray,
+    rules: EdgeRules,
     max_parents: int,
-    required: np.ndarray | None = None,
-    *,
-    n_random: int = RANDOM_ORDERS,
+    n_random: int = 4,
 ) -> Graph:
     """Return the parents of every variable in the graph of the best order found.
 
@@ -44,35 +42,30 @@ def search_orders(
         Returns, for a variable and its parents, by how much the score falls if each variable is added or removed.
     start : tuple
         A graph, at whose order the search begins first.
-    forbidden : ndarray of bool, shape (N, N)
-        [i, j] is True where the edge i -> j must not appear.
+    rules : EdgeRules
+        Edges that must not appear, and that must, as they do in ``start``.
     max_parents : int
         The most parents of a variable, unless more are required.
-    required : ndarray of bool, shape (N, N), optional
-        [i, j] is True where the edge i -> j must appear, as it does in ``start``.
     n_random : int
         How many random orders to begin at, too.
     """
-    required = np.zeros_like(forbidden) if required is None else required
-    search, rng = _Orders(gains, forbidden, required, max_parents), np.random.default_rng(0)
+    search, rng = _Orders(gains, rules, max_parents), np.random.default_rng(0)
     orders = [causes_first(start), *(search.random_order(rng) for _ in range(n_random))]
     improved = list(map(search.improved, orders))
     return search.graph(improved[first_least(list(map(search.total, improved)))])
 
 
-def graph_of_order(
-    gains: Gains, order: list[int], forbidden: np.ndarray, *, max_parents: int, required: np.ndarray
-) -> Graph | None:
+def graph_of_order(gains: Gains, order: list[int], rules: EdgeRules, max_parents: int) -> Graph | None:
     """Return the graph of one order; None if the order puts an effect before a cause that it has to have.
 
     Parameters
     ----------
-    gains, forbidden, max_parents, required
+    gains, rules, max_parents
         As of `search_orders`.
     order : list of int
         The variables, causes first.
     """
-    search = _Orders(gains, forbidden, required, max_parents)
+    search = _Orders(gains, rules, max_parents)
     return search.graph(order) if search.total(order) < math.inf else None
 
 
@@ -82,9 +75,9 @@ class _Orders:
     Scores are relative to those of the parents that are required.
     """
 
-    def __init__(self, gains: Gains, forbidden: Mask, required: Mask, max_parents: int):
-        self.gains, self.forbidden, self.max_parents = gains, forbidden, max_parents
-        self.least: list[tuple[int, ...]] = [tuple(np.flatnonzero(causes).tolist()) for causes in required.T]
+    def __init__(self, gains: Gains, rules: EdgeRules, max_parents: int):
+        self.gains, self.rules, self.max_parents = gains, rules, max_parents
+        self.least: Graph = rules.required_parents
         self._known_changes: dict[Family, tuple[list[Change], list[Change]]] = {}
         self._known_families: dict[tuple[int, int], Choice] = {}
 
@@ -161,7 +154,7 @@ class _Orders:
     def _changes(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
         """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
         if (variable, parents) not in self._known_changes:
-            gains = np.where(self.forbidden[:, variable], -np.inf, self.gains(variable, parents))
+            gains = np.where(self.rules.forbidden[:, variable], -np.inf, self.gains(variable, parents))
             ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
             pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
             further = [change for change in pays if change[1] not in parents]

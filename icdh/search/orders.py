@@ -124,12 +124,12 @@ def weigh_families(
     weights = np.full((len(graph), 1 << largest), -np.inf)
     weights[:, 0] = -WITHOUT_REQUIRED
     prices = np.zeros(rules.forbidden.shape) if prices is None else prices
-    least = [set(np.flatnonzero(causes)) for causes in rules.required.T]
+    least = rules.required_parents
     families = {
         (node, parents)
         for node, own in enumerate(chosen)
         for parents in _sets(own, graph[node], max_parents, len(graph) if most_parents is None else most_parents)
-        if least[node].issubset(parents)
+        if set(least[node]) <= set(parents)
     }
     for size in range(len(graph)):  # the smaller ones first: larger families are fitted from them
         batch = sorted(family for family in families if len(family[1]) == size)

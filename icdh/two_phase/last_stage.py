@@ -116,18 +116,18 @@ def refine_edges(
     most = TUNING.most_causes_at_first
     graph = tuple(_strongest(influence[:, n], rules.required[:, n], most) for n in range(len(dag)))
     found = SearchResult(graph, [], False)
-    improve = partial(greedy_search, costs, max_parents=len(values), required=rules.required, callback=callback)
-    nothing = np.ones_like(rules.forbidden)
+    improve = partial(greedy_search, costs, max_parents=len(values), callback=callback)
+    no_more = rules._replace(forbidden=np.ones_like(rules.forbidden))
     with single_blas_thread():
         try:
             costs.begin(graph, result.weights)
-            found = improve(nothing, start=found)
+            found = improve(no_more, start=found)
             strength = None
             for _ in range(TUNING.most_passes):
                 if found.ended_early:
                     break
                 before = found.graph
-                found = improve(rules.forbidden, start=found, escapes=True)
+                found = improve(rules, start=found, escapes=True)
                 if not costs.fit_afresh(found.graph) and found.graph == before:
                     break
             if not found.ended_early:
@@ -228,14 +228,6 @@ class FamilyCosts(FamilyScores):
         for child, causes in families:
             if len(causes) < len(largest[child]):
                 self._fit_from(largest[child], (child, causes), np.inf)
-
-    def grow(self, families: Sequence[Family]) -> bool:
-        """Return False: the number of hidden units is fixed."""
-        return False
-
-    def choose_noise(self, families: Sequence[Family]) -> bool:
-        """Return False: the noise is Gaussian."""
-        return False
 
     def fit_afresh(self, graph: Graph) -> bool:
         """Fit the families of a graph, and those with a cause less, from fresh weights too; return if any was new."""

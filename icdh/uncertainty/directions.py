@@ -63,8 +63,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     varying = [edge for edge in np.argwhere(dag).tolist() if place.keys() >= set(edge)]
     edges = [(place[cause], place[effect]) for cause, effect in varying]
     scores = found.scores.copy()
-    forbidden, required = found.rules.forbidden, found.rules.required
-    settled = required | forbidden.T
+    settled = found.rules.settled
     for i, j in edges:
         if settled[i, j]:
             loss[found.order[i], found.order[j]] = math.inf
@@ -83,7 +82,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             exact = exact_direction_losses(families, edges)
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:
-            climber = Climber(scores, forbidden, model.max_parents, required)
+            climber = Climber(scores, found.rules, model.max_parents)
             losses = direction_losses(climber, found.graph, edges, gains)
         for (i, j), nats in losses:
             loss[found.order[i], found.order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
