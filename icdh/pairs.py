@@ -48,9 +48,6 @@ class Tuning:
 
 
 TUNING = Tuning()
-COLLINEAR = 1.0 - 1e-12
-ROUNDING = 1e-9  # of the skewness of a symmetric variable
-LARGEST = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
@@ -192,10 +189,13 @@ def causal_direction(
     swapped = _comes_before(np.sort(second.values), np.sort(first.values))
     pair = (second, first) if swapped else (first, second)
     rows = rows_by_content([column.values for column in pair])
-    score, confidence, forward, backward = _compare(pair[0].of_rows(rows), pair[1].of_rows(rows), n_bags, rng)
+    cause, effect = (column._replace(values=column.values[rows]) for column in pair)
+    score, confidence, forward, backward = _compare(cause, effect, n_bags, rng)
     if swapped:
         score, forward, backward = -score, backward, forward
-    if _are_collinear(first, second):
+    if abs(np.mean(first.values * second.values)) > 1.0 - 1e-12:
+        what = f"{names[1]!r} is a linear function of {names[0]!r}: which of them is the cause cannot be told"
+        warn(what, DataWarning)
         score = confidence = 0.0
     elif coarse:
         confidence = min(confidence, TUNING.doubt)
@@ -219,7 +219,7 @@ class _Standardised(NamedTuple):
     def in_units(self, standardised: Floats) -> Floats:
         """Return values in the variable's units, at most the largest number: a fit may go beyond data near it."""
         with np.errstate(over="ignore"):
-            return np.clip(self.offset + self.scale * standardised, -LARGEST, LARGEST)
+            return np.nan_to_num(self.offset + self.scale * standardised, nan=np.nan)
 
     @classmethod
     def of(cls, name: str, values: ArrayLike) -> "_Standardised":
@@ -235,12 +235,8 @@ class _Standardised(NamedTuple):
             raise ValueError(f"{name!r} is constant, and so neither cause nor effect; choose another variable")
         centre, deviation = mean_and_deviation(column / unit)
         standardised = (column / unit - centre) / deviation
-        sign = -1.0 if np.mean(standardised**3) < -ROUNDING else 1.0
+        sign = -1.0 if np.mean(standardised**3) < -1e-9 else 1.0  # that of a symmetric variable is rounded
         return cls(name, sign * standardised, unit * centre, sign * unit * deviation)
-
-    def of_rows(self, rows: Integers) -> "_Standardised":
-        """Return the variable at some rows, given their positions."""
-        return self._replace(values=self.values[rows])
 
 
 def _is_coarse(*columns: _Standardised) -> bool:
@@ -267,13 +263,6 @@ def _is_coarse(*columns: _Standardised) -> bool:
     return coarse
 
 
-def _are_collinear(x: _Standardised, y: _Standardised) -> bool:
-    collinear = bool(abs(np.mean(x.values * y.values)) > COLLINEAR)
-    if collinear:
-        warn(f"{y.name!r} is a linear function of {x.name!r}: which of them is the cause cannot be told", DataWarning)
-    return collinear
-
-
 def _comes_before(a: Floats, b: Floats) -> bool:
     """Return whether an ordered sample is lexicographically before another one of the same size."""
     k = np.argmax(a != b)
@@ -294,14 +283,6 @@ class _Sample(NamedTuple):
     scale: float
 
 
-class _Evaluation(NamedTuple):
-    """One fit of one direction: its description length, and the standardised effect over the grid."""
-
-    description_length: float
-    mean: Floats
-    scale: Floats
-
-
 def _compare(
     x: _Standardised, y: _Standardised, n_bags: int, rng: np.random.Generator
 ) -> tuple[float, float, DirectionFit, DirectionFit]:
@@ -317,7 +298,7 @@ def _compare(
 
 def _bag(
     x: _Standardised, y: _Standardised, rng: np.random.Generator, start: int
-) -> Iterator[tuple[_Evaluation, _Evaluation]]:
+) -> Iterator[tuple[DirectionFit, DirectionFit]]:
     """Yield, on one random subsample, the evaluations of x -> y and y -> x, clipped little and more."""
     n = x.values.size
     rows = rng.permutation(n)[: min(TUNING.most_rows, int(TUNING.bag_share * n))]
@@ -343,7 +324,8 @@ def _sample(column: _Standardised, values: Floats, share: float) -> _Sample:
     return _Sample(values, clipped, grid, offset, scale)
 
 
-def _evaluate(cause: _Sample, effect: _Sample, start: int) -> _Evaluation:
+def _evaluate(cause: _Sample, effect: _Sample, start: int) -> DirectionFit:
+    """Return one fit of one direction, in standardised units."""
     fit = fit_node(
         cause.clipped[np.newaxis],
         effect.clipped,
@@ -359,14 +341,14 @@ def _evaluate(cause: _Sample, effect: _Sample, start: int) -> _Evaluation:
         mean_entropy(cause.values) + np.log(scale).mean() + mean_entropy(noise) + np.log(cause.scale * effect.scale)
     )
     mean, scale = node_outputs(fit.theta, cause.grid[np.newaxis], TUNING.hidden_units)
-    return _Evaluation(float(length), effect.offset + effect.scale * mean, effect.scale * scale)
+    return DirectionFit(cause.grid, effect.offset + effect.scale * mean, effect.scale * scale, float(length))
 
 
 def _grid(cause: _Standardised) -> Floats:
     return np.linspace(cause.values.min(), cause.values.max(), TUNING.grid)
 
 
-def _summary(cause: _Standardised, effect: _Standardised, fits: list[_Evaluation]) -> DirectionFit:
+def _summary(cause: _Standardised, effect: _Standardised, fits: list[DirectionFit]) -> DirectionFit:
     """Return the fits of one direction as one, in the variables' units."""
     means, scales = np.array([fit.mean for fit in fits]), np.array([fit.scale for fit in fits])
     scale = np.sqrt((scales**2).mean(axis=0) + means.var(axis=0))

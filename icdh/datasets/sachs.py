@@ -15,28 +15,15 @@ from icdh._table.experiments import Interventions
 from icdh.exceptions import import_extra
 from icdh.files import LabelledTable
 
-CONSENSUS_EDGES = (
-    ("Erk", "Akt"),
-    ("Mek", "Erk"),
-    ("PIP3", "PIP2"),
-    ("PKA", "Akt"),
-    ("PKA", "Erk"),
-    ("PKA", "Jnk"),
-    ("PKA", "Mek"),
-    ("PKA", "P38"),
-    ("PKA", "Raf"),
-    ("PKC", "Jnk"),
-    ("PKC", "Mek"),
-    ("PKC", "P38"),
-    ("PKC", "PKA"),
-    ("PKC", "Raf"),
-    ("Plcg", "PIP2"),
-    ("Plcg", "PIP3"),
-    ("Raf", "Mek"),
-)
-
-
-OBSERVATIONAL_CELLS = 853
+EFFECTS = {  # by their cause, in the consensus graph
+    "Erk": ("Akt",),
+    "Mek": ("Erk",),
+    "PIP3": ("PIP2",),
+    "PKA": ("Akt", "Erk", "Jnk", "Mek", "P38", "Raf"),
+    "PKC": ("Jnk", "Mek", "P38", "PKA", "Raf"),
+    "Plcg": ("PIP2", "PIP3"),
+    "Raf": ("Mek",),
+}
 # What each condition acts on, of the variables measured: an inhibitor or activator of that molecule. ICAM-2 stimulates
 # the whole pathway, and LY294002 inhibits PI3K, which was not measured.
 TARGETS: dict[Hashable, tuple[str, ...] | None] = {
@@ -135,11 +122,12 @@ def load_sachs(
     'b2camp'
     """
     with gzip.open(Path(__file__).parent / "data" / "sachs.csv.gz", "rt", encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file if experiments else islice(file, 1 + OBSERVATIONAL_CELLS))
+        header, *rows = csv.reader(file if experiments else islice(file, 1 + 853))
     names = header[:-1]
     data = np.array([row[:-1] for row in rows], dtype=float)
     adjacency = np.zeros((len(names), len(names)), dtype=int)
-    for cause, effect in CONSENSUS_EDGES:
+    edges = tuple((cause, effect) for cause, effects in EFFECTS.items() for effect in effects)
+    for cause, effect in edges:
         adjacency[names.index(cause), names.index(effect)] = 1
     if log:
         data = np.log(data)
@@ -147,4 +135,4 @@ def load_sachs(
         data = (data - data.mean(axis=0)) / data.std(axis=0)
     held = import_extra("pandas", "dataframe").DataFrame(data, columns=names) if as_frame else data
     interventions = Interventions([row[-1] for row in rows], TARGETS) if experiments else None
-    return Dataset(held, names, CONSENSUS_EDGES, adjacency, interventions)
+    return Dataset(held, names, edges, adjacency, interventions)

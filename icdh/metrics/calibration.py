@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike
 
 from icdh._ground.arrays import Floats, Integers, Mask
 
-SMALLEST_PROBABILITY = 1e-3
-
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
@@ -91,7 +89,7 @@ def log_score(probability: ArrayLike, truth: ArrayLike) -> float:
     0.145
     """
     p, t = _possible_edges(probability, truth)
-    p = np.clip(p, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+    p = np.clip(p, 0.001, 0.999)
     return float(-np.log(np.where(t, p, 1.0 - p)).mean())
 
 

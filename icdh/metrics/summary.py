@@ -8,8 +8,6 @@ from icdh.metrics.calibration import brier_score, calibration_error, log_score
 from icdh.metrics.distances import au_shdc, comparable_with_edges, edge_differences, minimum_shd, shd, sid
 from icdh.metrics.rates import average_precision, edge_scores, skeleton_scores, truncated_auprc
 
-OF_PROBABILITIES = (brier_score, log_score, calibration_error)
-
 
 def evaluate(
     estimate: object, truth: object, *, threshold: float = 0.0, probabilities: bool = False
@@ -56,6 +54,7 @@ def evaluate(
     check_number("threshold", threshold, low=0)
     graph = graphs.threshold(weights, threshold)
     differences = edge_differences(graph, true)
+    of_probabilities = (brier_score, log_score, calibration_error) if probabilities else ()
     return {
         "n_edges": int((graph != 0).sum()),
         "n_true_edges": int(true.sum()),
@@ -69,7 +68,7 @@ def evaluate(
         "au_shdc": au_shdc(weights, true),
         "average_precision": average_precision(weights, true),
         "truncated_auprc": truncated_auprc(weights, true),
-        **({metric.__name__: metric(weights, true) for metric in OF_PROBABILITIES} if probabilities else {}),
+        **{metric.__name__: metric(weights, true) for metric in of_probabilities},
     }
 
 

@@ -107,13 +107,13 @@ def plot_comparison(
     if figure is None:
         low, high = bounds(layout)
         width, height = high - low
-        size = max(2 * width, LOOK.comparison_legend), height + 0.9
+        size = max(2 * width, 9.0), height + 0.9  # room for the legend
         figure = cast("Figure", import_extra("matplotlib.figure", "plot").Figure(figsize=size))
     edge = 0.45 / figure.get_size_inches()[1]
     grid = {"left": 0.01, "right": 0.99, "bottom": edge, "top": 1.0 - edge, "wspace": 0.02}
     left, right = figure.subplots(1, 2, gridspec_kw=grid)
     learned, true = edge_kinds(estimated, truth, "extra"), edge_kinds(truth, estimated, "missing")
-    panels = (left, estimated, learned, None, titles[0]), (right, truth, true, LOOK.true_edge, titles[1])
+    panels = (left, estimated, learned, None, titles[0]), (right, truth, true, 1.4, titles[1])  # no true strengths
     for ax, A, kinds, line_width, title in panels:
         styles = {edge: STYLES[kind]._replace(width=line_width) for edge, kind in kinds.items()}
         plot_graph(A, names, ax=ax, styles=styles, shown_edges=None, layout=layout)

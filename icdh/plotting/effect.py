@@ -164,7 +164,7 @@ def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple
     names = printable(names[0]), printable(names[1])
     figure: Figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(9.0, 6.5), layout="constrained")
     axes = figure.subplots(2, 2, height_ratios=(2, 1), sharex="col")
-    shown = np.arange(0, len(x), -(-len(x) // LOOK.most_points))
+    shown = np.arange(0, len(x), -(-len(x) // 2000))
     x, y = np.asarray(x)[shown].ravel(), np.asarray(y)[shown].ravel()
     _draw_direction(axes[:, 0], x, y, result.forward, names)
     _draw_direction(axes[:, 1], y, x, result.backward, names[::-1])

@@ -101,7 +101,7 @@ def plot_graph(
         edge = place[i], place[j]
         weights[edge] = shown[edge] = abs(float(A[i, j]))
         lines[edge] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
-    layout = layout or layered_layout(shown, box_sizes(labels), LOOK.slide)
+    layout = layout or layered_layout(shown, box_sizes(labels), 13.3)  # the width of a slide
     strengths = {edge: weight for edge, weight in weights.items() if weight > LEAST and lines[edge] is not HIDDEN}
     texts = {edge: (short(strengths[edge]) if edge in strengths else "") + style.mark for edge, style in lines.items()}
     texts = {edge: text for edge, text in texts.items() if text} if unit else {}
@@ -115,11 +115,12 @@ def plot_graph(
         legend.append(f"the {shown_edges} strongest of {len(edges)} arrows; shown_edges shows more")
     low, high = bounds(layout)
     if ax is None:
-        words = [LOOK.title_letter * len(title), *(LOOK.legend_letter * len(line) for line in legend)]
+        words = [0.095 * len(title), *(0.066 * len(line) for line in legend)]
         missing = max(max(words) + SPACING.margin - (high - low)[0], 0.0) / 2
         low = low - [missing, LOOK.legend_height * len(legend)]
         high = high + [missing, LOOK.title_height * bool(title)]
-        ax = _new_axes(high - low)
+        size = (high - low) * min(40.0 / (high - low).max(), 1.0)  # wider pictures are scaled down
+        ax = import_extra("matplotlib.figure", "plot").Figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
     figure = cast("Figure", ax.figure)
     ax.set_axis_off()
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
@@ -132,7 +133,7 @@ def plot_graph(
     for node, label in zip(kept, labels, strict=True):
         colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.hidden_border)
         _draw_node(ax, layout.positions[place[node]], layout.sizes[place[node]], label, colors, scale)
-    small, left = LOOK.small_font * scale, low[0] + SPACING.margin / 2
+    small, left = 8.0 * scale, low[0] + SPACING.margin / 2
     for edge, at in places.items():
         _write(ax, at, texts[edge], small, ha="center", zorder=4)
     for k, line in enumerate(reversed(legend)):
@@ -142,19 +143,13 @@ def plot_graph(
     return figure
 
 
-def _new_axes(size: Floats) -> "Axes":
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size * min(LOOK.widest / size.max(), 1.0))
-    axes: Axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    return axes
-
-
 def _write(ax: "Axes", at: Sequence[float] | Floats, text: str, size: float, **how: Any) -> None:
     ax.text(at[0], at[1], text, **{"va": "center", "fontsize": size, "color": LOOK.text, "parse_math": False, **how})
 
 
 def edge_width(strength: float, strongest: float) -> float:
     """Return the width, in points, of the line of an edge."""
-    thin, wide = LOOK.edge_widths
+    thin, wide = 0.8, 3.2
     return thin + min(strength / strongest, 1.0) * (wide - thin)
 
 
@@ -164,7 +159,7 @@ def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> "Iter
     path = _smooth_path(route)
     if style.line != "-":
         dotted = style.line == DOTS
-        width = max(width, LOOK.least_dot * scale) if dotted else width
+        width = max(width, 1.8 * scale) if dotted else width
         line = {"linewidth": width, "linestyle": style.line, "capstyle": "round" if dotted else "butt"}
         yield patches.PathPatch(path, fill=False, edgecolor=style.color, **line)
         before, end = np.asarray(path.vertices)[-2:]

@@ -16,26 +16,13 @@ Chains = dict[Edge, list[int]]  # of every edge its points: its cause, a lane in
 
 @dataclass(frozen=True)
 class Spacing:
-    """Distances, in inches, and what else decides on a layout."""
+    """Distances, in inches."""
 
-    box: tuple[float, float] = (0.9, 0.4)  # default width and height
     gap: float = 0.3  # between boxes in a row
     lane: float = 0.22  # width of the lane of an edge that crosses a row
     row_gap: float = 0.5  # between rows
-    row_gap_per_edge: float = 0.03  # more where more edges run
-    most_row_gap: float = 1.0
-    aspect: float = 16 / 9  # width over height of a screen
-    most_stretch: float = 8.0  # how far columns may move apart to fill it
     margin: float = 0.2  # around the picture
-    port: float = 0.2  # between the ends of edges at a box
-    sweeps: int = 24  # passes over the rows that untangle edges; the order settles after a few
-    straightness: tuple[float, ...] = (1.0, 2.0, 8.0)  # weight of a piece of an edge, by how many of its ends are lanes
-    along: tuple[float, ...] = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # places of texts on the arrow, the best first
-    letter: float = 0.065  # of a text beside an arrow
-    line: float = 0.13
-    away: float = 0.06  # distance from the arrow
-    clear: tuple[float, ...] = (0.15, 0.096)  # from other arrows, at best and at least: a text belongs to the nearest
-    points: int = 60  # of every arrow; texts keep away from them
+    away: float = 0.06  # of a text from its arrow
 
 
 SPACING = Spacing()
@@ -100,7 +87,7 @@ def layered_layout(A: Floats, sizes: Sequence[tuple[float, float]] | None = None
     edges = graphs.check_adjacency(A) != 0
     graphs.causal_order(A)
     N = len(edges)
-    boxes = np.array([SPACING.box] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
+    boxes = np.array([(0.9, 0.4)] * N if sizes is None else sizes, dtype=float).reshape(N, 2)
     joined = edges.any(axis=0) | edges.any(axis=1)
     row, chains = _rows_and_lanes([(i, j) for i, j in np.argwhere(edges).tolist()], joined)
     links = [link for chain in chains.values() for link in pairwise(chain)]
@@ -169,7 +156,7 @@ def _untangled(row: Integers, links: list[Edge]) -> list[list[int]]:
         return sum(at[far] < at[near] for ends in (above, below) for near in ends[a] for far in ends[b])
 
     best, fewest = order, np.inf
-    for sweep in range(SPACING.sweeps):
+    for sweep in range(24):  # the order settles after a few
         ends, down = (below, -1) if sweep % 2 else (above, 1)
         for points in order[::down]:
             means = {point: np.mean([at[end] for end in ends[point]]) for point in points if ends[point]}
@@ -197,9 +184,10 @@ def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_bo
     neighbours = [pair for points in order for pair in pairwise(points)]
     differences = [(left, right, float(width[left] + width[right]) / 2) for left, right in neighbours]
     cost = np.zeros(len(width) + len(links))
+    straightness = 1.0, 2.0, 8.0  # by how many ends of a link are lanes
     for k, (a, b) in enumerate(links, len(width)):  # |x_a - x_b| is the least x_a + x_b - 2 x_k with x_k below both
         differences += [(k, a, 0.0), (k, b, 0.0)]
-        cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * SPACING.straightness[(a >= n_boxes) + (b >= n_boxes)]
+        cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * straightness[(a >= n_boxes) + (b >= n_boxes)]
     x: Floats = _least(cost, differences)[: len(width)]
     centred: Floats = x - (x.min(initial=0.0) + x.max(initial=0.0)) / 2
     return centred
@@ -208,7 +196,7 @@ def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_bo
 def _row_places(height: Floats, row: Integers, links: list[Edge]) -> Floats:
     """Return the y of every row, from the first one downwards, with room for the edges between two rows."""
     n_links = np.bincount(row[np.array(links, dtype=int).reshape(-1, 2)[:, 1]], minlength=len(height))
-    gaps = np.minimum(SPACING.row_gap + SPACING.row_gap_per_edge * n_links, SPACING.most_row_gap)
+    gaps = np.minimum(SPACING.row_gap + 0.03 * n_links, 1.0)
     return -np.cumsum(np.append(0.0, gaps[1:] + (height[:-1] + height[1:]) / 2))
 
 
@@ -227,7 +215,7 @@ def _stretch(places: Floats, room: Floats, widest: float) -> float:
         return 1.0
     width, height = (places + room / 2).max(axis=0) - (places - room / 2).min(axis=0)
     apart = max(float(np.ptp(places[:, 0])), np.finfo(float).eps)
-    return float(np.clip(1.0 + (min(SPACING.aspect * height, widest) - width) / apart, 1.0, SPACING.most_stretch))
+    return float(np.clip(1.0 + (min(16 / 9 * height, widest) - width) / apart, 1.0, 8.0))
 
 
 def _routes(chains: Chains, places: Floats, boxes: Floats, height: Floats, around: Floats) -> dict[Edge, Floats]:
@@ -255,7 +243,7 @@ def _ports(ends: dict[Edge, Edge], places: Floats, boxes: Floats) -> dict[Edge, 
         sorted(ends, key=lambda edge: (ends[edge][0], places[ends[edge][1], 0])), lambda edge: ends[edge][0]
     ):
         edges = list(group)
-        step = min(SPACING.port, 0.8 * boxes[box, 0] / len(edges))
+        step = min(0.2, 0.8 * boxes[box, 0] / len(edges))
         ports |= zip(edges, places[box, 0] + step * (np.arange(len(edges)) - (len(edges) - 1) / 2), strict=True)
     return ports
 
@@ -306,9 +294,10 @@ def label_places(layout: Layout, texts: Mapping[Edge, str]) -> dict[Edge, tuple[
     places: dict[Edge, tuple[float, float]] = {}
     low, high = bounds(layout)
     for edge, text in texts.items():
-        half = np.array([SPACING.letter * len(text), SPACING.line]) / 2
+        half = np.array([0.065 * len(text), 0.13]) / 2
         others = np.concatenate([np.zeros((0, 2)), *(points for other, points in drawn.items() if other != edge)])
-        for clear, place in product(SPACING.clear, _candidates(drawn[edge], half)):
+        # Twice the distance to other arrows, at best and at least: a text belongs to the nearest.
+        for clear, place in product((0.15, 0.096), _candidates(drawn[edge], half)):
             covered = np.abs(middles - place) < halves + half + SPACING.away / 2
             inside = (place - half > low).all() and (place + half < high).all()
             crossed = (np.abs(others - place) < half + clear).all(axis=1).any()
@@ -328,13 +317,13 @@ def _along(route: Floats) -> Floats:
         route = np.concatenate([bernstein @ np.array([start, *curve]) for start, curve in curves])
     steps = np.linalg.norm(np.diff(route, axis=0), axis=1)
     at = np.concatenate([[0.0], np.cumsum(steps)])
-    t = np.linspace(0.0, at[-1], SPACING.points)
+    t = np.linspace(0.0, at[-1], 60)
     return np.column_stack([np.interp(t, at, route[:, 0]), np.interp(t, at, route[:, 1])])
 
 
 def _candidates(points: Floats, half: Floats) -> Iterator[Floats]:
-    """Yield places beside an arrow, right and left of it."""
-    for share in SPACING.along:
+    """Yield places beside an arrow, right and left of it, the best first."""
+    for share in (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78):
         k = int(share * (len(points) - 1))
         step = points[k + 1] - points[k - 1]
         across = np.array([-step[1], step[0]]) / np.linalg.norm(step)

@@ -25,26 +25,14 @@ class Look:
     curve: str = "#0072b2"
     soft: str = "#767676"  # what a curve is compared with
     font: float = 10.0  # points
-    small_font: float = 8.0
-    edge_widths: tuple[float, float] = (0.8, 3.2)  # points, of the weakest and the strongest edge
-    least_dot: float = 1.8
     title_height: float = 0.3  # inches
     legend_height: float = 0.21  # of a line
-    title_letter: float = 0.095  # width
-    legend_letter: float = 0.066
-    slide: float = 13.3  # the width that columns move apart to fill
-    widest: float = 40.0  # wider pictures are scaled down
     shown_edges: int = 25  # more of them cannot be told apart on a slide
-    faintest: float = 0.02  # the lowest probability that an edge is drawn with
     name_line: int = 18  # letters; longer names are broken
     name_lines: int = 4  # longer names are shortened
-    letter: float = 0.082  # inches: width of a letter of ten points
-    line: float = 0.17  # height of a line of ten points
+    line: float = 0.17  # inches: height of a line of ten points
     padding: float = 0.2  # of a box
-    comparison_legend: float = 9.0  # width
-    true_edge: float = 1.4  # points: the strength of a true edge is unknown
     fit: str = "#c55a11"  # of one direction of a pair
-    most_points: int = 2000
     dot: str = "#44546a"
 
 
@@ -86,9 +74,6 @@ HIDDEN = EdgeStyle(
 )
 
 
-_BREAKS = re.compile(r"(?<=[ _\-./:])|(?<=[a-z])(?=[A-Z])")
-
-
 def lines_of(name: str) -> list[str]:
     """Return a name in lines that fit a box, broken between words where there are any.
 
@@ -104,7 +89,7 @@ def lines_of(name: str) -> list[str]:
     ['alcohol_by_volume_', 'percent']
     """
     lines = [""]
-    for word in _BREAKS.split(printable(name)):
+    for word in re.split(r"(?<=[ _\-./:])|(?<=[a-z])(?=[A-Z])", printable(name)):
         if lines[-1] and letters(lines[-1] + word.rstrip()) > LOOK.name_line:
             lines.append("")
         lines[-1] += word
@@ -130,4 +115,4 @@ def box_sizes(names: Sequence[str]) -> list[tuple[float, float]]:
         The names.
     """
     letters_and_lines = [(max(map(letters, lines)), len(lines)) for lines in map(lines_of, names)]
-    return [(k * LOOK.letter + LOOK.padding, n * LOOK.line + LOOK.padding) for k, n in letters_and_lines]
+    return [(k * 0.082 + LOOK.padding, n * LOOK.line + LOOK.padding) for k, n in letters_and_lines]

@@ -24,9 +24,6 @@ class Page:
     top: float = 8.0
     bottom: float = 30.0
     inch: float = 96.0  # points in an inch of the graph
-    widest: float = 11.8  # inches: the width of the page on a desktop
-    least_scale: float = 0.85  # how far a wide graph shrinks before it scrolls
-    largest_scale: float = 2.0  # how far a small graph is blown up
 
 
 PAGE = Page()
@@ -115,7 +112,7 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
     names : sequence of str
         N labels.
     """
-    layout = layered_layout(A, box_sizes(names), PAGE.widest)
+    layout = layered_layout(A, box_sizes(names), 11.8)  # the width of the page on a desktop
     strength = np.abs(A)
     order = graphs.strongest_first(A)
     texts = {edge: short(strength[edge]) for edge in order}
@@ -133,7 +130,7 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
         for edge in order
     ]
     nodes = [_node(*box) for box in zip(names, layout.positions, layout.sizes, strict=True)]
-    sizes = {"widest": round(PAGE.largest_scale * width), "least": round(PAGE.least_scale * width)}
+    sizes = {"widest": round(2.0 * width), "least": round(0.85 * width)}  # a small graph grows, a wide one scrolls
     return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", **sizes}
 
 

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -22,21 +22,8 @@ from icdh.diagnostics.track_record import UNLIKELY
 from icdh.diagnostics.words import Column, doubt, edge_columns, legend, survival, verdict
 from icdh.report import drawing
 
-
-@dataclass(frozen=True)
-class Most:
-    """How much a page shows."""
-
-    curves: int = 60
-    effects: int = 40
-    points: int = 250
-    rows: int = 300  # that a curve is averaged over
-    points_of_a_curve: int = 41
-    few_values: int = 5  # of a cause: they alone are the points of its curve
-    few_rows: int = 20  # for each variable
-
-
-MOST = Most()
+MOST_CURVES = 60
+FEW_VALUES = 5  # of a cause: they alone are the points of its curve
 
 
 def findings(
@@ -68,9 +55,9 @@ def findings(
         "legend": legend(records, weight_unit(model)),
         "doubt": doubt(records),
         "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
-        "n_curves": min(len(edges), MOST.curves),
+        "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
-        "effects": [effect._asdict() for effect in model.effects()[: MOST.effects]],
+        "effects": [effect._asdict() for effect in model.effects()[:40]],
         "assumptions": _assumptions(model, table, check),
         "about": model.about,
         "command": command,
@@ -108,7 +95,7 @@ def _edges(
 ) -> list[dict[str, object]]:
     """Return the edges, each with its row of the list and its curve."""
     labels = {n for n, conditional in enumerate(model.conditionals) if is_of_labels(conditional)}
-    shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], MOST.rows)).astype(int)]
+    shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     edges: list[dict[str, object]] = []
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         unlikely = record.track_record is not None and record.track_record.unlikely
@@ -122,7 +109,7 @@ def _edges(
                 "doubtful": record.close and not record.known,
                 "unlikely": unlikely,
                 "cells": [(column.cells[k], warns.get(column.heading, False)) for column in columns],
-                "curve": _curve(model, shown, i, j) if k < MOST.curves and not {i, j} & labels else None,
+                "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
             }
         )
     return edges
@@ -130,9 +117,9 @@ def _edges(
 
 def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> dict[str, object]:
     at, mean, spread = averaged(model, rows, cause, effect)
-    x, y = (model.scaling.undo(rows[node][: MOST.points], node) for node in (cause, effect))
+    x, y = (model.scaling.undo(rows[node][:250], node) for node in (cause, effect))
     at, mean = model.scaling.undo(at, cause), model.scaling.undo(mean, effect)
-    return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect], at.size <= MOST.few_values)
+    return drawing.curve(x, y, at, mean, spread * model.scaling.scale[effect], at.size <= FEW_VALUES)
 
 
 def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> tuple[Floats, Floats, Floats]:
@@ -142,9 +129,9 @@ def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> t
     at these alone.
     """
     at = np.unique(rows[cause])
-    if at.size > MOST.few_values:
+    if at.size > FEW_VALUES:
         low, high = np.quantile(rows[cause], [0.01, 0.99]).tolist()
-        at = np.linspace(low, high, MOST.points_of_a_curve)
+        at = np.linspace(low, high, 41)
     mean, spread = np.empty(at.size), np.empty(at.size)
     values = rows.copy()
     for k, value in enumerate(at):
@@ -174,6 +161,6 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     ]
     if table is not None:
         M, N = table.n_observations, table.n_variables
-        few = MOST.few_rows * N > M
+        few = 20 * N > M
         rows.append(("There are enough rows.", f"{M} rows for {N} variables" + (" are few" if few else ""), few))
     return [dict(zip(("assumption", "against", "doubtful"), row, strict=True)) for row in rows]

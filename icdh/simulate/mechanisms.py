@@ -7,17 +7,11 @@ Zheng, Dan, Aragam, Ravikumar, Xing: "Learning sparse nonparametric DAGs", AISTA
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from icdh._ground.arrays import Floats
-
-HIDDEN_UNITS = 100
-SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.5, 2.0
-# The kernel matrix of close observations is singular in floating point; this adds a standard deviation of 1e-4.
-GAUSSIAN_PROCESS_JITTER = 1e-8
-
 
 Function: TypeAlias = Callable[[Floats], Floats]  # picklable: a partial of a function of its module
 
@@ -50,7 +44,7 @@ def draw_weights(shape: int | tuple[int, ...], rng: np.random.Generator) -> Floa
     rng : Generator
         Source of randomness.
     """
-    weights: Floats = rng.uniform(SMALLEST_WEIGHT, LARGEST_WEIGHT, size=shape) * rng.choice((-1.0, 1.0), size=shape)
+    weights: Floats = rng.uniform(0.5, 2.0, size=shape) * rng.choice((-1.0, 1.0), size=shape)
     return weights
 
 
@@ -91,8 +85,8 @@ def mlp(parents: Floats, rng: np.random.Generator, n_outputs: int | None = None)
     n_outputs : int, optional
         Number of outputs that share the hidden layer; by default one, without an axis of its own.
     """
-    first_layer = draw_weights((parents.shape[1], HIDDEN_UNITS), rng)
-    outputs = draw_weights(HIDDEN_UNITS if n_outputs is None else (HIDDEN_UNITS, n_outputs), rng)
+    first_layer = draw_weights((parents.shape[1], 100), rng)
+    outputs = draw_weights(100 if n_outputs is None else (100, n_outputs), rng)
     function = partial(_network, first_layer=first_layer, outputs=outputs)
     return _evaluated(function, parents, np.linalg.norm(first_layer, axis=1))
 
@@ -138,7 +132,8 @@ def gaussian_process(parents: Floats, rng: np.random.Generator) -> Drawn:
     from scipy.linalg import solve_triangular  # slow to load
 
     covariance = _kernel(parents, parents)
-    covariance[np.diag_indices_from(covariance)] = 1.0 + GAUSSIAN_PROCESS_JITTER
+    # The matrix of close observations is singular in floating point; this adds a standard deviation of 1e-4.
+    covariance[np.diag_indices_from(covariance)] = 1.0 + 1e-8
     factor, normal = np.linalg.cholesky(covariance), rng.standard_normal(len(parents))
     # The mean at x is k(x, parents) K^-1 values, and K^-1 L z = L^-T z.
     dual = solve_triangular(factor, normal, lower=True, trans=1)
@@ -186,12 +181,6 @@ MECHANISMS = {
 }
 
 
-DEGREES_OF_FREEDOM = 5  # of Student's t
-STUDENT_DEVIATION = np.sqrt(DEGREES_OF_FREEDOM / (DEGREES_OF_FREEDOM - 2))
-SMALLEST_VARIANCE, LARGEST_VARIANCE = 0.5, 2.0
-
-
-T = TypeVar("T")
 MomentsFunction: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]  # from causes to mean and spread
 
 
@@ -232,60 +221,66 @@ def draw_moments(parents: Floats, mechanism: str, noise: str, spread: float, rng
     """
     has_causes = parents.shape[1] > 0
     if has_causes and noise in SHARED_LAYER:
-        outputs, weights, function = mlp(parents, rng, n_outputs=2)
-        moments = partial(_of_shared_layer, variance=SHARED_LAYER[noise])
-        return Moments(*moments(outputs), weights, partial(_composed, outer=moments, inner=function))
-    zero: Function = partial(_constant, value=0.0)
-    mean = MECHANISMS[mechanism](parents, rng) if has_causes else Drawn(zero(parents), np.zeros(0), zero)
+        _, weights, outputs = mlp(parents, rng, n_outputs=2)
+        moments = partial(_of_shared_layer, outputs=outputs, variance=SHARED_LAYER[noise])
+        return Moments(*moments(parents), weights, moments)
+    mean = MECHANISMS[mechanism](parents, rng) if has_causes else _constant(parents, 0.0)
     if has_causes and noise in SCALES:
         g = MECHANISMS[mechanism](parents, rng)
-        scale = SCALES[noise](g.values, spread)
-        std, std_function = scale(g.values), partial(_composed, outer=scale, inner=g.function)
+        scale: Function = partial(SCALES[noise], sample=g.values, spread=spread)
+        std = Drawn(scale(g.values), g.weights, partial(_scaled, g=g.function, scale=scale))
     else:
-        value = np.sqrt(rng.uniform(SMALLEST_VARIANCE, LARGEST_VARIANCE)) if noise == "homo-nv" else 1.0
-        std_function = partial(_constant, value=value)
-        std = std_function(parents)
-    return Moments(mean.values, std, mean.weights, partial(_both, mean=mean.function, std=std_function))
+        std = _constant(parents, np.sqrt(rng.uniform(0.5, 2.0)) if noise == "homo-nv" else 1.0)
+    return Moments(mean.values, std.values, mean.weights, partial(_both, mean=mean.function, std=std.function))
 
 
 def _both(parents: Floats, mean: Function, std: Function) -> tuple[Floats, Floats]:
     return mean(parents), std(parents)
 
 
-def _of_shared_layer(outputs: Floats, variance: Function) -> tuple[Floats, Floats]:
-    return outputs[:, 0], np.sqrt(variance(outputs[:, 1]))
+def _of_shared_layer(parents: Floats, outputs: Function, variance: Function) -> tuple[Floats, Floats]:
+    mean, g = outputs(parents).T
+    return mean, np.sqrt(variance(g))
 
 
 def _softplus(g: Floats) -> Floats:
     return np.logaddexp(0.0, g)
 
 
-def _constant(parents: Floats, value: float) -> Floats:
+def _constant(parents: Floats, value: float) -> Drawn:
+    return _evaluated(partial(_filled, value=value), parents, np.zeros(0))
+
+
+def _filled(parents: Floats, value: float) -> Floats:
     return np.full(len(parents), value)
 
 
-def _composed(parents: Floats, outer: Callable[[Floats], T], inner: Function) -> T:
-    return outer(inner(parents))
+def _scaled(parents: Floats, g: Function, scale: Function) -> Floats:
+    return scale(g(parents))
 
 
-def bounded_exponential(g: Floats, spread: float) -> Function:
+def exponential(g: Floats, sample: Floats, spread: float) -> Floats:
+    """Return exp(g), whatever its spread."""
+    return np.exp(g)
+
+
+def bounded_exponential(g: Floats, sample: Floats, spread: float) -> Floats:
     """Return exp(g), g shifted and scaled so that the values at the observations go from spread^-1/2 to spread^1/2.
 
     Parameters
     ----------
-    g : ndarray, shape (M,)
-        A random function of the causes, at the observations.
+    g : ndarray, shape (K,)
+        A random function of the causes.
+    sample : ndarray, shape (M,)
+        The same at the observations.
     spread : float
         Largest over smallest value.
     """
-    return partial(_bounded_exponential, middle=0.5 * (g.min() + g.max()), slope=np.log(spread) * _inverse_width(g))
+    slope = np.log(spread) * _inverse_width(sample)
+    return np.exp(slope * (g - 0.5 * (sample.min() + sample.max())))
 
 
-def _bounded_exponential(g: Floats, middle: float, slope: float) -> Floats:
-    return np.exp(slope * (g - middle))
-
-
-def piecewise(g: Floats, spread: float) -> Function:
+def piecewise(g: Floats, sample: Floats, spread: float) -> Floats:
     """Return 1 + relu(g), g shifted to median 0 and scaled so that the values at the observations end at ``spread``.
 
     Constant where g is below its median and a nonlinear function elsewhere: the piecewise scale for which Theorem 1
@@ -293,16 +288,15 @@ def piecewise(g: Floats, spread: float) -> Function:
 
     Parameters
     ----------
-    g : ndarray, shape (M,)
-        A random function of the causes, at the observations.
+    g : ndarray, shape (K,)
+        A random function of the causes.
+    sample : ndarray, shape (M,)
+        The same at the observations.
     spread : float
         Largest over smallest value.
     """
-    median = np.median(g)
-    return partial(_piecewise, median=median, slope=(spread - 1.0) * _inverse_width(np.maximum(g, median)))
-
-
-def _piecewise(g: Floats, median: float, slope: float) -> Floats:
+    median = np.median(sample)
+    slope = (spread - 1.0) * _inverse_width(np.maximum(sample, median))
     return 1.0 + slope * np.maximum(g - median, 0.0)
 
 
@@ -312,8 +306,8 @@ def _inverse_width(g: Floats) -> float:
     return 1.0 / width if width > 0 else 0.0
 
 
-SCALES: dict[str, Callable[[Floats, float], Function]] = {
-    "exp": lambda g, spread: np.exp,
+SCALES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
+    "exp": exponential,
     "exp-bounded": bounded_exponential,
     "piecewise": piecewise,
 }
@@ -324,6 +318,6 @@ NOISES = ("homo-ev", "homo-nv", *SHARED_LAYER, *SCALES)
 DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "gaussian": lambda rng, size: rng.standard_normal(size),
     "laplace": lambda rng, size: rng.laplace(scale=np.sqrt(0.5), size=size),
-    "student-t": lambda rng, size: rng.standard_t(DEGREES_OF_FREEDOM, size) / STUDENT_DEVIATION,
+    "student-t": lambda rng, size: rng.standard_t(5, size) / np.sqrt(5 / 3),
     "uniform": lambda rng, size: rng.uniform(-np.sqrt(3.0), np.sqrt(3.0), size),
 }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask, RandomState
+from icdh._ground.arrays import Floats, Integers, RandomState
 from icdh._ground.checks import check_choice, check_number, random_generator
 from icdh._ground.labels import default_names
 from icdh._table.actions import actions_of, carry_out
@@ -250,28 +250,14 @@ def simulate_sem(
         raise ArgumentValueError(
             "noise", f"{noise!r} shares the hidden layer of the mechanism 'mlp', which {mechanism!r} lacks"
         )
-    rng = np.random.default_rng(random_state)
-    data = _draw(weights != 0, names, n_observations, mechanism, noise, distribution, spread, rng)
-    return _rescaled(data, standardize) if center or standardize else data
-
-
-def _draw(
-    edges: Mask,
-    names: list[str],
-    n_observations: int,
-    mechanism: str,
-    noise: str,
-    distribution: str,
-    spread: float,
-    rng: np.random.Generator,
-) -> SimulatedData:
-    weights, functions = np.zeros(edges.shape), {}
+    rng, edges = np.random.default_rng(random_state), weights != 0
+    strengths, functions = np.zeros(edges.shape), {}
     X, mean, std, Z = (np.zeros((n_observations, len(edges))) for _ in range(4))
     for n in causal_order(edges):
         causes = edges[:, n]
         with np.errstate(over="ignore", invalid="ignore"):
             drawn = draw_moments(X[:, causes], mechanism, noise, spread, rng)
-            mean[:, n], std[:, n], weights[causes, n], functions[n] = drawn
+            mean[:, n], std[:, n], strengths[causes, n], functions[n] = drawn
             Z[:, n] = DISTRIBUTIONS[distribution](rng, n_observations)
             X[:, n] = mean[:, n] + std[:, n] * Z[:, n]
         if not (np.abs(X[:, n]) < LARGEST_VALUE).all() or not (std[:, n] > 1.0 / LARGEST_VALUE).all():
@@ -280,7 +266,8 @@ def _draw(
                 "choose a bounded noise such as 'exp-bounded'"
             )
     ordered = [functions[n] for n in range(len(edges))]
-    return SimulatedData(X, edges.astype(np.int64), weights, mean, std, names, Z, ordered, distribution)
+    data = SimulatedData(X, edges.astype(np.int64), strengths, mean, std, names, Z, ordered, distribution)
+    return _rescaled(data, standardize) if center or standardize else data
 
 
 def _rescaled(data: SimulatedData, standardize: bool) -> SimulatedData:
