@@ -24,17 +24,17 @@ from search_speed import table
 from where_time_goes import Clock
 
 from icdh import HNMSearch
-from icdh._estimators import graph_search, hnm_search, transform_choice
+from icdh._estimators import graph_search, refit
 from icdh._node_model import families, gaussian, scoring, stages
 from icdh.search import climb, escapes
 
 STAGES = {
-    "transform": (transform_choice, "choose_transform"),
+    "transform": (graph_search.GraphSearch, "transform"),
     "climb": (graph_search, "greedy_search"),
-    "escapes": (escapes._Search, "escape"),
-    "noise chosen": (escapes._Search, "choose_noise"),
-    "afterwards": (hnm_search, "refit"),
-    "strength": (hnm_search, "strengths"),
+    "escapes": (escapes.Search, "escape"),
+    "noise chosen": (escapes.Search, "choose_noise"),
+    "afterwards": (refit, "refit"),
+    "strength": (refit, "strengths"),
 }
 PURPOSES = {
     "further starts": (stages.Polish, "_fit_again"),

@@ -1,12 +1,13 @@
 """Hidden units and noise of a node, chosen by evidence once its causes are known; the same for all its families."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import family_evidence
 
 from icdh import HNMSearch, bootstrap, load, posterior
 from icdh._estimators import graph_search
-from icdh._estimators.graph_search import FEWEST_UNITS, MOST_UNITS, SEARCH_UNITS
 from icdh._node_model import families as families_module
 from icdh._node_model import network
 from icdh._node_model.columns import columns_of
@@ -314,11 +315,11 @@ def test_the_graph_found_gets_units_that_the_search_of_a_short_table_does_withou
     x1, x2 = np.random.default_rng(12).uniform(-3, 3, size=(2, 600))
     waves = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + np.sin(3 * x1) + np.sin(3 * x2)
     values = standardised(x1, x2, waves + x1 + 0.02 * np.random.default_rng(13).normal(size=600))
-    monkeypatch.setattr(graph_search, "SHORT_TABLE", 599 if long else 600)
+    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, short_table=599 if long else 600))
     model = HNMSearch(column_transform="none", knowledge={"roots": [0, 1]}, n_restarts=1).fit(values.T)
     found = model.found_graph()
-    assert units_of(model) == [FEWEST_UNITS, FEWEST_UNITS, MOST_UNITS]
-    assert sorted(found.scores.units) == [FEWEST_UNITS, FEWEST_UNITS, MOST_UNITS if long else SEARCH_UNITS]
+    assert units_of(model) == [5, 5, 20]
+    assert sorted(found.scores.units) == [5, 5, 20 if long else 10]
     difference = model.evidence_ + sum(found.scores(list(enumerate(found.graph))))
     assert difference == pytest.approx(0.0, abs=1e-6) if long else difference > 100.0
 

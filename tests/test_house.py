@@ -96,10 +96,10 @@ ROOMS = {
     "files": ("cells", "text", "sheet columns", "tables", "graphs"),
     "uncertainty": ("ensemble directions", "hidden posterior resampling"),
     "_estimators": (
-        "imputation data_warnings",
+        "imputation data_warnings settings",
         "base",
         "arranged",
-        "transform_choice two_phase_fit hidden_causes",
+        "two_phase_fit hidden_causes",
         "graph_search",
         "refit",
         "icdh hnm_search",

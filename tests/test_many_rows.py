@@ -1,5 +1,7 @@
 """Tables of many rows: few of them decide where fits and climbs on all begin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import family_evidence, free
@@ -20,8 +22,7 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLE", 500)
-    monkeypatch.setattr(graph_search, "LONG_TABLE", 1000)
+    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, subsample=500, long_table=1000))
 
 
 def evidence_of(X, **options):

@@ -1,5 +1,7 @@
 """What edges are worth, and graphs of those worth most."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -82,8 +84,7 @@ PRUNED = {
 @pytest.mark.parametrize("estimator", PRUNED.values(), ids=PRUNED)
 @pytest.mark.parametrize("again", [False, True], ids=["fit", "rethreshold"])
 def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):
-    monkeypatch.setattr(graph_search, "SUBSAMPLE", 500)
-    monkeypatch.setattr(graph_search, "LONG_TABLE", 600)
+    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, subsample=500, long_table=600))
     X = skewed_chain(np.random.default_rng(0), 800)
     whole = clone(estimator).fit(X)
     assert np.count_nonzero(whole.adjacency_matrix_) >= 2

@@ -3,9 +3,9 @@ import pytest
 from scipy.stats import yeojohnson, yeojohnson_llf
 
 from icdh import HNMSearch, Knowledge, simulate
-from icdh._estimators import transform_choice
+from icdh._estimators import graph_search
 from icdh._estimators.arranged import CanonicalTable
-from icdh._estimators.transform_choice import most_asked_for
+from icdh._estimators.graph_search import most_asked_for
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._table.transforms import TRANSFORMS, Transform, fit_transform
 from icdh.search.climb import Climber
@@ -83,7 +83,7 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
 
     monkeypatch.setattr(Climber, "climb_once", noted)
     monkeypatch.setattr(FamilyEvidence, "choose_noise", settled)
-    monkeypatch.setattr(transform_choice, "TUNING", transform_choice.Tuning(pilot_rows=390))
+    monkeypatch.setattr(graph_search, "TUNING", graph_search.Tuning(pilot_rows=390))
     assert HNMSearch(n_restarts=1).fit(X).column_transform_ == "log"
     assert starts == [((),) * 6]
     assert len(asked) == 3
@@ -92,7 +92,7 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
 
 def test_the_part_of_a_table_that_chooses_the_transform_does_not_depend_on_the_seed(monkeypatch):
     parts = []
-    monkeypatch.setattr(transform_choice, "TUNING", transform_choice.Tuning(pilot_rows=30))
+    monkeypatch.setattr(graph_search, "TUNING", graph_search.Tuning(pilot_rows=30))
     monkeypatch.setattr(CanonicalTable, "columns", lambda part, *_: parts.append(part.values) or _stop())
     X = np.random.default_rng(0).normal(size=(100, 3))
     for seed in (0, 1):

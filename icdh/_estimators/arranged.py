@@ -64,9 +64,10 @@ class ArrangedTable:
         """
         names, varying = [*table.names, *design.conditions], np.flatnonzero(table.varying)
         order = np.append(varying[_order_of_columns(values[varying])], np.arange(table.n_variables, len(names)))
-        observations = _order_of_observations(values[order])
+        values = values[order]
+        observations = np.lexsort((*values[:8], values.sum(axis=0)))  # by eight columns, and the sum of all
         return cls(
-            values=np.ascontiguousarray(values[order][:, observations]),
+            values=np.ascontiguousarray(values[:, observations]),
             rows=None if design.rows is None else np.ascontiguousarray(design.rows[order][:, observations]),
             rules=rules.among(order),
             order=order,
@@ -245,8 +246,3 @@ def _order_of_columns(values: Floats) -> Integers:
         with np.errstate(over="ignore"):
             keys.append([*ranked[quantiles], ranked.sum(), np.square(ranked).sum()])
     return np.lexsort(np.transpose(keys))
-
-
-def _order_of_observations(values: Floats) -> Integers:
-    """Return an order of the observations that depends on their values and the order of the columns alone."""
-    return np.lexsort((*values[:8], values.sum(axis=0)))  # eight columns, and the sum of all

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
-from icdh._estimators.imputation import Imputations
+from icdh._estimators.imputation import fits_to_imputed
 from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._ground.checks import (
     Choice,
@@ -175,18 +175,16 @@ class CausalGraphEstimator(SharedParameters):
     imputations_: list[Any]
     _counts_dependent_rows = False
 
-    def _learn(self, model: StructuralModel, **learned: object) -> None:
-        """Set all that ``fit`` learned, and no more, in one step: an interrupted refit leaves no mixture of models."""
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        self.__dict__ = kept | self._attributes(model) | learned
+    def _learn(self, model: StructuralModel, thresholds: dict[str, object] | None = None, **learned: object) -> None:
+        """Set all that was learned in one step: an interrupted fit leaves no mixture of models.
 
-    def _attributes(self, model: StructuralModel, **thresholds: object) -> dict[str, object]:
-        """Return the attributes that show a model, which says how it was made, with new thresholds or without."""
-        parameters = {name: _text(value) for name, value in (self.get_params() | thresholds).items()}
+        Of a fit before nothing stays; with new thresholds, all that does not depend on them does.
+        """
+        kept = {name: value for name, value in vars(self).items() if thresholds is not None or not name.endswith("_")}
+        parameters = {name: _text(value) for name, value in (self.get_params() | (thresholds or {})).items()}
         del parameters["callback"]
         how = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
-        rules = self._rules(model.names)
-        settled = (model.adjacency != 0.0) & rules.settled
+        settled = (model.adjacency != 0.0) & self._rules(model.names).settled
         model = replace(model, about=model.about | how, settled=settled.astype(float) if settled.any() else None)
         attributes: dict[str, Any] = {
             "model_": model,
@@ -199,11 +197,7 @@ class CausalGraphEstimator(SharedParameters):
         if model.named:
             attributes["feature_names_in_"] = np.empty(len(model.names), dtype=object)
             attributes["feature_names_in_"][:] = model.names
-        return attributes
-
-    def _show(self, model: StructuralModel, thresholds: dict[str, object], **learned: object) -> None:
-        """Set new thresholds, the model that they leave, and what else comes of them, in one step."""
-        self.__dict__ = vars(self) | thresholds | self._attributes(model, **thresholds) | learned
+        self.__dict__ = kept | (thresholds or {}) | attributes | learned
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was learned, or which parameters there are."""
@@ -315,18 +309,23 @@ class CausalGraphEstimator(SharedParameters):
     def _fit_imputed(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
-        fits = Imputations.of(
+        fits, said = fits_to_imputed(
             lambda completed: copy(self)._fit_table(completed, design, clock), table, self.n_imputations, rng, clock
         )
-        typical, probability = fits.typical()
-        late = fits.are_cut or typical.timed_out_
-        of_all = {"edge_probability_": probability, "imputations_": fits.fits, "timed_out_": late}
+        is_cut = len(fits) < self.n_imputations and not fits[-1].interrupted_
+        # The first fit, on values of similar rows and not of a model, counts only if it is the only one.
+        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[:1]
+        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in whole])
+        probability = graphs.mean(axis=0)
+        typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
+        late = is_cut or typical.timed_out_
+        of_all = {"edge_probability_": probability, "imputations_": whole, "timed_out_": late}
         self.__dict__ = vars(typical) | of_all
-        for warning in fits.said:
-            if not (fits.are_cut and warning.category is ConvergenceWarning):
+        for warning in said:
+            if not (is_cut and warning.category is ConvergenceWarning):
                 warn(warning.message, warning.category)
-        if fits.are_cut:
-            done = f"{fits.n_done} of {self.n_imputations} imputations"
+        if is_cut:
+            done = f"{len(fits)} of {self.n_imputations} imputations"
             warn(
                 f"{option('max_seconds', self.max_seconds)} ended the fit after {done}; the best one is kept",
                 ConvergenceWarning,

@@ -38,8 +38,7 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: ByCol
     told = {table.position(column) for column in declared or ()}
     told |= {k for k, known in table.categories.items() if known.declared}
     guessed = {
-        kind: [table.names[k] for k, own in enumerate(kinds) if own == kind and k not in told]
-        for kind in ("binary", "ordinal", "categorical")
+        kind: [table.names[k] for k, own in enumerate(kinds) if own == kind and k not in told] for kind in READINGS
     }
     guessed = {kind: names for kind, names in guessed.items() if names}
     if guessed:

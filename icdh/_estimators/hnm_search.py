@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +15,7 @@ from icdh._estimators.data_warnings import (
     warn_about_determined_columns,
     warn_about_guessed_kinds,
 )
-from icdh._estimators.graph_search import LONG_TABLE, FoundGraph, GraphSearch, SearchSettings, price_of_edge
-from icdh._estimators.refit import refit, strengths
+from icdh._estimators.settings import SearchSettings
 from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
@@ -28,8 +28,10 @@ from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.knowledge import Knowledge
-from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import Move
+
+if TYPE_CHECKING:
+    from icdh._estimators.graph_search import FoundGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -218,7 +220,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     hidden_causes_: list[HiddenCause] = field(init=False)
     bidirected_edges_: np.ndarray = field(init=False)
     hidden_values_: HiddenValues = field(init=False)
-    _found: FoundGraph = field(init=False)
+    _found: "FoundGraph" = field(init=False)
     _counts_dependent_rows = True
 
     def as_table(self, X: TableLike) -> Table:
@@ -231,6 +233,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> "HNMSearch":
         """Fit to a table without gaps: prepare, search, refit, model."""
+        from icdh._estimators.graph_search import GraphSearch
+
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         rules = design.rules(self._rules(table.names))
@@ -246,7 +250,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, canonical.names)
         found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, hidden).run()
-        learn = partial(self._learn_found, table, design, scaling, kinds, rules)
+        learn = partial(self._learn_found, table, design, scaling, kinds)
         if not found.interrupted:
             try:
                 return learn(found, clock)
@@ -256,18 +260,13 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             return learn(found, Clock(0.0))
 
     def _learn_found(
-        self,
-        table: Table,
-        design: Design,
-        scaling: Scaling,
-        kinds: list[str],
-        rules: EdgeRules,
-        found: FoundGraph,
-        clock: Clock,
+        self, table: Table, design: Design, scaling: Scaling, kinds: list[str], found: "FoundGraph", clock: Clock
     ) -> "HNMSearch":
         """Learn the model of the graph that a search found."""
+        from icdh._estimators.refit import strengths
+
         dag, N = strengths(found), table.n_variables
-        strength, rules = dag[:N, :N], rules.among(np.arange(N))
+        strength, rules = dag[:N, :N], design.rules(self._rules(table.names)).among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
         model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
@@ -277,7 +276,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             **learned,
             history_=[found.table.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
-            edge_penalty_=price_of_edge(found.settings, len(found.graph)),
+            edge_penalty_=found.price_of_edge,
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
@@ -287,9 +286,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             timed_out_=not (in_time or found.interrupted),
         )
         if self.interrupted_ or self.timed_out_:
-            reason = (
-                "interrupted" if self.interrupted_ else f"{option('max_seconds', self.max_seconds)} ended the search"
-            )
+            late = f"{option('max_seconds', self.max_seconds)} ended the search"
+            reason = "interrupted" if self.interrupted_ else late
             warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
         warn_about_determined_columns(model, values)
         warn_about_dependent_rows(model, table, design, values)
@@ -297,31 +295,34 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
     def _check_hidden_causes(self, table: Table, design: Design) -> None:
         """Raise ArgumentValueError for what the search for hidden causes takes no account of."""
+        from icdh._estimators.graph_search import TUNING
+
         refused = {
             "search='exact'; use 'greedy'": self.search == "exact",
             "missing='impute'; use 'drop'": self.missing == "impute",
             "interventions; leave out the rows where something was set": design.rows is not None,
             "groups or sequences of rows; keep one row of each group": table.related is not None,
-            f"more than {LONG_TABLE} rows; draw that many": table.n_observations > LONG_TABLE,
+            f"more than {TUNING.long_table} rows; draw that many": table.n_observations > TUNING.long_table,
         }
         for what, holds in refused.items():
             if holds:
                 raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or leave it out")
 
     def _with_conditionals(
-        self, model: StructuralModel, found: FoundGraph, clock: Clock
-    ) -> tuple[StructuralModel, dict[str, object], bool]:
+        self, model: StructuralModel, found: "FoundGraph", clock: Clock
+    ) -> tuple[StructuralModel, dict[str, Any], bool]:
         """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
 
         The graph is the one that a search found or, where thresholds leave edges out, a part of it.
         """
+        from icdh._estimators.refit import refit
+
         fitted = refit(found, found.among(model.adjacency), len(model.names), clock)
         causes = []
-        for nodes, strength in ((sorted(nodes), strength) for nodes, strength in fitted.hidden_causes):
-            loadings = (
-                np.array([given.loading for given in confounded(fitted.conditionals, nodes)])
-                * model.scaling.scale[nodes]
-            )
+        for children, strength in fitted.hidden_causes:
+            nodes = sorted(children)
+            loadings = np.array([given.loading for given in confounded(fitted.conditionals, nodes)])
+            loadings *= model.scaling.scale[nodes]
             causes.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, strength))
         model = replace(model, conditionals=fitted.conditionals, noise=(), hidden_causes=tuple(causes))
         values = found.table.in_users_columns(len(model.names))
@@ -367,10 +368,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         kept = self._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, thresholds)
         found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
         model, learned, _ = self._with_conditionals(replace(model, adjacency=kept), found, Clock())
-        self._show(model, thresholds, **learned)
+        self._learn(model, thresholds, **learned)
         return self
 
-    def found_graph(self) -> FoundGraph:
+    def found_graph(self) -> "FoundGraph":
         """Return what the search found, on its own columns, for `icdh.posterior`.
 
         Raises

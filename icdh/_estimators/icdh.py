@@ -3,12 +3,13 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
-from icdh._estimators.two_phase_fit import FoundNetwork, TwoPhaseSettings, find_network, strength_of_inputs
+from icdh._estimators.settings import TwoPhaseSettings
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
@@ -23,6 +24,9 @@ from icdh.graphs.cycles import AcyclicPart
 from icdh.network import NetworkConditional, Weights
 from icdh.search.moves import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
+
+if TYPE_CHECKING:
+    from icdh._estimators.two_phase_fit import FoundNetwork
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -250,11 +254,13 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     history_: list[Round] = field(init=False)
     n_rounds_: int = field(init=False)
     converged_: bool = field(init=False)
-    _found: FoundNetwork = field(init=False)
+    _found: "FoundNetwork" = field(init=False)
     _least_weight: float = field(init=False)
 
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> "ICDH":
         """Fit to a table without gaps: prepare, fit, last stage, model."""
+        from icdh._estimators.two_phase_fit import find_network, strength_of_inputs
+
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         scaling = Scaling.of(table, self.scaling)
@@ -331,7 +337,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         dag = found.rules.dag(self.weights_, least)
         kept = self._strong(dag.adjacency, self.edge_strength_, found.rules, thresholds)
         model, learned = _on_graph(model, kept, found)
-        self._show(model, thresholds, **learned, _least_weight=least)
+        self._learn(model, thresholds, **learned, _least_weight=least)
         _warn_about_cycles(dag)
         return self
 
@@ -369,8 +375,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
 
 
 def _on_graph(
-    model: StructuralModel, kept: Floats, found: FoundNetwork, clock: Clock | None = None
-) -> tuple[StructuralModel, dict[str, object]]:
+    model: StructuralModel, kept: Floats, found: "FoundNetwork", clock: Clock | None = None
+) -> tuple[StructuralModel, dict[str, Any]]:
     """Return a model of the graph that is kept, and what is reported of its fit."""
     fitted, cost = found.on_graph(kept != 0.0, clock)
     values = found.fitter.problem.values[: len(kept)]

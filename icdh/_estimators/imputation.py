@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from icdh._estimators.base import CausalGraphEstimator
 
 Fitted = TypeVar("Fitted", bound="CausalGraphEstimator")
-STEP = 0.5  # of a random walk, in units of the standard deviation given the causes
 
 
 def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.Generator) -> Table:
@@ -90,7 +89,7 @@ def _proposed_number(
     noise = rng.standard_normal(rows.shape[1])
     if not walks:
         return mean + scale * noise, np.zeros_like(mean)
-    proposed = rows[n] + STEP * scale * noise
+    proposed = rows[n] + 0.5 * scale * noise
     return proposed, (np.square(rows[n] - mean) - np.square(proposed - mean)) / (2.0 * np.square(scale))
 
 
@@ -99,60 +98,30 @@ def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Seque
     return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
 
 
-@dataclass(frozen=True)
-class Imputations(Generic[Fitted]):
-    """The fits of an estimator to imputed tables.
+def fits_to_imputed(
+    fit: Callable[[Table], Fitted], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
+) -> tuple[list[Fitted], list[warnings.WarningMessage]]:
+    """Return fits to imputed tables, each drawn from the fit before, and what the last fit warned of.
 
-    Attributes
+    Parameters
     ----------
-    fits : list of CausalGraphEstimator
-        The fits that count: the first one, on values of similar rows and not of a model, only if it is the only one.
-    n_done : int
-        The number of all fits.
-    are_cut : bool
-        Whether these are too few because time was over.
-    said : list of warnings.WarningMessage
-        What the last fit warned of.
+    fit : callable
+        Returns a new estimator, fitted to a table without gaps.
+    table : Table
+        The table.
+    n_imputations : int
+        The number of fits.
+    rng : Generator
+        Draws values.
+    clock : Clock
+        Ends the fits, the first one aside.
     """
-
-    fits: list[Fitted]
-    n_done: int
-    are_cut: bool
-    said: list[warnings.WarningMessage]
-
-    @classmethod
-    def of(
-        cls, fit: Callable[[Table], Fitted], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
-    ) -> "Imputations[Fitted]":
-        """Fit to imputed tables in turn.
-
-        Parameters
-        ----------
-        fit : callable
-            Returns a new estimator, fitted to a table without gaps.
-        table : Table
-            The table.
-        n_imputations : int
-            The number of fits.
-        rng : Generator
-            Draws values.
-        clock : Clock
-            Ends the fits, the first one aside.
-        """
-        completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
-        fits: list[Fitted] = []
-        said: list[warnings.WarningMessage] = []
-        while len(fits) < n_imputations and not (fits and (fits[-1].interrupted_ or clock.is_over)):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                fits.append(fit(completed))
-            said = caught
-            completed = redrawn(fits[-1].model_, completed, table.gaps, rng)
-        whole = [model for model in fits[1:] if not model.timed_out_]
-        return cls(whole or fits[:1], len(fits), len(fits) < n_imputations and not fits[-1].interrupted_, said)
-
-    def typical(self) -> tuple[Fitted, Floats]:
-        """Return the fit whose graph agrees best with the others, and the share of fits with each edge, (N, N)."""
-        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in self.fits])
-        probability = graphs.mean(axis=0)
-        return self.fits[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))], probability
+    completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
+    fits: list[Fitted] = []
+    while True:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            fits.append(fit(completed))
+        if len(fits) == n_imputations or fits[-1].interrupted_ or clock.is_over:
+            return fits, said
+        completed = redrawn(fits[-1].model_, completed, table.gaps, rng)

@@ -1,28 +1,22 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from icdh._estimators.graph_search import (
-    LONG_TABLE,
-    MOST_UNITS,
-    FoundGraph,
-    family_evidence,
-    units_grow,
-)
+from icdh._estimators.graph_search import TUNING, FoundGraph, family_evidence
+from icdh._estimators.hidden_causes import FoundCauses
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, log_density
+from icdh._node_model.cache import FamilyCache
+from icdh._node_model.evidence import NodeFit
+from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.network import in_original_signs
+from icdh._node_model.responses import Response
+from icdh._node_model.subsample import QUICK_OBSERVATIONS, Evidence, QuickEvidence, WholeEvidence, quick_evidence
 from icdh.search.moves import Family, Graph, toggled
-
-if TYPE_CHECKING:
-    from icdh._estimators.hidden_causes import FoundCauses
-    from icdh._node_model.evidence import NodeFit
-    from icdh._node_model.family_evidence import FamilyEvidence
-    from icdh._node_model.responses import Response
-    from icdh._node_model.subsample import Evidence, QuickEvidence
 
 
 class Refit(NamedTuple):
@@ -75,7 +69,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
     return table.edges_in_users_order(strength)
 
 
-def _strengths_beside_hidden(causes: "FoundCauses", found: Graph, node: int) -> list[float]:
+def _strengths_beside_hidden(causes: FoundCauses, found: Graph, node: int) -> list[float]:
     """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
     with single_blas_thread():
         before, graph, rises = sum(causes.scores(found)), list(found), []
@@ -119,7 +113,7 @@ def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Re
         )
 
 
-def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> "tuple[Evidence | QuickEvidence, bool]":
+def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Evidence | QuickEvidence, bool]:
     """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
 
     If time is over they have the units of the search, and those that the search did not ask for are quickly had.
@@ -138,20 +132,18 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> "tuple[E
     return _without_limit(found, graph), False
 
 
-def _on_all_observations(found: FoundGraph, scores: "FamilyEvidence", families: list[Family]) -> "Evidence":
+def _on_all_observations(found: FoundGraph, scores: FamilyEvidence, families: list[Family]) -> Evidence:
     """Return scores of families by fits to all observations, with all the units they ask for."""
-    from icdh._node_model.subsample import WholeEvidence
-
-    larger = scores.with_more_units(families, MOST_UNITS) if units_grow(found.settings) else scores
+    larger = scores
+    if isinstance(found.settings.hidden_units, str):
+        larger = scores.with_more_units(families, TUNING.most_units)
     whole = larger if larger.families is larger.families.whole else WholeEvidence(larger)
     whole(families)
     return whole
 
 
-def _without_limit(found: FoundGraph, graph: Graph) -> "Evidence | QuickEvidence":
+def _without_limit(found: FoundGraph, graph: Graph) -> Evidence | QuickEvidence:
     """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
-    from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
-
     found.scores.limit(Clock())
     is_long = found.scores.families.n_observations > QUICK_OBSERVATIONS
     is_quick = is_long and (found.timed_out or found.interrupted)
@@ -161,15 +153,13 @@ def _without_limit(found: FoundGraph, graph: Graph) -> "Evidence | QuickEvidence
 
 
 def _fits_on_exact_columns(
-    found: FoundGraph, scores: "Evidence | QuickEvidence", families: list[Family], clock: Clock, at_fixed_point: bool
-) -> "list[tuple[Response, NodeFit]]":
+    found: FoundGraph, scores: Evidence | QuickEvidence, families: list[Family], clock: Clock, at_fixed_point: bool
+) -> list[tuple[Response, NodeFit]]:
     """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
 
     The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
     unless the search was cut short. If time is over they are the likeliest of those at hand.
     """
-    from icdh._node_model.cache import FamilyCache
-
     unseen = [family for family in families if not found.columns.are_exact(family)]
     exact, in_time = _scores_on_exact_columns(found, unseen, clock) if unseen else (scores, True)
     fits = []
@@ -179,7 +169,7 @@ def _fits_on_exact_columns(
         if at_fixed_point and isinstance(source, FamilyCache):
             if source.model_of(family) == "additive":
                 fit = source.additive.network(family, fit)
-            elif source.families.n_observations <= LONG_TABLE:  # the prior hardly counts beyond
+            elif source.families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
                 fit = source.families.fit_at_fixed_point(family, fit)
         response = source.families.responses[family[0]]
         if not (in_time and at_fixed_point):
@@ -188,15 +178,12 @@ def _fits_on_exact_columns(
     return fits
 
 
-def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> "tuple[Evidence, bool]":
+def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[Evidence, bool]:
     """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
 
     If time is over the fits are to a few observations.
     """
-    from icdh._node_model.subsample import quick_evidence
-
-    columns, table = found.table.without_grids().columns("none", found.seed, masses=False), found.table
-    scores = family_evidence(found.settings, columns, table, found.settings.n_restarts, found.seed, clock)
+    scores = _evidence_on_exact_columns(found, clock)
     try:
         scores.grow(families)
         scores.polish(families)
@@ -207,7 +194,13 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
         return quick, False
 
 
-def _likeliest(found: FoundGraph, response: "Response", family: Family, fits: "list[NodeFit]") -> "NodeFit":
+def _evidence_on_exact_columns(found: FoundGraph, clock: Clock) -> FamilyEvidence:
+    """Return the evidence of families of columns that are not transformed."""
+    columns = found.table.without_grids().columns("none", found.seed, masses=False)
+    return family_evidence(found.settings, columns, found.table, found.seed, clock)
+
+
+def _likeliest(found: FoundGraph, response: Response, family: Family, fits: list[NodeFit]) -> NodeFit:
     """Return the fit of a family under which all observations are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
@@ -218,7 +211,7 @@ def _likeliest(found: FoundGraph, response: "Response", family: Family, fits: "l
     constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
     fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
 
-    def likelihood(fit: "NodeFit") -> float:
+    def likelihood(fit: NodeFit) -> float:
         conditional = response.conditional(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
         return float(log_density(conditional, values[node], values)[counts].sum())
 
@@ -228,13 +221,11 @@ def _likeliest(found: FoundGraph, response: "Response", family: Family, fits: "l
 def _conditionals(
     found: FoundGraph,
     families: list[Family],
-    fits: "list[tuple[Response, NodeFit]]",
+    fits: list[tuple[Response, NodeFit]],
     n_variables: int,
     hidden: Sequence[float] = (),
 ) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero; given the signs of hidden last inputs."""
-    from icdh._node_model.network import in_original_signs
-
     table = found.table
     conditionals: list[Conditional] = [Constant()] * n_variables
     for (node, parents), (response, fit) in zip(families, fits, strict=True):
@@ -250,22 +241,20 @@ def _conditionals(
 
 
 def _add_confounded(
-    found: FoundGraph, of_graph: "FoundCauses", graph: Graph, conditionals: list[Conditional]
+    found: FoundGraph, of_graph: FoundCauses, graph: Graph, conditionals: list[Conditional]
 ) -> list[tuple[list[int], float]]:
     """Set the distributions of the children of hidden causes; return these children and the strength of each cause.
 
     The strongest loading of a hidden cause is positive.
     """
-    table, restarts, told = found.table, found.settings.n_restarts, []
-    columns = table.without_grids().columns("none", found.seed, masses=False)
-    scores = family_evidence(found.settings, columns, table, restarts, found.seed, Clock())
+    table, told, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
     scores.units[:] = found.scores.units
     districts = of_graph.search.districts_of(scores)
     for children in of_graph.hidden:
         families = tuple((node, graph[node]) for node in children)
         loadings = districts.loadings(families) * table.signs[list(children)]
         sign = float(np.sign(loadings[np.argmax(np.abs(loadings))]))
-        fits, hidden = districts.networks(families, restarts), [sign] * districts.hidden_inputs
+        fits, hidden = districts.networks(families, found.settings.n_restarts), [sign] * districts.hidden_inputs
         given = _conditionals(found, list(families), fits, len(conditionals), hidden)
         nodes = table.order[list(children)].tolist()
         for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):

@@ -1,19 +1,18 @@
 """The fit of `ICDH`: the two phases from every start, and the last stage where edges have a price."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from icdh._estimators.arranged import ArrangedTable
+from icdh._estimators.settings import TwoPhaseSettings
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import Choice, Flag, Number, Workers, n_workers, parameter
+from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.density import node_nll
 from icdh._ground.labels import counted
@@ -22,13 +21,13 @@ from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge.rules import EdgeRules
-from icdh.network import NOISE, NetworkConditional, Weights
+from icdh.network import NetworkConditional, Weights
 from icdh.search.moves import Move
-from icdh.two_phase.rounds import OUT_OF_TIME, SCHEDULES, Limits, Round, TwoPhaseResult, schedule_for
-
-if TYPE_CHECKING:
-    from icdh.two_phase.family import FamilyFit, FamilyFitter
-    from icdh.two_phase.objective import Problem
+from icdh.two_phase.family import FamilyFit, FamilyFitter, refit_to_graph, with_families
+from icdh.two_phase.last_stage import NATS_PER_PENALTY, price_of_edge, refine_edges
+from icdh.two_phase.objective import Problem
+from icdh.two_phase.procedure import draw_initial_weights, fit_problem
+from icdh.two_phase.rounds import OUT_OF_TIME, Limits, Round, TwoPhaseResult, schedule_for
 
 Start: TypeAlias = Sequence[Weights]
 Fit: TypeAlias = Callable[..., TwoPhaseResult]
@@ -38,26 +37,6 @@ Report: TypeAlias = Callable[[Round | Move], None]
 USUAL_SPREADS = (0.1, 10.0)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class TwoPhaseSettings:
-    """How a network is looked for: the parameters of `ICDH`, where they are explained, that its fit reads."""
-
-    hidden_units: int = parameter(10, Number(1, integer=True))
-    l1: float = parameter(0.01, Number(0))
-    l2: float = parameter(0.01, Number(0))
-    noise: str = parameter("heteroscedastic", Choice(NOISE))
-    bias: bool = parameter(False, Flag())
-    threshold: float = parameter(0.3, Number(0))
-    edge_cost: float | str | None = parameter("auto", Number(0, words=("auto",), optional=True))
-    max_rounds: int | None = parameter(None, Number(1, integer=True, optional=True))
-    tol: float = parameter(1e-2, Number(0))
-    schedule: str = parameter("fast", Choice(SCHEDULES))
-    h_tol: float = parameter(1e-8, Number(0, above=True))
-    rho_max: float = parameter(1e16, Number(0, above=True))
-    n_restarts: int = parameter(1, Number(1, integer=True))
-    n_jobs: int = parameter(1, Workers())
-
-
 def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable, n_variables: int) -> float | None:
     """Return the price of an edge between the N user's columns in the last stage, in nats; None leaves the stage out.
 
@@ -65,8 +44,6 @@ def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable, n_variables
     made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
     the usual units, but few columns do.
     """
-    from icdh.two_phase.last_stage import price_of_edge
-
     if not isinstance(settings.edge_cost, str):
         return settings.edge_cost
     spreads = table.values[table.order < n_variables].std(axis=1)
@@ -114,8 +91,6 @@ class FoundNetwork(NamedTuple):
         clock : Clock, optional
             Once its time is over, output weights and a constant scale alone are fitted; by default never.
         """
-        from icdh.two_phase.family import refit_to_graph, with_families
-
         weights = self.result.weights
         graph: Mask = np.any(weights.w1, axis=1).T
         graph[: len(kept), : len(kept)] = kept
@@ -172,11 +147,6 @@ def find_network(
     report : callable
         Called with every `Round`, and with every `Move` in the user's columns.
     """
-    from icdh.two_phase.family import FamilyFitter
-    from icdh.two_phase.last_stage import NATS_PER_PENALTY
-    from icdh.two_phase.objective import Problem
-    from icdh.two_phase.procedure import draw_initial_weights
-
     arranged = ArrangedTable.of_scaled(table, values, design, rules)
     price = price_of_edges(settings, arranged, table.n_variables)
     starts = [
@@ -253,9 +223,6 @@ def _fit_from_a_start(
     callback: Report | None = None,
 ) -> TwoPhaseResult:
     """Return the result of the two phases, followed by the last stage if edges have a price and there is time."""
-    from icdh.two_phase.last_stage import refine_edges
-    from icdh.two_phase.procedure import fit_problem
-
     result = fit_problem(problem, settings.schedule, limits, initial, callback)
     if price is None or result.interrupted or result.timed_out:
         return result

@@ -18,7 +18,6 @@ except ImportError:  # absent on Windows, where leftovers stay
 
 Pathname: TypeAlias = str | os.PathLike[str]
 _TEMPORARY = re.compile(r"\.icdh-[0-9a-f]{8}\.tmp(\..*)?")
-LONGEST_SUFFIX = 16  # of temporary names: folders limit the length of names
 
 
 @contextmanager
@@ -152,7 +151,8 @@ def _temporary_beside(target: Path, suffix: str = "") -> Iterator[Path]:
     """Yield a new file in the folder of the target, locked as long as the body runs, and gone afterwards."""
     with ExitStack() as lock:
         while True:
-            temporary = target.with_name(f".icdh-{secrets.token_hex(4)}.tmp{suffix[:LONGEST_SUFFIX]}")
+            # Folders limit the length of names.
+            temporary = target.with_name(f".icdh-{secrets.token_hex(4)}.tmp{suffix[:16]}")
             descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
             if fcntl is None:
                 os.close(descriptor)

@@ -8,7 +8,7 @@ import numbers
 import os
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import field, fields
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -75,13 +75,6 @@ def random_generator(random_state: RandomState) -> np.random.Generator:
         raise kind("random_state", demand) from error
 
 
-class Constraint(Protocol):
-    """What a value has to obey."""
-
-    def check(self, name: str, value: object) -> None:
-        """Raise ArgumentValueError or ArgumentTypeError, which name the parameter, unless the value obeys."""
-
-
 class Number(NamedTuple):
     """A finite number.
 
@@ -106,7 +99,7 @@ class Number(NamedTuple):
     optional: bool = False
 
     def check(self, name: str, value: object) -> None:
-        """See `Constraint`."""
+        """Raise an error that names the parameter unless the value obeys."""
         if (value is None and self.optional) or (isinstance(value, str) and value in self.words):
             return
         if isinstance(value, str) and self.words:
@@ -123,7 +116,7 @@ class Choice(NamedTuple):
     choices: tuple[str, ...]
 
     def check(self, name: str, value: object) -> None:
-        """See `Constraint`."""
+        """Raise an error that names the parameter unless the value obeys."""
         check_choice(name, value, self.choices)
 
 
@@ -131,7 +124,7 @@ class Flag(NamedTuple):
     """True or False."""
 
     def check(self, name: str, value: object) -> None:
-        """See `Constraint`."""
+        """Raise an error that names the parameter unless the value obeys."""
         if not isinstance(value, (bool, np.bool_)):
             raise ArgumentTypeError(name, f"must be True or False; got {value!r}")
 
@@ -140,8 +133,11 @@ class Workers(NamedTuple):
     """A number of workers, -1 for one a core."""
 
     def check(self, name: str, value: object) -> None:
-        """See `Constraint`."""
+        """Raise an error that names the parameter unless the value obeys."""
         n_workers(cast(int, value))
+
+
+Constraint: TypeAlias = Number | Choice | Flag | Workers
 
 
 def parameter(default: Any, constraint: Constraint) -> Any:

@@ -14,8 +14,6 @@ from icdh._ground.clock import compiling
 
 logger = logging.getLogger("icdh.compilation")
 
-PATIENCE = 2.0  # seconds
-ONCE = "compiling what is needed for the first time; later runs find it"
 EVERY_TIME = "compiling; no folder keeps the result: set NUMBA_CACHE_DIR to one that can be written"
 
 
@@ -25,10 +23,10 @@ class CompilationWatch(event.Listener):
     Kernels that are loaded from the cache do not count.
     """
 
-    def __init__(self, patience: float = PATIENCE):
+    def __init__(self, patience: float = 2.0):
         self.compiled = 0
         self.patience = patience
-        self.message = ONCE
+        self.message = "compiling what is needed for the first time; later runs find it"
         self._told = False
         self._running = 0
         self._lock = threading.RLock()

@@ -16,7 +16,6 @@ from icdh.exceptions import WorkerLostError, import_extra, option
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-PARENT_WATCHED_EVERY = 0.5  # seconds
 
 
 def in_parallel(
@@ -86,5 +85,5 @@ def _end_with(parent: int) -> None:
 
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(PARENT_WATCHED_EVERY)
+        time.sleep(0.5)
     os._exit(1)

@@ -18,8 +18,6 @@ from icdh._model.intervene import Rows, drawn, under
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
 
-CURVE = np.linspace(0.05, 0.95, 9)  # the quantiles of a cause at which the curve of a total effect is taken
-
 
 class AverageEffect(NamedTuple):
     """The average effect of one variable on another.
@@ -223,7 +221,7 @@ def _settings(model: "StructuralModel", cause: int, natural: Floats) -> tuple[li
     values, counts = np.unique(natural, return_counts=True)
     if cause in model.categories or values.size == 2:
         return values.tolist(), counts.astype(np.float64)
-    curve = np.quantile(natural, CURVE)
+    curve = np.quantile(natural, np.linspace(0.05, 0.95, 9))
     return curve.tolist(), np.ones(curve.size)
 
 

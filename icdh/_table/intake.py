@@ -4,7 +4,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from os import PathLike
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,32 +21,14 @@ _IS_DATES = "{} holds dates or times, not numbers; turn them into numbers, such 
 _ENCODE_OR_SEARCH = f"{ENCODE} (HNMSearch takes a column of few labels as it is)"
 
 
-class Intake(NamedTuple):
-    """A table as numbers.
-
-    Attributes
-    ----------
-    values : ndarray, shape (N, M)
-        The numbers, float64 in C order.
-    labels : list or None
-        N column names of any type; None if there are none.
-    categories : dict of int to Categories
-        The labels that the numbers of a column stand for, by position of the column.
-    """
-
-    values: Floats
-    labels: list[Hashable] | None
-    categories: dict[int, Categories]
-
-
-def values_and_labels(
+def columns_as_numbers(
     X: TableLike,
     argument: str,
     categorical: Collection[Hashable] | None = None,
     known: Mapping[int, Categories] | None = None,
     missing_values: Declared = None,
-) -> Intake:
-    """Return a table as float64 with variables in rows, shape (N, M), a copy in C order, and its column labels.
+) -> tuple[Floats, list[Hashable], bool, dict[int, Categories]]:
+    """Return a table as numbers, its column names, whether these are its own, and the labels that numbers stand for.
 
     Parameters
     ----------
@@ -66,8 +47,14 @@ def values_and_labels(
 
     Returns
     -------
-    Intake
-        Numbers, column names, and the labels that numbers stand for.
+    values : ndarray, shape (N, M)
+        The numbers, float64 in C order.
+    names : list
+        The N column names, of any type.
+    named : bool
+        Whether the table has them, other than 0, 1, ...
+    categories : dict of int to Categories
+        The labels that the numbers of a column stand for, by position of the column.
 
     Raises
     ------
@@ -99,7 +86,7 @@ def values_and_labels(
             values[i] = _numbers(cells, place, categorical is None)
         else:
             values[i], categories[i] = own.encoded(cells.tolist(), place), own
-    return Intake(values, labels, categories)
+    return values, names, labels is not None and labels != list(range(len(columns))), categories
 
 
 def _reject_what_is_no_table(X: TableLike, argument: str) -> None:

@@ -11,9 +11,7 @@ from icdh.exceptions import option
 Code: TypeAlias = float | str
 Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
 
-APART = 0.5  # ranges of the other values between them and a code
 _POWERS = frozenset([1e15 * 10.0**k for k in range(25)])  # 1e20, 1e30, ...
-_LIMITS = frozenset([-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1])  # of integers of two and four bytes
 
 
 class Codes(NamedTuple):
@@ -76,7 +74,7 @@ def looks_like_a_code(value: float) -> bool:
     """Return whether a number is one that programs write for gaps: nines, a power of ten, a limit of integers."""
     digits = f"{abs(value):.15g}".replace(".", "")
     nines = len(digits) > 1 and set(digits) == {"9"}
-    return nines or abs(value) in _POWERS or value in _LIMITS
+    return nines or abs(value) in _POWERS or value in (-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1)
 
 
 def suspected_codes(values: Floats) -> dict[float, int]:
@@ -99,7 +97,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
         return {}
     low, high = others[0], others[-1]
     with np.errstate(over="ignore"):  # no value lies farther than a range that overflows
-        room = APART * (high - low)
+        room = 0.5 * (high - low)  # between the other values and a code
         far = (distinct < low - room) | (distinct > high + room)
     return {float(distinct[k]): int(counts[k]) for k in at if far[k]}
 

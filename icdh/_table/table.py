@@ -15,11 +15,11 @@ import numpy as np
 
 from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._ground.checks import check_choice
-from icdh._ground.labels import counted, default_names, plural, variable_index
+from icdh._ground.labels import counted, plural, variable_index
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import library_of
-from icdh._table.intake import values_and_labels
+from icdh._table.intake import columns_as_numbers
 from icdh._table.missing_codes import Declared, said_of_codes
 from icdh.exceptions import DataWarning, option, warn
 
@@ -126,20 +126,15 @@ class Table:
         if isinstance(X, Table):
             return X
         argument = option(argument)
-        values, labels, categories = values_and_labels(X, argument, categorical, known, missing_values)
-        n_variables, n_observations = values.shape
-        if n_observations < min_rows:
-            raise ValueError(
-                f"{argument} has {counted(n_observations, 'row')}; at least {min_rows} observations are needed"
-            )
-        names: list[Hashable] = [*default_names(n_variables)] if labels is None else labels
+        values, names, named, categories = columns_as_numbers(X, argument, categorical, known, missing_values)
+        if values.shape[1] < min_rows:
+            rows = counted(values.shape[1], "row")
+            raise ValueError(f"{argument} has {rows}; at least {min_rows} observations are needed")
         infinite = np.isinf(values).any(axis=1)
         if infinite.any():
-            raise ValueError(
-                f"column {names[int(np.argmax(infinite))]!r} of {argument} holds infinity; drop these rows"
-            )
+            name = names[int(np.argmax(infinite))]
+            raise ValueError(f"column {name!r} of {argument} holds infinity; drop these rows")
         _check_gaps(np.isnan(values), names, argument, gaps)
-        named = labels is not None and labels != list(range(n_variables))
         return cls(values, names, named, library_of(X), categories)
 
     @property

@@ -26,9 +26,6 @@ from icdh.knowledge import Knowledge
 from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.hidden import hidden_loss
 
-EQUAL_P_VALUES = (
-    1.0 + 1e-9
-)  # p-values that differ less are equal, as those of a cause and of an increasing function of it
 MEANING = (  # of dependence on causes, on the mean that they predict, and on others
     "depends on its cause {}: a distorted scale, a cause that is missing or wrong, or too simple a spread",
     "depends on the mean that its causes predict: a distorted scale, or a cause that is missing or wrong",
@@ -144,7 +141,8 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     groups = test.on_causes, test.on_mean, test.on_others
     p_values = [group.p_value for group in groups]
     causes, mean, others = p_values
-    strongest = next(k for k, p in enumerate(p_values) if p <= EQUAL_P_VALUES * min(p_values))
+    # P-values that differ less are equal, as those of a cause and of an increasing function of it.
+    strongest = next(k for k, p in enumerate(p_values) if p <= (1.0 + 1e-9) * min(p_values))
     variable = groups[strongest].variable
     on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""

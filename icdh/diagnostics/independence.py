@@ -29,7 +29,6 @@ from icdh._ground.arrays import Floats
 from icdh.diagnostics._kernels import sum_of_products_of_distances
 
 FEWEST_PAIRS = 4
-ZERO_VARIANCE = 1e-12  # of the sum of squared distances: a smaller distance variance is zero
 
 
 class Distances(NamedTuple):
@@ -63,7 +62,7 @@ class Distances(NamedTuple):
             sums = _sums_of_distances(values)
             squares = 2.0 * values.size * float(np.square(values - values.mean()).sum())
         variance = _centred(squares, sums, sums)
-        return cls(values, of_labels, sums, variance if variance > ZERO_VARIANCE * squares else 0.0)
+        return cls(values, of_labels, sums, variance if variance > 1e-12 * squares else 0.0)
 
 
 def distance_correlation(x: Distances, y: Distances) -> float:

@@ -15,7 +15,7 @@ Holm: "A simple sequentially rejective multiple test procedure", Scandinavian Jo
 Peters, Mooij, Janzing, Schölkopf: "Causal discovery with continuous additive noise models", JMLR 15 (2014).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -100,7 +100,8 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
         return _strongest(causes), _strongest(mean), _strongest(rest)
 
     tests = {node: groups(node) for node in residuals.of}
-    corrected = holm(np.array([_of_all(test) for test in tests.values()]))
+    known_of = ([group for group in test if group.variable is not None] for test in tests.values())
+    corrected = holm(np.array([_strongest(groups).p_value for groups in known_of]))
     return {node: NodeTest(*test, float(p)) for (node, test), p in zip(tests.items(), corrected, strict=True)}
 
 
@@ -114,11 +115,6 @@ def _strongest(pairs: list[Dependence]) -> Dependence:
         return Dependence(None, 1.0)
     strongest = min(pairs, key=lambda pair: pair.p_value)
     return strongest._replace(p_value=min(1.0, len(pairs) * strongest.p_value))
-
-
-def _of_all(groups: Sequence[Dependence]) -> float:
-    """Return the p-value of all groups that are not empty: Bonferroni's."""
-    return _strongest([group for group in groups if group.variable is not None]).p_value
 
 
 def holm(p: Floats) -> Floats:

@@ -25,7 +25,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from icdh._estimators.arranged import CanonicalTable
-from icdh._estimators.graph_search import MOST_UNITS, SearchSettings, family_evidence
+from icdh._estimators.graph_search import TUNING as SEARCH
+from icdh._estimators.graph_search import family_evidence
+from icdh._estimators.settings import SearchSettings
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.threads import single_blas_thread
@@ -112,11 +114,10 @@ def fit_residuals(
     values = columns.causes[np.cumsum(columns.widths) - columns.widths]
     labels = [k for k, kind in enumerate(canonical.kinds) if kind == "categorical"]
     values[labels] = canonical.values[labels]
-    settings = SearchSettings()
     with single_blas_thread():
-        scores = family_evidence(settings, columns, canonical, settings.n_restarts, random_state, Clock())
+        scores = family_evidence(SearchSettings(), columns, canonical, random_state, Clock())
         scores(graph)
-        scores = scores.with_more_units(graph, MOST_UNITS)
+        scores = scores.with_more_units(graph, SEARCH.most_units)
         scores.polish(graph)
         fitted = [_residual_of(scores, family, values, random_state) for family in graph]
     of: dict[int, Residual] = {}

@@ -16,8 +16,6 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import did_you_mean, listed
 from icdh.knowledge.rules import EdgeRules, forbidden_mask
 
-WILDCARDS = frozenset("*?[")
-
 
 @dataclass(frozen=True, repr=False)
 class Knowledge:
@@ -287,7 +285,7 @@ class _Variables:
 
 
 def _is_pattern(label: object) -> bool:
-    return isinstance(label, str) and not WILDCARDS.isdisjoint(label)
+    return isinstance(label, str) and not set("*?[").isdisjoint(label)
 
 
 def _checked_parts(name: str, value: object) -> tuple[Any, ...]:

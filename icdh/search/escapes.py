@@ -37,7 +37,8 @@ def detour(
         The share of what the node loses as an effect that it has to win back as a cause, by estimates; else there is no
         climb. Where it is positive, there is none either if large moves alone leave too much to be won by small ones.
     """
-    moves, end = [detach(climber, graph, node)], _without_parents(climber, graph, node)
+    moves = [detach(climber, graph, node)]
+    end = (*graph[:node], climber.least[node], *graph[node + 1 :])
     if least_regain > 0.0:
         if climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
             return None
@@ -74,10 +75,6 @@ def detach(climber: Climber, graph: Graph, node: int) -> Move:
     """Return the move that leaves a node only its required parents."""
     before, after = climber.scores([(node, graph[node]), (node, climber.least[node])])
     return Move("detach", node, node, before - after)
-
-
-def _without_parents(climber: Climber, graph: Graph, node: int) -> Graph:
-    return tuple(climber.least[node] if j == node else parents for j, parents in enumerate(graph))
 
 
 class SearchResult(NamedTuple):
@@ -218,7 +215,8 @@ class Search:
         """Climb from another graph, too, and take the end of that climb if it is better."""
         moves = self._moves(self.graph, start)
         graph, further = self.climber.climb(start, self._try)
-        self._take_if_better(graph, moves + further)
+        if self.climber.fall(self.graph, graph) > MIN_GAIN:
+            self._take(graph, moves + further)
 
     def turn(self, edge: tuple[int, int], turned: Graph) -> None:
         """Turn an edge, move on to a graph in which it is turned, and climb from there."""
@@ -260,10 +258,6 @@ class Search:
                     self._take(*better)
         if self.graph != before:
             self.climb(self.graph)
-
-    def _take_if_better(self, graph: Graph, moves: list[Move]) -> None:
-        if self.climber.fall(self.graph, graph) > MIN_GAIN:
-            self._take(graph, moves)
 
     def _take(self, graph: Graph, moves: list[Move]) -> None:
         self.graph = graph

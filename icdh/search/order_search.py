@@ -13,6 +13,7 @@ order score search and grow-shrink trees", NeurIPS 2023.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from icdh._ground.arrays import Floats
 from icdh.graphs.cycles import causes_first
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import MIN_GAIN, first_least
-from icdh.search.moves import Family, Graph, toggled
+from icdh.search.moves import Graph, toggled
 
 Gains = Callable[[int, tuple[int, ...]], Floats]
 Change = tuple[float, int]  # a gain, and the variable that is added or removed
@@ -78,8 +79,7 @@ class _Orders:
     def __init__(self, gains: Gains, rules: EdgeRules, max_parents: int):
         self.gains, self.rules, self.max_parents = gains, rules, max_parents
         self.least: Graph = rules.required_parents
-        self._known_changes: dict[Family, tuple[list[Change], list[Change]]] = {}
-        self._known_families: dict[tuple[int, int], Choice] = {}
+        self.family, self._changes = cache(self._grown_and_shrunk), cache(self._changes_that_pay)
 
     def random_order(self, rng: np.random.Generator) -> list[int]:
         """Return an order, drawn at random, of causes before what they have to be causes of."""
@@ -130,12 +130,6 @@ class _Orders:
         before = [sum(1 << other for other in order[:k]) for k in range(len(order))]
         return list(map(self.family, order, before))
 
-    def family(self, variable: int, before: int) -> Choice:
-        """Return the parents of a variable among those before it, and their score."""
-        if (variable, before) not in self._known_families:
-            self._known_families[variable, before] = self._grown_and_shrunk(variable, before)
-        return self._known_families[variable, before]
-
     def _grown_and_shrunk(self, variable: int, before: int) -> Choice:
         """Return the best parents found; required ones that are not before a variable make its score infinite."""
         parents, score = self.least[variable], 0.0
@@ -151,13 +145,11 @@ class _Orders:
             score, parents = score - fewer[0][0], toggled(parents, fewer[0][1])
         return parents, score
 
-    def _changes(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
+    def _changes_that_pay(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
         """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
-        if (variable, parents) not in self._known_changes:
-            gains = np.where(self.rules.forbidden[:, variable], -np.inf, self.gains(variable, parents))
-            ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
-            pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
-            further = [change for change in pays if change[1] not in parents]
-            fewer = [change for change in pays if change[1] in parents and change[1] not in self.least[variable]]
-            self._known_changes[variable, parents] = further, fewer
-        return self._known_changes[variable, parents]
+        gains = np.where(self.rules.forbidden[:, variable], -np.inf, self.gains(variable, parents))
+        ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
+        pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
+        further = [change for change in pays if change[1] not in parents]
+        fewer = [change for change in pays if change[1] in parents and change[1] not in self.least[variable]]
+        return further, fewer

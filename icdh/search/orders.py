@@ -13,7 +13,7 @@ Koivisto and Sood, "Exact Bayesian structure discovery in Bayesian networks", JM
 Silander and Myllymäki, "A simple approach for finding the globally optimal Bayesian network structure", UAI 2006.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -60,6 +60,11 @@ class WeighedFamilies:
     def maxima(self) -> np.ndarray:
         """The largest log weight of all subsets of every set of candidates, shape (N, 2^K)."""
         return _over_subsets(self.weights, np.maximum)
+
+    def index(self, node: int, parents: Iterable[int]) -> int:
+        """Return the index of a set of candidates."""
+        own = self.candidates[node].tolist()
+        return sum(1 << own.index(parent) for parent in parents)
 
     def parents(self, node: int, index: int) -> tuple[int, ...]:
         """Return the parents in a set of candidates, in ascending order."""
@@ -123,6 +128,7 @@ def weigh_families(
         candidates[node, : len(chosen_of_node)] = chosen_of_node
     weights = np.full((len(graph), 1 << largest), -np.inf)
     weights[:, 0] = -WITHOUT_REQUIRED
+    weighed = WeighedFamilies(candidates, weights)
     prices = np.zeros(rules.forbidden.shape) if prices is None else prices
     least = rules.required_parents
     families = {
@@ -135,8 +141,8 @@ def weigh_families(
         batch = sorted(family for family in families if len(family[1]) == size)
         for (node, parents), score in zip(batch, scores(batch), strict=True):
             price = prices[list(parents), node].sum()
-            weights[node, sum(1 << chosen[node].index(parent) for parent in parents)] = -score / temperature - price
-    return WeighedFamilies(candidates, weights)
+            weights[node, weighed.index(node, parents)] = -score / temperature - price
+    return weighed
 
 
 def choose_candidates(scores: Scores, graph: Graph, forbidden: np.ndarray, n_candidates: int) -> list[list[int]]:
@@ -180,11 +186,6 @@ def _over_subsets(values: Floats, combine: Callable[[Floats, Floats], Floats]) -
         pairs = result.reshape(len(result), -1, 2, 1 << b)
         pairs[:, :, 1] = combine(pairs[:, :, 1], pairs[:, :, 0])
     return result
-
-
-def _over_supersets(values: Floats) -> Floats:
-    """Log of the sum of the exponentials over all supersets of every set."""
-    return _over_subsets(values[:, ::-1], np.logaddexp)[:, ::-1]
 
 
 def best_graph(families: WeighedFamilies) -> tuple[Graph, float]:
@@ -234,7 +235,8 @@ class OrderSums:
         first, rest = np.empty((2, 1 << families.n_variables))
         given = np.empty(families.weights.shape)
         sums_of_orders(families.sums, families.candidates, first, rest, given)
-        return cls(families, first, np.exp(families.weights + _over_supersets(given) - first[-1]))
+        over_supersets = _over_subsets(given[:, ::-1], np.logaddexp)[:, ::-1]
+        return cls(families, first, np.exp(families.weights + over_supersets - first[-1]))
 
     def edge_probability(self) -> np.ndarray:
         """Return the posterior probability of i -> j, shape (N, N), under a uniform prior over orders."""

@@ -28,9 +28,6 @@ from icdh.knowledge.rules import EdgeRules
 from icdh.network import Weights, features_of, node_inputs
 from icdh.two_phase._kernels import projected_least_squares
 
-# A ridge on W2 that only removes the ambiguity of units that do the same, for l2 = 0.
-SMALLEST_RIDGE = 1e-10
-
 Smooth = Callable[[Floats], tuple[float, Floats]]
 Array = TypeVar("Array", Floats, Mask)
 
@@ -193,7 +190,8 @@ class FamilyObjective:
             lasso=np.where(is_free, problem.l1, 0.0),
             curvature=np.where(curvature > 0.0, curvature, 1.0),
             ridge=np.where(inputs < len(problem.values), problem.l2, 0.0),
-            output_ridge=float(max(problem.l2, SMALLEST_RIDGE * precision.sum())),
+            # If l2 is zero a tiny one only removes the ambiguity of units that do the same.
+            output_ridge=float(max(problem.l2, 1e-10 * precision.sum())),
             root=root,
             bias=problem.bias,
         )
@@ -246,8 +244,7 @@ class NetworkObjective:
     def __init__(self, families: Sequence[FamilyObjective]):
         self.families = tuple(families)
         sizes = [family.inputs.size for family in self.families]
-        ends = np.cumsum(sizes).tolist()
-        self._rows = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        self._ends = np.cumsum(sizes)[:-1]
         self.effects = np.repeat(np.arange(len(sizes)), sizes)
         self.causes = np.concatenate([family.inputs for family in self.families])
         self.is_free = np.concatenate([family.is_free for family in self.families])
@@ -270,9 +267,8 @@ class NetworkObjective:
         return cls([FamilyObjective.of(problem, n, causes[n], scale[n]) for n in range(len(scale))])
 
     def by_child(self, w: Array) -> Iterator[tuple[FamilyObjective, Array]]:
-        """Yield the objective of every child with what belongs to its inputs, for instance their weights."""
-        for family, rows in zip(self.families, self._rows, strict=True):
-            yield family, w[rows]
+        """Return the objective of every child with what belongs to its inputs, for instance their weights."""
+        return zip(self.families, np.split(w, self._ends), strict=True)
 
     def input_weights(self, weights: Weights) -> Floats:
         """Return the weights that a network has for every input, shape (inputs, m1)."""

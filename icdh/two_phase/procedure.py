@@ -29,7 +29,6 @@ from icdh.two_phase.rounds import (
 from icdh.two_phase.scales import fit_scales
 
 FEW_OBSERVATIONS = 50_000  # of tables of more than twice as many, so many decide the graph
-EXPLORATIONS = len(FAST_ALONE.reaches)  # fresh random weights for every further start of a node
 
 
 def fit_two_phase(
@@ -205,7 +204,7 @@ def penalties(weights: Weights, l1: float, l2: float) -> float:
 def draw_initial_weights(values: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> list[Weights]:
     """Draw the initial weights of a fit: where it begins, followed by further starts of its rounds and nodes."""
     rms = root_mean_square(values)
-    return [weights_in_units(rms, hidden_units, bias, rng) for _ in range(EXPLORATIONS)]
+    return [weights_in_units(rms, hidden_units, bias, rng) for _ in FAST_ALONE.reaches]  # fresh ones for every start
 
 
 def _without_absent_edges(problem: Problem, weights: Weights) -> Problem:

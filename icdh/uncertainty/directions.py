@@ -68,7 +68,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         if settled[i, j]:
             loss[found.order[i], found.order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
-    gains = cheap_gains(scores, list(enumerate(found.graph)))
+    gains = cheap_gains(scores, found.graph)
 
     @cache
     def design_effects(node: int) -> Floats:

@@ -1,6 +1,6 @@
 """The probability of graphs given the data, from the evidence of their families."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -220,11 +220,6 @@ def draw_posterior(
     weights = counts / np.array([n_orders_of(graph, memory) for graph in graphs])
     weights /= weights.sum()
     parents, best = best_graph(families)
-    odds = best - sum(_log_weight(families, node, own) for node, own in enumerate(graph))
+    odds = best - sum(float(families.weights[node, families.index(node, own)]) for node, own in enumerate(graph))
     effective = 1.0 / float(np.square(weights) @ (1.0 / counts))
     return GraphPosterior(names, graphs, weights, parents_matrix(parents), float(odds), effective)
-
-
-def _log_weight(families: WeighedFamilies, node: int, parents: Iterable[int]) -> float:
-    own = families.candidates[node].tolist()
-    return float(families.weights[node, sum(1 << own.index(parent) for parent in parents)])

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -189,23 +188,19 @@ def bootstrap(
     (4, 4)
     """
     check_number("n_resamples", n_resamples, low=1, integer=True)
-    check_choice("sampling", sampling, SAMPLINGS)
-    check_number("random_state", random_state, low=0, integer=True)
     check_callback(callback)
-    if max_seconds is not None:
-        check_number("max_seconds", max_seconds, low=0, low_open=True)
-    n_jobs, clock = n_workers(n_jobs), Clock(max_seconds)
-    draw = _Draw(estimator, X, interventions, groups, sequence, sampling, random_state)
-    store = Checkpoint(checkpoint, _fingerprint(estimator, draw))
+    n_jobs = n_workers(n_jobs)
+    fits = _Fits(estimator, X, interventions, groups, sequence, sampling, random_state, max_seconds)
+    store = Checkpoint(checkpoint, fits.fingerprint())
     resamples = {}
-    for resample in _resamples(store, estimator, draw, n_resamples, n_jobs, clock):
+    for resample in _resamples(store, fits, n_resamples, n_jobs):
         resamples[resample.number] = resample.adjacency
         if callback is not None:
             callback(resample)
     if len(resamples) < n_resamples:
         _say_that_time_was_over(len(resamples), n_resamples, max_seconds)
     graphs = np.array([resamples[index] != 0 for index in sorted(resamples)])
-    return GraphEnsemble(draw.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
+    return GraphEnsemble(fits.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
 
 
 def _say_that_time_was_over(done: int, n_resamples: int, max_seconds: float | None) -> None:
@@ -215,17 +210,15 @@ def _say_that_time_was_over(done: int, n_resamples: int, max_seconds: float | No
     warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
 
 
-def _resamples(
-    store: Checkpoint, estimator: CausalGraphEstimator, draw: "_Draw", n_resamples: int, n_jobs: int, clock: Clock
-) -> Iterator[Resample]:
+def _resamples(store: Checkpoint, fits: "_Fits", n_resamples: int, n_jobs: int) -> Iterator[Resample]:
     """Yield the resamples that the checkpoint holds, then the others, each written there first."""
     known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
     yield from known
     missing = sorted(set(range(n_resamples)) - {resample.number for resample in known})
     if not missing:
         return
-    fit = partial(_graph_of_resample, _ready(estimator, draw, clock), draw, clock)
-    for index, adjacency in zip(missing, in_parallel(fit, missing, n_jobs), strict=True):
+    fits.look_at_the_whole_table()
+    for index, adjacency in zip(missing, in_parallel(fits.graph, missing, n_jobs), strict=True):
         if adjacency is not None:  # it was not cut short
             store.append(index, adjacency.tolist())
             yield Resample(index, adjacency)
@@ -272,16 +265,13 @@ def refits(
     True
     """
     check_number("n_resamples", n_resamples, low=1, integer=True)
-    check_choice("sampling", sampling, SAMPLINGS)
-    check_number("random_state", random_state, low=0, integer=True)
-    draw = _Draw(estimator, X, interventions, groups, sequence, sampling, random_state)
-    clock = Clock()
-    fit = partial(_model_of_resample, _ready(estimator, draw, clock), draw, clock)
-    return list(in_parallel(fit, range(n_resamples), n_workers(n_jobs)))
+    fits = _Fits(estimator, X, interventions, groups, sequence, sampling, random_state)
+    fits.look_at_the_whole_table()
+    return list(in_parallel(fits.model, range(n_resamples), n_workers(n_jobs)))
 
 
-class _Draw:
-    """The rows of every resample, with what was done to them, and the seed of its fit: they follow from its number."""
+class _Fits:
+    """Fits to resamples: the rows of each, and the seed of its fit, follow from its number."""
 
     def __init__(
         self,
@@ -292,14 +282,66 @@ class _Draw:
         sequence: bool,
         sampling: str,
         random_state: int,
+        max_seconds: float | None = None,
     ):
+        check_choice("sampling", sampling, SAMPLINGS)
+        check_number("random_state", random_state, low=0, integer=True)
+        if max_seconds is not None:
+            check_number("max_seconds", max_seconds, low=0, low_open=True)
         check_same_rows(X, interventions, "interventions")
-        table = estimator.related_table(X, groups, sequence)
-        self.table, self.sampling, self.random_state = table, sampling, random_state
+        self.clock, self.sampling, self.random_state = Clock(max_seconds), sampling, random_state
+        self.table = estimator.related_table(X, groups, sequence)
+        quiet = {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
+        self.estimator = type(estimator)(**quiet)
         with _without_warnings():
-            self.design: Any = Design.of(interventions, table)  # every fit takes it as interventions
+            self.design: Any = Design.of(interventions, self.table)  # every fit takes it as interventions
 
-    def __call__(self, index: int) -> tuple[Table, Any, int]:
+    def fingerprint(self) -> str:
+        """Return what tells resamples of other data, parameters or seeds apart."""
+        data = hashlib.sha256(self.table.values.tobytes()).hexdigest()
+        described = {
+            name: value.tolist() if isinstance(value, np.ndarray) else repr(value)
+            for name, value in self.estimator.get_params().items()
+            if name != "random_state"
+        }
+        design = [part.tobytes().hex() for part in (self.design.left_alone, self.design.contexts)]
+        related = self.table.related
+        units = None if related is None else [related.groups.tolist(), related.places is not None]
+        drawing = [self.table.names, self.sampling, self.random_state, *design, units]
+        what = [__version__, type(self.estimator).__name__, described, data, *drawing]
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+    def look_at_the_whole_table(self) -> None:
+        """Choose the kinds and the transform of the columns, which all resamples share."""
+        first = self._ending_in_time().set_params(random_state=self.random_state)
+        with _without_warnings():
+            ready = first.for_resamples(self.table, self.design)
+        self.estimator = ready.set_params(max_seconds=self.estimator.max_seconds)
+
+    def graph(self, index: int) -> Floats | None:
+        """Return the graph of a resample, None if the clock ended it."""
+        model = None if self.clock.is_over else self.model(index)
+        return None if model is None or self.clock.is_over else model.adjacency
+
+    def model(self, index: int) -> StructuralModel:
+        """Return the model of a resample."""
+        table, design, seed = self._drawn(index)
+        with _without_warnings():
+            fit = self._ending_in_time().set_params(random_state=seed).fit(table, interventions=design)
+        if fit.interrupted_:
+            raise KeyboardInterrupt
+        last: StructuralModel = getattr(fit, "imputations_", [fit])[-1].model_
+        return last
+
+    def _ending_in_time(self) -> CausalGraphEstimator:
+        """Return a copy of the estimator whose fit ends with the clock, at the latest."""
+        if self.clock.max_seconds is None:
+            return copy(self.estimator)
+        left = max(self.clock.left, 1e-3)  # of a fit that begins as time ends
+        return copy(self.estimator).set_params(max_seconds=min(left, self.estimator.max_seconds or left))
+
+    def _drawn(self, index: int) -> tuple[Table, Any, int]:
+        """Return the rows of a resample, what was done to them, and the seed of its fit."""
         rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
         units = self._units()
         n = len(units)
@@ -321,38 +363,6 @@ class _Draw:
         return np.split(np.argsort(units.ravel(), kind="stable"), np.cumsum(sizes)[:-1])
 
 
-def _ready(estimator: CausalGraphEstimator, draw: _Draw, clock: Clock) -> CausalGraphEstimator:
-    """Return the estimator for resamples: kinds and transform of the columns are chosen on the whole table."""
-    quiet = _until(clock, type(estimator)(**_quiet(estimator))).set_params(random_state=draw.random_state)
-    with _without_warnings():
-        ready = quiet.for_resamples(draw.table, draw.design)
-    return ready.set_params(max_seconds=estimator.max_seconds)
-
-
-def _until(clock: Clock, estimator: CausalGraphEstimator) -> CausalGraphEstimator:
-    """Return a copy of an estimator whose fit ends with a clock, at the latest."""
-    if clock.max_seconds is None:
-        return copy(estimator)
-    left = max(clock.left, 1e-3)  # of a fit that begins as time ends
-    return copy(estimator).set_params(max_seconds=min(left, estimator.max_seconds or left))
-
-
-def _graph_of_resample(ready: CausalGraphEstimator, draw: _Draw, clock: Clock, index: int) -> Floats | None:
-    """Return the graph of a resample, None if the clock ended it."""
-    model = None if clock.is_over else _model_of_resample(ready, draw, clock, index)
-    return None if model is None or clock.is_over else model.adjacency
-
-
-def _model_of_resample(ready: CausalGraphEstimator, draw: _Draw, clock: Clock, index: int) -> StructuralModel:
-    table, design, seed = draw(index)
-    with _without_warnings():
-        fit = _until(clock, ready).set_params(random_state=seed).fit(table, interventions=design)
-    if fit.interrupted_:
-        raise KeyboardInterrupt
-    last: StructuralModel = getattr(fit, "imputations_", [fit])[-1].model_
-    return last
-
-
 @contextmanager
 def _without_warnings() -> Iterator[None]:
     """Fit without our warnings: they would repeat those of the whole table."""
@@ -360,24 +370,3 @@ def _without_warnings() -> Iterator[None]:
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("ignore", category)
         yield
-
-
-def _quiet(estimator: CausalGraphEstimator) -> dict[str, Any]:
-    """Return the estimator's parameters for one fit among many: without progress reports, on one core."""
-    return {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
-
-
-def _described(value: object) -> object:
-    return value.tolist() if isinstance(value, np.ndarray) else repr(value)
-
-
-def _fingerprint(estimator: CausalGraphEstimator, draw: _Draw) -> str:
-    """Return what must be the same for two runs to have the same resamples."""
-    data = hashlib.sha256(draw.table.values.tobytes()).hexdigest()
-    parameters = {name: _described(value) for name, value in _quiet(estimator).items() if name != "random_state"}
-    design = [part.tobytes().hex() for part in (draw.design.left_alone, draw.design.contexts)]
-    related = draw.table.related
-    units = None if related is None else [related.groups.tolist(), related.places is not None]
-    drawing = [draw.table.names, draw.sampling, draw.random_state, *design, units]
-    what = [__version__, type(estimator).__name__, parameters, data, *drawing]
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()

@@ -80,7 +80,6 @@ TESTS = {
     "_rows/": ("test_dependent_rows", "test_groups"),
     "_effect/": ("test_effect", "test_cli_model"),
     "_estimators/arranged.py": ("test_canonical", "test_invariance"),
-    "_estimators/transform_choice.py": ("test_transforms",),
     "_node_model/_additive_kernels.py": ("test_additive",),
     "_node_model/additive.py": ("test_additive",),
     "_node_model/linear.py": ("test_linear",),
