@@ -13,7 +13,7 @@ from helpers import hetero_chain
 
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, graphs, posterior, simulate
 from icdh._ground.clock import Clock, compiling
-from icdh.cli._edges import edge_list
+from icdh.cli._learning import edge_list
 from icdh.cli._messages import as_option
 from icdh.diagnostics import records
 from icdh.diagnostics.records import edge_records

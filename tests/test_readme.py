@@ -9,7 +9,7 @@ import pytest
 import scipy
 
 from icdh import ICDH, Knowledge, cli
-from icdh.cli._knowledge import knowledge_of
+from icdh.cli._learning import knowledge_of
 from icdh.datasets import load_sachs
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ from helpers import command, hetero_chain
 from naive import all_dags, orders_of
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, metrics, posterior
-from icdh.cli._edges import probability_lines
+from icdh.cli.fit import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.knowledge.rules import EdgeRules

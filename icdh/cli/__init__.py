@@ -1,7 +1,7 @@
 """The command line: one module of this package for each command.
 
-A command's module has ``COMMAND``, the table of its options, and ``run(args) -> int``, which does the work and returns
-the exit code. Modules import what is heavy inside ``run``, so that ``icdh --help`` answers at once.
+A command's module has ``COMMAND``, the table of its options, and ``run(args)``, which does the work and returns
+the exit code, or None for 0. Modules import what is heavy inside ``run``, so that ``icdh --help`` answers at once.
 """
 
 import argparse
@@ -18,10 +18,10 @@ from typing import Any, NoReturn
 
 from icdh._ground.labels import did_you_mean, listed
 from icdh._version import __version__
-from icdh.cli._files import is_model
+from icdh.cli._files import check_files, is_model
 from icdh.cli._messages import BAD_INPUT, as_option, explain
 from icdh.cli._messages import report as say  # the name of a command is taken
-from icdh.cli._options import NOT_GIVEN, Command, Either, Option
+from icdh.cli._options import NOT_GIVEN, Command, Either, File, Option
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
 COMMANDS = ("fit", "predict", "sample", "effects", "check", "report", "direction", "simulate", "evaluate", "warmup")
@@ -85,14 +85,23 @@ def _flushed(code: str | int | None) -> str | int | None:
 def run(args: argparse.Namespace) -> int:
     """Run the command that `parse` found, and return its exit code."""
     _prepare_streams()
+    said: set[str] = set()
+
+    def show_once(message: Warning | str, *where: object, **details: object) -> None:
+        """Show a warning once, not again with every pair of columns or resample that it is about."""
+        if str(message) not in said:
+            said.add(str(message))
+            say("warning", message)
+
     with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(args.quiet):
-        warnings.showwarning = _Warnings()
+        warnings.showwarning = show_once
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
         try:
-            code: int = args.run(args)
+            check_files(args)
+            code: int | None = args.run(args)
             sys.stdout.flush()
-            return code
+            return code or 0
         except (KeyboardInterrupt, Exception) as error:
             if args.debug:
                 traceback.print_exc()
@@ -105,18 +114,6 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the process ends
         if hasattr(getattr(sys, name), "reconfigure"):  # a name that the terminal cannot show is no reason to fail
             getattr(sys, name).reconfigure(errors="backslashreplace")
-
-
-class _Warnings:
-    """Shows a warning once, not again with every pair of columns or resample that it is about."""
-
-    def __init__(self) -> None:
-        self._said: set[str] = set()
-
-    def __call__(self, message: Warning | str, *where: object, **details: object) -> None:
-        if str(message) not in self._said:
-            self._said.add(str(message))
-            say("warning", message)
 
 
 class _Notes(logging.Handler):
@@ -192,6 +189,14 @@ class CommandParser(argparse.ArgumentParser):
             argument = action if action.option_strings else None
             meant = did_you_mean(value, action.choices)
             raise argparse.ArgumentError(argument, f"{value!r} is none of {listed(action.choices)}{meant}")
+
+    def files_of(self, args: argparse.Namespace) -> list[tuple[str, File, str]]:
+        """Return the files that were given to a command: what messages call each, its type, and its path."""
+        return [
+            (action.type.called or action.option_strings[-1], action.type, path)
+            for action in self._actions
+            if isinstance(action.type, File) and (path := getattr(args, action.dest, None)) is not None
+        ]
 
     def choices_of(self, destination: str) -> list[str]:
         """Return the words that an option takes."""

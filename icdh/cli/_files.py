@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import zipfile
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -59,34 +59,29 @@ def loaded(path: str, table: str | None = None) -> "StructuralModel":
     return load(path)
 
 
-def check_picture(path: str | None) -> None:
-    """Raise an error if a picture cannot be drawn to a path; nothing if there is none."""
-    if path:
-        from icdh.plotting import check_plot_path
+def check_picture(path: str) -> None:
+    """Raise an error if a picture cannot be drawn to a path."""
+    from icdh.plotting import check_plot_path
 
-        check_plot_path(path)
+    check_plot_path(path)
 
 
-def check_files(read: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:
-    """Raise ValueError or OSError if an output cannot be written, or would replace an input or another output.
-
-    Parameters
-    ----------
-    read, written : mapping of str to str or None
-        The path by the option, or argument, that holds it; None where it was not given.
-    """
-    inputs = {option: path for option, path in read.items() if path is not None}
+def check_files(args: argparse.Namespace) -> None:
+    """Raise ValueError or OSError if an output cannot be written, or would replace an input or another output."""
+    given = args.parser.files_of(args)
+    inputs = {called: path for called, file, path in given if not file.written}
     if sum(path == STANDARD_INPUT for path in inputs.values()) > 1:
         raise ValueError(f"only one of {', '.join(inputs)} can be -, the standard input")
-    taken = {option: path for option, path in inputs.items() if path != STANDARD_INPUT}
-    for option, path in written.items():
-        if path is None:
-            continue
+    taken = {called: path for called, path in inputs.items() if path != STANDARD_INPUT}
+    outputs = [(called, file, path) for called, file, path in given if file.written]
+    for called, _, path in outputs:
         for other, seen in taken.items():
             if _is_same_file(path, seen):
-                raise ValueError(f"{option} would write to {path}, which is {other}; choose another file")
+                raise ValueError(f"{called} would write to {path}, which is {other}; choose another file")
+        taken[called] = path
+    for _, file, path in outputs:
         check_writable(path)
-        taken[option] = path
+        file.check(path)
 
 
 def _is_same_file(a: str, b: str) -> bool:
@@ -104,11 +99,6 @@ def succeeds(write: Callable[..., None], *arguments: object) -> bool:
         report("error", error)
         return False
     return True
-
-
-def columns_of_labels(model: "StructuralModel") -> list[str] | None:
-    """Return the columns that hold text, or None if no column does; arguments of `icdh.cli._input.read`."""
-    return [str(model.names[n]) for n, labels in model.categories.items() if labels.of_text] or None
 
 
 def do_of(args: argparse.Namespace, model: "StructuralModel") -> dict[Hashable, object]:

@@ -13,20 +13,16 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import default_names, printable
 from icdh._table.experiments import Interventions
 from icdh.cli._files import check_table, source
-from icdh.cli._knowledge import names_in
 from icdh.cli._messages import report
-from icdh.cli._options import DONE_ABOUT_GAPS, option_named
+from icdh.cli._options import DONE_ABOUT_GAPS, Learned, names_in, option_named
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
 from icdh.progress import Progress
 
 if TYPE_CHECKING:
-    from icdh.cli._learning import Learned
+    from icdh._model.structural import StructuralModel
 
-FEWEST_NUMBERED = 10  # rows; in fewer a variable may rise by one in every row
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 FORMAT = ("header", "delimiter", "decimal", "thousands", "encoding", "skip_rows", "comment", "units_row")
-NO_VARIABLES = ("condition_column", "group_column")  # what such options name
-UNKNOWN = "?"
 
 
 def format_of(args: argparse.Namespace) -> dict[str, Any]:
@@ -36,7 +32,7 @@ def format_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read(
-    args: argparse.Namespace, columns: Sequence[str] | None = None, categorical: Collection[str] | None = None
+    args: argparse.Namespace, model: "StructuralModel | None" = None
 ) -> tuple[LabelledTable, dict[str, list[str]]]:
     """Return the table that the arguments describe, and the labels of its rows by the option that names their column.
 
@@ -46,14 +42,16 @@ def read(
     ----------
     args : Namespace
         The options.
-    columns : sequence of str, optional
-        The columns to read, in place of those that the options name.
-    categorical : collection of str, optional
-        Categorical columns. By default text is refused; an empty collection lets columns of text be categorical.
+    model : StructuralModel, optional
+        The model whose variables are read, in place of the columns that the options name.
     """
-    roles = {option: getattr(args, option) for option in NO_VARIABLES if getattr(args, option) is not None}
+    columns, categorical = args.columns, _declared_labels(args)
+    if model is not None:
+        columns = [str(name) for name in model.names]
+        categorical = [columns[n] for n, labels in model.categories.items() if labels.of_text] or None
+    roles = {"condition_column": args.condition_column, "group_column": args.group_column}
+    roles = {option: column for option, column in roles.items() if column is not None}  # columns that are no variables
     drop = [*(args.drop or ()), *roles.values()]
-    columns = columns or args.columns
     check_table(args.data, args.model)
     with Progress("", shown=False if args.quiet else None, doing=f"reading {args.data}"):
         try:
@@ -80,6 +78,12 @@ def read(
         if args.drop is not None:
             _say_what_numbers_the_rows(table, args.dates)
     return table, dict(zip(roles, labels, strict=True))
+
+
+def _declared_labels(args: argparse.Namespace) -> list[str] | None:
+    """Return the columns declared categorical, others of text may be; None, which refuses text, of most methods."""
+    kinds = getattr(args, "kinds", ())
+    return [name for name, kind in kinds if kind == "categorical"] if args.method == "search" else None
 
 
 def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
@@ -112,7 +116,7 @@ def complete_rows(table: LabelledTable) -> LabelledTable:
 def _say_what_numbers_the_rows(table: LabelledTable, dates: Collection[str]) -> None:
     """Write a note about columns that look like row numbers, which are no variables."""
     for name, column in zip(table.names, table.values.T, strict=True):
-        if name not in dates and len(column) >= FEWEST_NUMBERED and _counts_up(column):
+        if name not in dates and len(column) >= 10 and _counts_up(column):  # in fewer rows a variable may, too
             remedy = f"if it numbers the rows, say --drop {shlex.quote(name)}"
             report("note", f"{name} rises by one from row to row; {remedy}")
 
@@ -171,23 +175,15 @@ class Input(NamedTuple):
         return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups)
 
 
-def read_input(args: argparse.Namespace, categorical: Collection[str] | None) -> Input:
-    """Return the table that the options describe, and what they say of its rows.
-
-    Parameters
-    ----------
-    args : Namespace
-        The options.
-    categorical : collection of str or None
-        As of `icdh.cli._input.read`.
-    """
+def read_input(args: argparse.Namespace, model: "StructuralModel | None" = None) -> Input:
+    """Return the table that the options describe, and what they say of its rows; arguments as of `read`."""
     _check(args)
     if args.dataset:
         from icdh.datasets import load_sachs
 
         sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
         return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency.astype(float))
-    table, labels = read(args, categorical=categorical)
+    table, labels = read(args, model)
     interventions = _interventions(args, labels.get("condition_column"))
     return Input(table, interventions, labels.get("group_column"), args.sequence)
 
@@ -200,7 +196,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("--condition-column is about a file; the conditions of a data set of the package are known")
     if args.group_column is not None and args.dataset:
         raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
-    if (args.group_column is not None or args.sequence) and args.method != "search":
+    if (args.group_column is not None or args.sequence) and args.method == "icdh":
         raise ValueError("--group-column and --sequence need the evidence that --method search weighs; leave them out")
 
 
@@ -241,7 +237,7 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
             raise ValueError(f"--targets is given as 'A=x y; B=?; C='; got {(condition + equals + names).strip()!r}")
     targets = names_in([names for *_, names in parts])
     return {
-        condition.strip(): None if names == [UNKNOWN] else names
+        condition.strip(): None if names == ["?"] else names
         for (condition, *_), names in zip(parts, targets, strict=True)
     }
 

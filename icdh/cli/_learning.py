@@ -1,135 +1,42 @@
-"""The estimators as options, and a fit under way."""
+"""A fit as the options describe it, under way, and what it prints of its edges."""
 
 import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._estimators.icdh import ICDH
-from icdh._ground.checks import constraints_of
-from icdh._table.missing import MISSING
+from icdh._ground.checks import n_workers
+from icdh._ground.clock import Clock
+from icdh._ground.labels import counted, edge_lines, printable
+from icdh._model.overview import hidden_line, weight_unit
+from icdh._model.structural import StructuralModel
 from icdh.cli._files import source
-from icdh.cli._input import Input
-from icdh.cli._knowledge import knowledge_of
-from icdh.cli._messages import watched
-from icdh.cli._options import (
-    COLUMNS,
-    FORMAT,
-    RELATIONS,
-    TABLE,
-    Either,
-    Option,
-    cells,
-    choice,
-    option_named,
-    parameter,
-    seed,
-    several,
-    text,
-)
-from icdh.files import read_graph
+from icdh.cli._input import Input, complete_rows
+from icdh.cli._messages import INTERRUPTED, report, watched
+from icdh.cli._options import DEFAULTS, METHODS, Learned, option_named
+from icdh.diagnostics.records import EdgeCheck, edge_records
+from icdh.diagnostics.track_record import Marginals
+from icdh.diagnostics.words import edge_rows, legend
+from icdh.exceptions import import_extra, option
+from icdh.files import LabelledTable, read_graph
 from icdh.knowledge import Knowledge
 from icdh.progress import Progress
 
-Learned: TypeAlias = HNMSearch | ICDH
-
-METHODS: dict[str, type[Learned]] = {"search": HNMSearch, "icdh": ICDH}
-DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
-CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
-WORDS = {  # of the options that are parameters of the estimators
-    "hidden_units": "hidden units of every variable's network; auto for the search",
-    "l1": "lasso penalty on the input weights",
-    "l2": "ridge penalty on the weights",
-    "noise": "model of the standard deviation of the noise",
-    "bias": "whether hidden units and means get intercepts",
-    "scaling": "scaling of the columns before the fit",
-    "threshold": "edges of smaller weight are left out",
-    "edge_cost": "nats that an edge costs in ICDH's last stage; none leaves it out",
-    "max_rounds": "the most rounds of the two phases",
-    "tol": "stop when a round lowers the negative log-likelihood by less, in nats",
-    "schedule": "how closely the article's algorithms are followed",
-    "h_tol": "the acyclicity at which the constraint counts as met",
-    "n_restarts": "number of initial weights to fit from; the best fit is kept",
-    "rho_max": "largest penalty weight of the augmented Lagrangian",
-    "edge_penalty": "nats that an edge must be worth beyond its evidence, or auto",
-    "binary_effect_penalty": "additional nats for an edge from a number to a column of two values or labels",
-    "max_parents": "the most causes of a variable",
-    "noise_distribution": "the density of the standardised noise",
-    "column_transform": "a monotone transform of every column before the search",
-    "search": "greedy, or exact for at most 22 variables",
-    "hidden_causes": "whether to look for hidden common causes of three and more columns of numbers",
-    "prior_precision": "initial precision of the prior of the weights",
-    "max_seconds": "stop after so many seconds with the best graph so far",
-    "min_strength": "leave out edges of less strength, in nats",
-    "max_edges": "keep at most the N strongest edges",
-    "n_imputations": "number of imputations of the gaps, for --missing impute",
-    "n_jobs": "number of workers, -1 for one per core",
-}
+if TYPE_CHECKING:
+    from icdh.uncertainty.ensemble import GraphEnsemble
 
 
-def _kind(text: str) -> tuple[str, str]:
-    name, equals, kind = text.rpartition("=")
-    if not (name and equals and kind):
-        raise argparse.ArgumentTypeError(f"a kind is given as NAME=KIND; got {text!r}")
-    return name, kind
-
-
-def _parameter(name: str) -> Option:
-    """Return the option of a parameter; its help ends with the defaults of the methods that have it."""
-    defaults = {method: params[name] for method, params in DEFAULTS.items() if params.get(name) is not None}
-    values = ", ".join(f"{method}: {value}" for method, value in defaults.items())
-    help = WORDS[name] + (f" ({values})" if values else "")
-    return {"default": argparse.SUPPRESS, "help": help, **parameter(CONSTRAINTS[name])}
-
-
-INPUT: dict[str, Option | Either] = {
-    "table": Either(
-        {
-            "data": {"nargs": "?", **TABLE},
-            "--dataset": {
-                "choices": ("sachs", "sachs-experiments"),
-                "help": "a data set of the package, in place of a file",
-            },
-        },
-        required=True,
-    ),
-    **FORMAT,
-    **COLUMNS,
-    **cells(MISSING),
-    **RELATIONS,
-}
-ESTIMATOR = {
-    "--method": choice(
-        METHODS,
-        "search (HNMSearch: by evidence, independent of units) or icdh (the procedure of the article)",
-        "search",
-    ),
-    **{"--n-jobs --jobs" if name == "n_jobs" else "--" + name.replace("_", "-"): _parameter(name) for name in WORDS},
-    "--kinds": several(
-        "NAME=KIND",
-        "kinds of columns: continuous, gridded, ordinal, binary or categorical; guessed by default",
-        type=_kind,
-        default=argparse.SUPPRESS,
-    ),
-    "--forbidden-edges": text(
-        "FILE", "graph of edges that must not appear, in a format of --truth", default=argparse.SUPPRESS
-    ),
-    "--seed": seed("seed of the initial weights"),
-}
-USUAL_INPUT = ("data", "dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
-USUAL_KNOWLEDGE = ("roots", "leaves", "tiers", "require")
-
-
-def declared_labels(args: argparse.Namespace) -> list[str] | None:
-    """Return the columns declared categorical; None if the method takes no labels."""
-    if args.method != "search":
-        return None
-    return [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
+def knowledge_of(args: argparse.Namespace) -> Knowledge:
+    """Return the knowledge of the file and of the other options together."""
+    given = Knowledge(
+        forbidden=args.forbid, required=args.require, tiers=args.tiers, roots=args.roots, leaves=args.leaves
+    )
+    return Knowledge.read(args.knowledge) | given if args.knowledge else given
 
 
 def estimator_of(args: argparse.Namespace, names: list[str]) -> Learned:
@@ -182,3 +89,97 @@ def answered(callback: Progress) -> Iterator[None]:
     finally:
         if not heard:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def ensemble_of(
+    args: argparse.Namespace, model: Learned, rows: Input, clock: Clock
+) -> "tuple[GraphEnsemble | None, BaseException | None]":
+    """Return the ensemble that was asked for, or None, and the error, or None.
+
+    The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
+    """
+    n_resamples: int = args.bootstrap or 0
+    if model.interrupted_ or not (n_resamples or args.posterior):
+        return None, None
+    from icdh.uncertainty.posterior import posterior
+    from icdh.uncertainty.resampling import bootstrap
+
+    try:
+        if clock.is_over:
+            limit = option("max_seconds", clock.max_seconds)
+            raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
+        left = None if clock.max_seconds is None else clock.left
+        with watched(args, "steps" if args.posterior else "resamples", n_resamples or None) as callback:
+            if args.posterior and isinstance(model, HNMSearch):
+                return posterior(model, random_state=args.seed, max_seconds=left, callback=callback), None
+            ensemble = bootstrap(
+                model,
+                rows.table,
+                n_resamples,
+                interventions=rows.interventions,
+                **rows.relations,
+                sampling=args.sampling,
+                checkpoint=args.checkpoint,
+                n_jobs=model.n_jobs,
+                random_state=args.seed,
+                max_seconds=left,
+                callback=callback,
+            )
+            return ensemble, None
+    except (KeyboardInterrupt, Exception) as error:
+        return None, error
+
+
+def exit_code(model: Learned, failure: BaseException | None) -> int:
+    """Return 0, or 130 after Ctrl-C, or raise the error that came after the fit."""
+    if isinstance(failure, KeyboardInterrupt):
+        report("error", "interrupted before the probabilities were known; the fitted graph is kept")
+        return INTERRUPTED
+    if isinstance(failure, TimeoutError):
+        report("warning", failure)
+    elif failure is not None:
+        raise failure
+    return INTERRUPTED if model.interrupted_ else 0
+
+
+def check_uncertainty(args: argparse.Namespace) -> None:
+    """Raise ValueError if the options do not go together."""
+    if args.posterior and args.method != "search":
+        raise ValueError(
+            "--posterior needs the evidence that --method search weighs; take --bootstrap N for --method icdh"
+        )
+    if args.posterior and getattr(args, "hidden_causes", False):
+        raise ValueError(
+            "--posterior takes no account of hidden causes; leave out --hidden-causes, or take --bootstrap N"
+        )
+    if args.bootstrap is not None and n_workers(getattr(args, "n_jobs", 1)) > 1:
+        import_extra("joblib", "parallel")
+    if args.bootstrap is None and args.checkpoint:
+        raise ValueError("--checkpoint goes with --bootstrap N")
+    if args.bootstrap is None and not args.posterior and args.probabilities:
+        raise ValueError("--probabilities goes with --bootstrap N or --posterior")
+
+
+def records_of(fitted: StructuralModel, table: LabelledTable) -> list[EdgeCheck]:
+    """Return a record of each edge, strongest first; no track records if fewer than two rows are complete."""
+    rows = complete_rows(table)
+    return edge_records(fitted, Marginals.of(fitted.as_table(rows)) if len(rows.values) > 1 else None)
+
+
+def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
+    """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
+    unit = weight_unit(model.model_)
+    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
+    return [*lines, *legend(records, unit), *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
+
+
+def _head(model: Learned, n_edges: int) -> str:
+    if isinstance(model, HNMSearch):
+        course = counted(len(model.history_), "move")
+    else:
+        course = counted(len(model.history_), "round") + (", converged" if model.converged_ else ", not converged")
+    return (
+        f"{counted(model.model_.about['n_observations'], 'observation')} of "
+        f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "
+        f"negative log-likelihood {model.nll_:.4f} nats, {course}"
+    )

@@ -17,11 +17,8 @@ from icdh.cli._options import option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
 from icdh.progress import Progress
 
-SUCCESS = 0
-DEFECT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
-BROKEN_PIPE = 141
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
 
 
@@ -71,7 +68,7 @@ def explain(error: BaseException) -> int:
     """Write one line about an error, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         drop(sys.stdout)
-        return BROKEN_PIPE
+        return 141
     if follows_interrupt(error):
         report("error", "interrupted before there was a result")
         return INTERRUPTED
@@ -90,7 +87,7 @@ def explain(error: BaseException) -> int:
     else:
         what = f"{type(error).__name__}: {error}"
         report("error", f"a defect of icdh, please report it with what --debug prints: {what}")
-        return DEFECT
+        return 1
     return BAD_INPUT
 
 

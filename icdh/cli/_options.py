@@ -2,9 +2,12 @@
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from icdh._ground.checks import Choice, Constraint, Flag, Number, Workers
+from icdh._estimators.hnm_search import HNMSearch
+from icdh._estimators.icdh import ICDH
+from icdh._ground.checks import Choice, Constraint, Flag, Number, Workers, constraints_of
+from icdh._table.missing import MISSING
 from icdh.exceptions import ArgumentError
 
 Option = dict[str, Any]  # the arguments of argparse
@@ -33,6 +36,27 @@ class Either(NamedTuple):
     required: bool = False
 
 
+class File(NamedTuple):
+    """The type of an option that takes a path.
+
+    Attributes
+    ----------
+    called : str
+        What messages call the file, if not by the option.
+    written : bool
+        Whether the command writes it.
+    check : callable
+        Raises an error if a path cannot be what is written.
+    """
+
+    called: str
+    written: bool = False
+    check: Callable[[str], object] = str
+
+    def __call__(self, path: str) -> str:
+        return path
+
+
 class Command(NamedTuple):
     """A command of the command line.
 
@@ -43,7 +67,7 @@ class Command(NamedTuple):
     options : mapping of mappings
         Groups of options by their title; those without a title stand first.
     run : callable
-        Does the work and returns the exit code.
+        Does the work and returns the exit code, or None for 0.
     usual : sequence of str
         The destinations of the options that ``--help`` shows, if not all.
     """
@@ -51,13 +75,23 @@ class Command(NamedTuple):
     summary: str
     description: str
     options: Mapping[str, Mapping[str, Option | Either]]
-    run: Callable[[argparse.Namespace], int]
+    run: Callable[[argparse.Namespace], int | None]
     usual: Sequence[str] = ()
 
 
 def text(metavar: str | None, help: str, **more: object) -> Option:
     """Return an option that takes a text."""
     return {"metavar": metavar, "help": help, **more}
+
+
+def read(help: str, called: str = "", **more: object) -> Option:
+    """Return an option that takes the path of an input; if it has no name of an option, messages call it otherwise."""
+    return text(None if called else "FILE", help, type=File(called), **more)
+
+
+def written(help: str, check: Callable[[str], object] = str, *, called: str = "", **more: object) -> Option:
+    """Return an option that takes the path of an output, likewise."""
+    return text(None if called else "FILE", help, type=File(called, True, check), **more)
 
 
 def flag(help: str) -> Option:
@@ -83,11 +117,6 @@ def repeated(metavar: str, help: str, **more: object) -> Option:
 def number(default: float | None, help: str, *, low: float = 0, integer: bool = False, **more: object) -> Option:
     """Return an option that takes a number of at least ``low``."""
     return {**parameter(Number(low, integer=integer)), "default": default, "help": help, **more}
-
-
-def seed(help: str) -> Option:
-    """Return the option ``--seed``."""
-    return number(0, help, integer=True)
 
 
 def parameter(constraint: Constraint) -> Option:
@@ -135,8 +164,10 @@ class _MissingValues(argparse.Action):
         setattr(namespace, self.dest, known)
 
 
-TABLE = text(None, "table as text (CSV, TSV, ..., also packed by gzip), observations in rows; - is standard input")
-MODEL = text(None, "a fitted model, written by icdh fit --save")
+TABLE = read(
+    "table as text (CSV, TSV, ..., also packed by gzip), observations in rows; - is standard input", "the table"
+)
+MODEL = read("a fitted model, written by icdh fit --save", "the model")
 TEXT_FORMAT = {
     "--sep --delimiter": text(
         "C",
@@ -190,13 +221,13 @@ LOUDNESS = Either(
         "--quiet": flag("print nothing but warnings and errors"),
     }
 )
-OUTPUT_TABLE = text("FILE", "output file: .csv or .tsv; by default standard output")
-NOTHING = ("columns", "condition_column", "dataset", "drop", "group_column", "missing_values", "model")
+OUTPUT_TABLE = written("output file: .csv or .tsv; by default standard output")
 NOT_GIVEN = {  # what a command knows of options that it does not have
-    **dict.fromkeys(NOTHING),
+    **dict.fromkeys(
+        ("columns", "condition_column", "dataset", "drop", "group_column", "method", "missing_values", "model")
+    ),
     **dict.fromkeys(("quiet", "sequence", "verbose"), False),
     "dates": (),
-    "method": "search",
     "missing": "error",
 }
 
@@ -216,3 +247,159 @@ def cells(missing: Sequence[str]) -> dict[str, Option]:
             missing, f"how to deal with gaps (empty cells, NA, NaN, ?): {'; '.join(remedies)}", "error"
         ),
     }
+
+
+def _edge(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise argparse.ArgumentTypeError(f"an edge is given as CAUSE,EFFECT; got {text!r}")
+    return names
+
+
+def _group(text: str) -> list[str]:
+    return names_in([text])[0]
+
+
+def _tiers(text: str) -> list[list[str]]:
+    """Return groups that semicolons separate, as `names_in` reads them."""
+    groups = names_in(text.split(";"))
+    if not all(group and all(group) for group in groups):
+        raise argparse.ArgumentTypeError(f"tiers are given as 'A B; C'; got {text!r}")
+    return groups
+
+
+def names_in(texts: Sequence[str]) -> list[list[str]]:
+    """Return the names in each of some texts: separated by commas if any of them holds one, else by spaces."""
+    comma = any("," in text for text in texts)
+    return [
+        [name.strip() for name in (text.split(",") if comma else text.split())] if text.strip() else []
+        for text in texts
+    ]
+
+
+PATTERNS = "by names or patterns such as 'gene_*'; may be repeated"
+KNOWLEDGE = {
+    "--knowledge": read("file of background knowledge: .toml, .json, or Tetrad's format"),
+    "--forbid": repeated("CAUSE,EFFECT", f"an edge that must not be in the graph, {PATTERNS}", type=_edge),
+    "--require": repeated("CAUSE,EFFECT", f"an edge that must be in the graph, {PATTERNS}", type=_edge),
+    "--tiers": text(
+        "'A B; C'",
+        "groups of variables in order of time; no variable causes one of an earlier group; if names contain spaces, "
+        "separate them by commas in all groups",
+        type=_tiers,
+        default=[],
+    ),
+    "--roots": text(
+        "A,B",
+        "variables without causes, such as age or a randomised treatment, by names or patterns",
+        type=_group,
+        default=[],
+    ),
+    "--leaves": text("A,B", "variables without effects, by names or patterns", type=_group, default=[]),
+}
+Learned: TypeAlias = HNMSearch | ICDH
+METHODS: dict[str, type[Learned]] = {"search": HNMSearch, "icdh": ICDH}
+DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
+CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
+WORDS = {  # of the options that are parameters of the estimators
+    "hidden_units": "hidden units of every variable's network; auto for the search",
+    "l1": "lasso penalty on the input weights",
+    "l2": "ridge penalty on the weights",
+    "noise": "model of the standard deviation of the noise",
+    "bias": "whether hidden units and means get intercepts",
+    "scaling": "scaling of the columns before the fit",
+    "threshold": "edges of smaller weight are left out",
+    "edge_cost": "nats that an edge costs in ICDH's last stage; none leaves it out",
+    "max_rounds": "the most rounds of the two phases",
+    "tol": "stop when a round lowers the negative log-likelihood by less, in nats",
+    "schedule": "how closely the article's algorithms are followed",
+    "h_tol": "the acyclicity at which the constraint counts as met",
+    "n_restarts": "number of initial weights to fit from; the best fit is kept",
+    "rho_max": "largest penalty weight of the augmented Lagrangian",
+    "edge_penalty": "nats that an edge must be worth beyond its evidence, or auto",
+    "binary_effect_penalty": "additional nats for an edge from a number to a column of two values or labels",
+    "max_parents": "the most causes of a variable",
+    "noise_distribution": "the density of the standardised noise",
+    "column_transform": "a monotone transform of every column before the search",
+    "search": "greedy, or exact for at most 22 variables",
+    "hidden_causes": "whether to look for hidden common causes of three and more columns of numbers",
+    "prior_precision": "initial precision of the prior of the weights",
+    "max_seconds": "stop after so many seconds with the best graph so far",
+    "min_strength": "leave out edges of less strength, in nats",
+    "max_edges": "keep at most the N strongest edges",
+    "n_imputations": "number of imputations of the gaps, for --missing impute",
+    "n_jobs": "number of workers, -1 for one per core",
+}
+
+
+def _kind(text: str) -> tuple[str, str]:
+    name, equals, kind = text.rpartition("=")
+    if not (name and equals and kind):
+        raise argparse.ArgumentTypeError(f"a kind is given as NAME=KIND; got {text!r}")
+    return name, kind
+
+
+def _parameter(name: str) -> Option:
+    """Return the option of a parameter; its help ends with the defaults of the methods that have it."""
+    defaults = {method: params[name] for method, params in DEFAULTS.items() if params.get(name) is not None}
+    values = ", ".join(f"{method}: {value}" for method, value in defaults.items())
+    help = WORDS[name] + (f" ({values})" if values else "")
+    return {"default": argparse.SUPPRESS, "help": help, **parameter(CONSTRAINTS[name])}
+
+
+INPUT: dict[str, Option | Either] = {
+    "table": Either(
+        {
+            "data": {"nargs": "?", **TABLE},
+            "--dataset": {
+                "choices": ("sachs", "sachs-experiments"),
+                "help": "a data set of the package, in place of a file",
+            },
+        },
+        required=True,
+    ),
+    **FORMAT,
+    **COLUMNS,
+    **cells(MISSING),
+    **RELATIONS,
+}
+ESTIMATOR = {
+    "--method": choice(
+        METHODS,
+        "search (HNMSearch: by evidence, independent of units) or icdh (the procedure of the article)",
+        "search",
+    ),
+    **{"--n-jobs --jobs" if name == "n_jobs" else "--" + name.replace("_", "-"): _parameter(name) for name in WORDS},
+    "--kinds": several(
+        "NAME=KIND",
+        "kinds of columns: continuous, gridded, ordinal, binary or categorical; guessed by default",
+        type=_kind,
+        default=argparse.SUPPRESS,
+    ),
+    "--forbidden-edges": read("graph of edges that must not appear, in a format of --truth", default=argparse.SUPPRESS),
+    "--seed": number(0, "seed of the initial weights", integer=True),
+}
+UNCERTAINTY: dict[str, Option | Either] = {
+    "how": Either(
+        {
+            "--bootstrap": number(None, "learn also from N resamples of the rows", low=1, integer=True),
+            "--posterior": flag("probabilities of edges from the evidence; not for --method icdh"),
+        }
+    ),
+    "--sampling": choice(
+        ("subsample", "bootstrap"),
+        "how --bootstrap draws rows: half of them (the default), or as many with replacement",
+        "subsample",
+    ),
+    "--checkpoint": written("save resamples there, and continue with those that it has"),
+    "--probabilities": written("write the probabilities of all edges as a table (.csv)"),
+}
+LEARNING = {
+    "input": INPUT,
+    "experiments": EXPERIMENTS,
+    "estimator": ESTIMATOR,
+    "knowledge": KNOWLEDGE,
+    "uncertainty": UNCERTAINTY,
+}
+USUAL_INPUT = ("data", "dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
+USUAL_KNOWLEDGE = ("roots", "leaves", "tiers", "require")

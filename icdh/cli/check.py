@@ -3,10 +3,10 @@
 import argparse
 import json
 
-from icdh.cli._files import check_files, columns_of_labels, loaded, succeeds
+from icdh.cli._files import loaded, succeeds
 from icdh.cli._input import read_input
-from icdh.cli._messages import BAD_INPUT, SUCCESS
-from icdh.cli._options import EXPERIMENTS, FORMAT, MODEL, RELATIONS, TABLE, Command, cells, flag, number, seed, text
+from icdh.cli._messages import BAD_INPUT
+from icdh.cli._options import EXPERIMENTS, FORMAT, MODEL, RELATIONS, TABLE, Command, cells, flag, number, read, written
 from icdh.files import write_text
 
 
@@ -15,19 +15,19 @@ def run(args: argparse.Namespace) -> int:
     from icdh.diagnostics.check import check
     from icdh.knowledge import Knowledge
 
-    inputs = {"the model": args.model, "the table": args.data, "--knowledge": args.knowledge}
-    check_files(inputs, {"--questions": args.questions})
-    if args.questions and not args.questions.lower().endswith(".toml"):
-        raise ValueError(f"--questions writes TOML; {args.questions} must end in .toml")
     model = loaded(args.model, args.data)
     knowledge = Knowledge.read(args.knowledge) if args.knowledge else None
-    args.columns = [str(name) for name in model.names]
-    rows = read_input(args, columns_of_labels(model)).complete()
+    rows = read_input(args, model).complete()
     how = {"interventions": rows.interventions, "knowledge": knowledge, "random_state": args.seed, **rows.relations}
     result = check(model, rows.table, **how)
-    written = not args.questions or succeeds(write_text, args.questions, result.questions(args.n_questions))
+    done = not args.questions or succeeds(write_text, args.questions, result.questions(args.n_questions))
     print(json.dumps(result.to_dict(), indent=2) if args.json else result.summary())
-    return SUCCESS if written else BAD_INPUT
+    return 0 if done else BAD_INPUT
+
+
+def _check_questions(path: str) -> None:
+    if not path.lower().endswith(".toml"):
+        raise ValueError(f"--questions writes TOML; {path} must end in .toml")
 
 
 COMMAND = Command(
@@ -38,11 +38,13 @@ COMMAND = Command(
         "": {
             "model": MODEL,
             "data": TABLE,
-            "--questions": text("FILE", "write the least certain arrows as a file of knowledge to fill in: .toml"),
+            "--questions": written(
+                "write the least certain arrows as a file of knowledge to fill in: .toml", _check_questions
+            ),
             "--n-questions": number(5, "number of arrows in that file", low=1, integer=True),
-            "--knowledge": text("FILE", "file of background knowledge; arrows that it decides are not asked about"),
+            "--knowledge": read("file of background knowledge; arrows that it decides are not asked about"),
             "--json": flag("print JSON"),
-            "--seed": seed("random seed of rows and initial weights"),
+            "--seed": number(0, "random seed of rows and initial weights", integer=True),
             **FORMAT,
             **cells(("error", "drop")),
             **RELATIONS,

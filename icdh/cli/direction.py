@@ -8,11 +8,11 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import aligned, counted, printable
-from icdh.cli._files import check_files, check_picture
+from icdh.cli._files import check_picture
 from icdh.cli._input import read
-from icdh.cli._knowledge import KNOWLEDGE, knowledge_of
-from icdh.cli._messages import INTERRUPTED, SUCCESS, report, watched
-from icdh.cli._options import COLUMNS, FORMAT, TABLE, Command, cells, number, seed, text
+from icdh.cli._learning import knowledge_of
+from icdh.cli._messages import INTERRUPTED, report, watched
+from icdh.cli._options import COLUMNS, FORMAT, KNOWLEDGE, TABLE, Command, cells, number, written
 
 if TYPE_CHECKING:
     from icdh.pairs import CausalDirection
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace) -> int:
     """Read, compare both directions of every pair, print, draw; after Ctrl-C print the pairs that are done."""
-    check_files({"the table": args.data, "--knowledge": args.knowledge}, {"--plot": args.plot})
     twice = next((name for name in args.columns or () if args.columns.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
@@ -30,7 +29,6 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"a direction needs two variables; {args.data} has {', '.join(table.names)}")
     if args.plot and len(pairs) > 1:
         raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
-    check_picture(args.plot)
     forbidden = knowledge_of(args).rules(table.names, strict=not args.columns).forbidden
     results, rows, interrupted = [], [("pair", "verdict", "nats", "confidence")], False
     try:
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
         x, y = table.values.T
         save_figure(args.plot, plot_direction(x, y, results[0], (table.names[0], table.names[1])))
-    return SUCCESS
+    return 0
 
 
 def _compare(args: argparse.Namespace, values: Floats, names: tuple[str, str], forbidden: Mask) -> "CausalDirection":
@@ -80,8 +78,8 @@ COMMAND = Command(
         "": {
             "data": TABLE,
             "--abstain-below": number(0.0, "least confidence of a verdict"),
-            "--seed": seed("random seed of the subsamples"),
-            "--plot": text("FILE", "draw the two variables: .png, .svg, .pdf; needs icdh[plot]"),
+            "--seed": number(0, "random seed of the subsamples", integer=True),
+            "--plot": written("draw the two variables: .png, .svg, .pdf; needs icdh[plot]", check_picture),
             **FORMAT,
             **COLUMNS,
             **cells(("error", "drop")),

@@ -7,11 +7,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from icdh._ground.labels import aligned, printable
-from icdh.cli._files import cell_of, check_files, check_picture, is_model, loaded
+from icdh.cli._files import cell_of, check_picture, is_model, loaded
 from icdh.cli._input import Input, read_input
-from icdh.cli._knowledge import KNOWLEDGE, knowledge_of, names_in
-from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_KNOWLEDGE, declared_labels, learned
-from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, choice, flag, repeated, several, text
+from icdh.cli._learning import knowledge_of, learned
+from icdh.cli._options import (
+    LEARNING,
+    LOUDNESS,
+    USUAL_KNOWLEDGE,
+    Command,
+    choice,
+    flag,
+    names_in,
+    read,
+    repeated,
+    several,
+    text,
+    written,
+)
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
@@ -30,7 +42,7 @@ LEGEND = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the table or the model, answer, draw and print."""
     _check(args)
     if args.cause is None:
@@ -43,11 +55,9 @@ def run(args: argparse.Namespace) -> int:
         answer = _answer(args)
         _draw(args, answer)
         print(json.dumps(answer.to_dict(), indent=2) if args.json else answer.summary())
-    return 0
 
 
 def _check(args: argparse.Namespace) -> None:
-    check_files({"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}, {"--plot": args.plot})
     if (args.cause is None) != (args.effect is None):
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if args.cause is None and (args.values or args.plot):
@@ -59,14 +69,13 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.cause is not None and args.sequence and not args.values:
         raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
-    check_picture(args.plot)
 
 
 def _model(args: argparse.Namespace, rows: Input | None) -> "StructuralModel":
     """Return the saved model, or one that is fitted to the rows."""
     saved = args.data if is_model(args.data) else args.model
     if saved is None:
-        model: StructuralModel = learned(args, rows or read_input(args, declared_labels(args))).model_
+        model: StructuralModel = learned(args, rows or read_input(args)).model_
     else:
         model = loaded(saved)
     return replace(model, names=[str(name) for name in model.names])
@@ -92,7 +101,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
         args.kinds = tuple(with_labels(dict(getattr(args, "kinds", ())), saved).items())
     if args.columns is None and asked:
         args.columns = list(dict.fromkeys(filter(None, [*asked, *(name for name, _ in where)])))
-    rows = read_input(args, declared_labels(args))
+    rows = read_input(args)
     if rows.interventions is not None:
         raise ValueError(
             "an interval is about rows of one condition; leave the others out, or save a model by icdh fit --save and "
@@ -185,7 +194,7 @@ QUESTION = {
     "--level": text("P", "probability of the interval", type=float, default=0.95),
     "--trim": text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
     "--values": several("X", "the curve of the effect at these values, by the graph"),
-    "--model": text("FILE", "a fitted model whose graph is asked, also given before the table; else one is fitted"),
+    "--model": read("a fitted model whose graph is asked, also given before the table; else one is fitted"),
 }
 ASKED = [option.strip("-") for option in QUESTION]
 COMMAND = Command(
@@ -194,13 +203,11 @@ COMMAND = Command(
     "(--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all variables by "
     "the graph.",
     {
-        "input": INPUT,
-        "experiments": EXPERIMENTS,
+        **{title: LEARNING[title] for title in ("input", "experiments")},
         "question": QUESTION,
-        "knowledge": KNOWLEDGE,
-        "estimator": ESTIMATOR,
+        **{title: LEARNING[title] for title in ("knowledge", "estimator")},
         "output": {
-            "--plot": text("FILE", "draw the effect: .png, .svg, .pdf; needs icdh[plot]"),
+            "--plot": written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_picture),
             "--json": flag("print JSON"),
             "loudness": LOUDNESS,
         },

@@ -5,17 +5,16 @@ import json
 from functools import partial
 
 from icdh._ground.labels import aligned, default_names
-from icdh.cli._files import check_files, source
+from icdh.cli._files import source
 from icdh.cli._input import format_of
-from icdh.cli._options import TEXT_FORMAT, Command, flag, number, text
+from icdh.cli._options import TEXT_FORMAT, Command, flag, number, read
 from icdh.files import graph_from_text, label_of, read_text
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, compare and print."""
     from icdh.metrics import evaluate
 
-    check_files({"the estimated graph": args.estimated, "the true graph": args.truth}, {})
     how = format_of(args)
     sources = source(args.estimated), source(args.truth)
     files = [(label_of(file), read_text(file, how["encoding"])) for file in sources]
@@ -25,7 +24,6 @@ def run(args: argparse.Namespace) -> int:
     metrics = evaluate(estimated, truth, threshold=args.threshold, probabilities=args.probabilities)
     rows = [(name, _text(value)) for name, value in metrics.items()]
     print(json.dumps(metrics, indent=2) if args.json else "\n".join(aligned(rows)))
-    return 0
 
 
 def _names(estimated: list[str], truth: list[str]) -> list[str]:
@@ -48,8 +46,10 @@ COMMAND = Command(
     "Compare two graphs by every metric. See icdh.metrics.evaluate.",
     {
         "": {
-            "estimated": text(None, "estimated graph: adjacency matrix, edge list or .json, with weights if any"),
-            "truth": text(None, "true graph, in the same formats"),
+            "estimated": read(
+                "estimated graph: adjacency matrix, edge list or .json, with weights if any", "the estimated graph"
+            ),
+            "truth": read("true graph, in the same formats", "the true graph"),
             "--threshold": number(0.0, "edges of smaller weight are left out"),
             "--probabilities": flag("the weights are probabilities: print their calibration"),
             "--json": flag("print one JSON object"),

@@ -2,73 +2,92 @@
 
 import argparse
 import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import permutations
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
-from icdh._ground.labels import counted
+from icdh._ground.labels import aligned, counted, printable
 from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
-from icdh.cli._edges import (
-    UNCERTAINTY,
-    check_uncertainty,
-    comparison_line,
-    edge_list,
-    ensemble_of,
-    exit_code,
-    probability_lines,
-    records_of,
-    with_directions,
-    write_probabilities,
-)
-from icdh.cli._files import STANDARD_INPUT, check_files, check_picture, source, succeeds
+from icdh.cli._files import STANDARD_INPUT, check_picture, source, succeeds
 from icdh.cli._input import read_input, target_lines
-from icdh.cli._knowledge import KNOWLEDGE, question_about_roots
-from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
-from icdh.cli._messages import BAD_INPUT, SUCCESS, report
-from icdh.cli._options import EXPERIMENTS, LOUDNESS, Command, number, text
+from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
+from icdh.cli._messages import BAD_INPUT, report, watched
+from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, Command, Learned, number, read, written
 from icdh.diagnostics.records import EdgeCheck
-from icdh.files import graph_writer, read_graph, write_graph
+from icdh.files import graph_writer, read_graph, write_graph, write_text
+from icdh.files.graphs import PROBABILITIES
+from icdh.files.text import delimited
 from icdh.graphs import is_dag
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
 
+GIVEN = ("age", "birth year", "date", "ethnicity", "gender", "race", "season", "sex", "year")  # nothing causes these
+
 
 def run(args: argparse.Namespace) -> int:
     """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
     check_uncertainty(args)
-    _check_files(args)
-    rows = read_input(args, declared_labels(args))
+    rows = read_input(args)
     truth = read_graph(source(args.truth), rows.table.columns)[0] if args.truth else rows.truth
     clock = Clock(getattr(args, "max_seconds", None))
     model = learned(args, rows)
     ensemble, failure = ensemble_of(args, model, rows, clock)
-    fitted = with_directions(args, model, ensemble, clock)
+    fitted = _with_directions(args, model, ensemble, clock)
     records = records_of(fitted, rows.table)
     complete = _write(args, fitted, records, ensemble, truth)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        if question := question_about_roots(model.adjacency_matrix_, rows.table.names):
+        if question := _question_about_roots(model.adjacency_matrix_, rows.table.names):
             report("note", question)
         print(*edge_list(model, records), *target_lines(model), sep="\n")
         if ensemble is not None:
             print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
         if truth is not None:
-            print(comparison_line(model.adjacency_matrix_, truth))
-    return exit_code(model, failure) or (SUCCESS if complete else BAD_INPUT)
+            print(_comparison_line(model.adjacency_matrix_, truth))
+    return exit_code(model, failure) or (0 if complete else BAD_INPUT)
 
 
-def _check_files(args: argparse.Namespace) -> None:
-    """Raise an error before the fit if an output cannot be written."""
-    read = {"the table": args.data, "--truth": args.truth, "--forbidden-edges": getattr(args, "forbidden_edges", None)}
-    read["--knowledge"] = args.knowledge
-    written = {"--output": args.output, "--save": args.save, "--plot": args.plot, "--probabilities": args.probabilities}
-    check_files(read, {**written, "--checkpoint": args.checkpoint})
-    if args.output:
-        graph_writer(args.output)
-    check_picture(args.plot)
+def _with_directions(
+    args: argparse.Namespace, model: Learned, ensemble: "GraphEnsemble | None", clock: Clock
+) -> StructuralModel:
+    """Return the fitted model with what is known of its edges: from turned edges, and from an ensemble of graphs."""
+    from icdh.uncertainty.directions import direction_loss
+    from icdh.uncertainty.hidden import hidden_loss
+
+    fitted: StructuralModel = model.model_
+    if ensemble is not None:
+        fitted = fitted.with_edge_probability(ensemble.edge_probability)
+    if not isinstance(model, HNMSearch) or model.interrupted_ or model.timed_out_ or model.hidden_causes_:
+        return fitted
+    with watched(args, "steps") as callback:
+        callback.follow(clock)
+        clock.stage = "reversing arrows"
+        loss = getattr(ensemble, "direction_loss", None)
+        loss = direction_loss(model, clock=clock) if loss is None else loss
+        clock.stage = "hidden common causes"
+        return replace(fitted, direction_loss=loss, hidden_loss=hidden_loss(model, clock=clock))
+
+
+def _question_about_roots(adjacency: Floats, names: Sequence[object]) -> str | None:
+    """Return the question whether anything causes variables that are given by nature; None if no arrow says so."""
+    given = [
+        n for n, name in enumerate(names) if str(name).casefold().replace("_", " ") in GIVEN and adjacency[:, n].any()
+    ]
+    if not given:
+        return None
+    arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]
+    roots = shlex.quote(printable(",".join(str(names[n]) for n in given)))
+    return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, say --roots {roots}"
 
 
 def _write(
@@ -87,7 +106,7 @@ def _write(
     if args.plot:
         complete &= succeeds(partial(_draw, args, fitted, records, truth), args.plot)
     if args.probabilities and ensemble is not None:
-        complete &= succeeds(write_probabilities, args.probabilities, ensemble)
+        complete &= succeeds(_write_probabilities, args.probabilities, ensemble)
     if args.save:
         complete &= succeeds(fitted.save, args.save)
     return complete
@@ -112,21 +131,50 @@ def _draw(
     return save_figure(path, plot_model(fitted, records=records, title=title, shown_edges=args.shown_edges))
 
 
+def _write_probabilities(path: str, ensemble: "GraphEnsemble") -> None:
+    """Write one row for every ordered pair of variables: cause, effect, probability, ancestor."""
+    names, both = list(map(str, ensemble.names)), (ensemble.edge_probability, ensemble.ancestor_probability)
+    pairs = permutations(range(len(names)), 2)
+    rows = [[names[i], names[j], *(float(probability[i, j]) for probability in both)] for i, j in pairs]
+    write_text(path, delimited([PROBABILITIES, *rows], ","))
+
+
+def probability_lines(ensemble: "GraphEnsemble", dag: Floats) -> list[str]:
+    """Return a line for every edge of the graph, and for all others that are probable enough."""
+    rows = [("edge", "probability", "reverse", "path", "")]
+    for edge in ensemble.edges():
+        i, j = ensemble.names.index(edge.cause), ensemble.names.index(edge.effect)
+        learned = "learned" if dag[i, j] else "learned reversed" if dag[j, i] else "not learned"
+        if edge.probability >= 0.05 or learned != "not learned":
+            label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
+            rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))
+    return aligned(rows, "<>>><")
+
+
+def _comparison_line(estimate: Floats, truth: Floats) -> str:
+    """Return a sentence that compares a graph with the true one."""
+    from icdh.metrics import edge_differences
+
+    extra, missing, reversed_ = edge_differences(estimate, truth)
+    learned, true = int(np.count_nonzero(estimate)), int(np.count_nonzero(truth))
+    right = learned - extra - reversed_
+    return (
+        f"against the true graph of {counted(true, 'edge')}: {right} of {learned} learned right, {reversed_} reversed, "
+        f"{extra} extra; {missing} missing; structural Hamming distance (SHD) {extra + missing + reversed_}"
+    )
+
+
 COMMAND = Command(
     "learn a causal graph from a table",
     "Learn a causal graph from a table and print its edges, strongest first.",
     {
-        "input": INPUT,
-        "experiments": EXPERIMENTS,
-        "estimator": ESTIMATOR,
-        "knowledge": KNOWLEDGE,
-        "uncertainty": UNCERTAINTY,
+        **LEARNING,
         "output": {
-            "-o --output": text("FILE", "write the graph: .csv matrix, .tsv edge list, .json, .dot"),
-            "--save": text("FILE", "write the fitted model, .icdh, for check, report, predict, ..."),
-            "--plot": text("FILE", "draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]"),
+            "-o --output": written("write the graph: .csv matrix, .tsv edge list, .json, .dot", graph_writer),
+            "--save": written("write the fitted model, .icdh, for check, report, predict, ..."),
+            "--plot": written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_picture),
             "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),
-            "--truth": text("FILE", "compare with this graph: edge list cause,effect or adjacency matrix"),
+            "--truth": read("compare with this graph: edge list cause,effect or adjacency matrix"),
             "loudness": LOUDNESS,
         },
     },

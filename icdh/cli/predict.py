@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from icdh._ground.arrays import Integers, Mask
 from icdh._model.structural import StructuralModel
-from icdh.cli._files import check_files, columns_of_labels, do_of, give_table, loaded
+from icdh.cli._files import do_of, give_table, loaded
 from icdh.cli._input import complete_rows, read
 from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
 from icdh.files import LabelledTable
@@ -16,21 +16,19 @@ from icdh.files import LabelledTable
 QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"}
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, predict and write."""
-    check_files({"the model": args.model, "the table": args.data}, {"--output": args.output})
     if args.what and (args.do or args.shift):
         raise ValueError("--what asks about the rows as they are; leave it out with --do and --shift")
     model = loaded(args.model, args.data)
     do = do_of(args, model)
-    rows, _ = read(args, [str(name) for name in model.names], categorical=columns_of_labels(model))
+    rows, _ = read(args, model)
     if args.missing == "drop":
         rows = complete_rows(rows)
         if not len(rows.values):
             raise ValueError(f"--missing drop leaves no row of {args.data}; say --missing keep, or fill the gaps")
     answer = _counterfactual(model, rows, do) if do else _answer(model, rows, args.what or "mean")
     give_table(args.output, answer, model.names)
-    return 0
 
 
 def _answer(model: StructuralModel, rows: LabelledTable, what: str) -> NDArray[np.generic]:

@@ -11,13 +11,11 @@ from typing import Any, TypeVar
 
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
-from icdh.cli._edges import UNCERTAINTY, check_uncertainty, edge_list, ensemble_of, exit_code, records_of
-from icdh.cli._files import STANDARD_INPUT, check_files, columns_of_labels, loaded, succeeds
+from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
 from icdh.cli._input import Input, read_input, target_lines
-from icdh.cli._knowledge import KNOWLEDGE
-from icdh.cli._learning import ESTIMATOR, INPUT, USUAL_INPUT, USUAL_KNOWLEDGE, declared_labels, learned
-from icdh.cli._messages import BAD_INPUT, SUCCESS
-from icdh.cli._options import EXPERIMENTS, LOUDNESS, MODEL, Command, text
+from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
+from icdh.cli._messages import BAD_INPUT
+from icdh.cli._options import LEARNING, LOUDNESS, MODEL, USUAL_INPUT, USUAL_KNOWLEDGE, Command, read, text, written
 
 T = TypeVar("T")
 
@@ -29,9 +27,8 @@ def run(args: argparse.Namespace) -> int:
 
     import_extra("jinja2", "report")
     check_uncertainty(args)
-    output = args.output or _usual_output(args)
-    inputs = {"the table": args.data, "--model": args.model, "--knowledge": args.knowledge}
-    check_files(inputs, {"the page": output, "--checkpoint": args.checkpoint})
+    args.output = args.output or _usual_output(args)
+    check_files(args)
     notes: list[str] = []
     model: Any
     ensemble = failure = None
@@ -39,11 +36,10 @@ def run(args: argparse.Namespace) -> int:
         if args.bootstrap is not None or args.posterior:
             raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
         model = loaded(args.model, args.data)
-        args.columns = [str(name) for name in model.names]
-        rows = read_input(args, columns_of_labels(model))
+        rows = read_input(args, model)
         _, notes = _with_warnings(partial(_look_again, model, rows.complete()))
     else:
-        rows = read_input(args, declared_labels(args))
+        rows = read_input(args)
         clock = Clock(getattr(args, "max_seconds", None))
         model, notes = _with_warnings(partial(learned, args, rows))
         notes += target_lines(model)
@@ -51,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     rows = rows.complete()
     write = partial(
         model.report,
-        output,
+        args.output,
         rows.table,
         edge_probability=None if ensemble is None else ensemble.edge_probability,
         check=check(model, rows.table, interventions=rows.interventions, **rows.relations),
@@ -64,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
             print(*edge_list(model, records_of(model.model_, rows.table)), sep="\n")
         return BAD_INPUT
     if not args.quiet:
-        print(output)
-    return SUCCESS if args.model else exit_code(model, failure)
+        print(args.output)
+    return 0 if args.model else exit_code(model, failure)
 
 
 def _usual_output(args: argparse.Namespace) -> str:
@@ -102,14 +98,11 @@ COMMAND = Command(
     "graph, the fitted curves, residual checks, effects, the assumptions and the evidence against them. Needs "
     "icdh[report].",
     {
-        "input": INPUT,
-        "experiments": EXPERIMENTS,
-        "estimator": ESTIMATOR,
-        "knowledge": KNOWLEDGE,
-        "uncertainty": UNCERTAINTY,
+        **LEARNING,
         "report": {
-            "--model": text("FILE", f"{MODEL['help']}, to report in place of a new fit"),
-            "-o --output": text("FILE", "the page; by default named like the table"),
+            "--model": read(f"{MODEL['help']}, to report in place of a new fit"),
+            "-o --output": written("the page; by default named like the table", called="the page")
+            | {"metavar": "FILE"},
             "--title": text("TEXT", "its title", default=""),
             "loudness": LOUDNESS,
         },

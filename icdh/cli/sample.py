@@ -2,19 +2,17 @@
 
 import argparse
 
-from icdh.cli._files import check_files, do_of, give_table, loaded
-from icdh.cli._options import ACTIONS, MODEL, OUTPUT_TABLE, Command, number, seed
+from icdh.cli._files import do_of, give_table, loaded
+from icdh.cli._options import ACTIONS, MODEL, OUTPUT_TABLE, Command, number
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, draw and write."""
     import numpy as np
 
-    check_files({"the model": args.model}, {"--output": args.output})
     model = loaded(args.model)
     do = do_of(args, model)
     give_table(args.output, np.asarray(model.sample(args.rows, args.seed, do=do)), model.names)
-    return 0
 
 
 COMMAND = Command(
@@ -26,7 +24,7 @@ COMMAND = Command(
             "-n --rows": number(1000, "number of rows", low=1, integer=True, metavar="M"),
             **ACTIONS,
             "-o --output": OUTPUT_TABLE,
-            "--seed": seed("random seed of the noise"),
+            "--seed": number(0, "random seed of the noise", integer=True),
         }
     },
     run,

@@ -4,19 +4,17 @@ import argparse
 
 from numpy.typing import NDArray
 
-from icdh.cli._files import check_files, source
-from icdh.cli._options import Command, Either, choice, flag, number, seed, text
+from icdh.cli._files import source
+from icdh.cli._options import Command, Either, choice, flag, number, read, written
 from icdh.files import graph_writer, read_graph, write_graph, write_table
 from icdh.simulate import GRAPHS, SimulatedData, simulate_sem
 from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Draw, write and describe."""
     import numpy as np
 
-    graph_writer(args.truth)
-    check_files({"--adjacency": args.adjacency}, {"the table": args.data, "the graph": args.truth})
     rng = np.random.default_rng(args.seed)
     graph: NDArray[np.float64 | np.int64]
     if args.adjacency:
@@ -30,7 +28,6 @@ def run(args: argparse.Namespace) -> int:
     write_graph(args.truth, data.adjacency, names or data.names)
     if not args.quiet:
         print(*_description(data), sep="\n")
-    return 0
 
 
 def _description(data: SimulatedData) -> list[str]:
@@ -51,16 +48,20 @@ COMMAND = Command(
     "Draw a random graph and observations from it, and write both. See icdh.simulate.simulate_sem.",
     {
         "": {
-            "data": text(None, "file to write the observations to: .csv or .tsv"),
-            "truth": text(None, "file to write the true graph to: .csv matrix, .tsv edge list, .json, .dot"),
-            "--seed": seed("random seed"),
+            "data": written("file to write the observations to: .csv or .tsv", called="the table"),
+            "truth": written(
+                "file to write the true graph to: .csv matrix, .tsv edge list, .json, .dot",
+                graph_writer,
+                called="the graph",
+            ),
+            "--seed": number(0, "random seed", integer=True),
             "--quiet": flag("print no description"),
         },
         "graph": {
             "kind": Either(
                 {
                     "--graph": choice(GRAPHS, "kind of random graph", "erdos-renyi"),
-                    "--adjacency": text("FILE", "a graph to use in place of a random one"),
+                    "--adjacency": read("a graph to use in place of a random one"),
                 }
             ),
             "--variables": number(10, "number of variables", low=1, integer=True),

@@ -11,7 +11,7 @@ import numpy as np
 from icdh.cli._options import Command
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Call every kernel once, and say what was compiled and where it is kept."""
     from icdh._ground.compilation import watch
     from icdh._node_model._descent_kernels import node_fit
@@ -26,7 +26,6 @@ def run(args: argparse.Namespace) -> int:
         raise OSError("no folder can keep what is compiled; set NUMBA_CACHE_DIR to one that can be written")
     what = f"{compiled} functions compiled in {time.perf_counter() - begin:.1f} s" if compiled else "nothing to compile"
     print(f"{what}; kept under {os.path.commonpath(folders)}")
-    return 0
 
 
 def call_every_kernel() -> None:
