@@ -1,8 +1,10 @@
 """Small tables and networks that several tests share."""
 
 import os
+import re
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import numpy as np
@@ -31,23 +33,42 @@ def free(n):
     return EdgeRules.of(np.eye(n, dtype=bool))
 
 
+def without_progress(error):
+    """What a command wrote to its error stream, but for the lines by which a slow machine says that it is at work."""
+    lines = r"^icdh: (at work|reading .*) for \d+ s(, .*|; now: .*)?\n"
+    if isinstance(error, bytes):
+        return re.sub(lines.encode(), b"", error, flags=re.MULTILINE)
+    return re.sub(lines, "", error, flags=re.MULTILINE)
+
+
+class Unhurried:
+    """A stream without these lines."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        return self.stream.write(without_progress(text))
+
+
 def command(*words):
-    """Run the command line in this process, and return its exit code."""
+    """Run the command line in this process, and return its exit code; its error stream is without progress."""
     try:
-        return cli.main(list(map(str, words)))
+        with redirect_stderr(Unhurried(sys.stderr)):
+            return cli.main(list(map(str, words)))
     except SystemExit as end:
         return end.code
 
 
 def process(*words, **options):
-    """Run the command line in another process."""
+    """Run the command line in another process, likewise."""
     line = [sys.executable, "-m", "icdh", *map(str, words)]
-    return subprocess.run(line, **{"capture_output": True, "env": ENVIRONMENT, "check": False} | options)
-
-
-def without_progress(error):
-    """What a process wrote to its error stream, but for the lines by which a slow machine says that it is at work."""
-    return [line for line in error.splitlines() if "icdh: at work for" not in line]
+    result = subprocess.run(line, **{"capture_output": True, "env": ENVIRONMENT, "check": False} | options)
+    result.stderr = result.stderr and without_progress(result.stderr)
+    return result
 
 
 def random_weights(rng, n=4, m1=3, bias=True):
