@@ -5,19 +5,18 @@ import os
 import sys
 import zipfile
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from icdh._ground.labels import variable_index
+from icdh._model.structural import StructuralModel, load
 from icdh._table.actions import Shift
+from icdh._table.table import Table
 from icdh.cli._messages import report
 from icdh.files import check_writable, write_table
-
-if TYPE_CHECKING:
-    from icdh._model.structural import StructuralModel
-    from icdh._table.table import Table
+from icdh.files.text import delimited
 
 STANDARD_INPUT = "-"
 MODEL = ".icdh"
@@ -49,10 +48,8 @@ def check_table(path: str, model: str | None) -> None:
         raise ValueError(f"{path} is a fitted model, not a table{swap}{ask}")
 
 
-def loaded(path: str, table: str | None = None) -> "StructuralModel":
+def loaded(path: str, table: str | None = None) -> StructuralModel:
     """Return a saved model; raise ValueError if the file is none, perhaps because it was swapped with ``table``."""
-    from icdh._model.structural import load
-
     if os.path.isfile(path) and not zipfile.is_zipfile(path):
         swap = "; swap the two: first the model, then the table" if is_model(table) else ""
         raise ValueError(f"{path} is not a fitted model, which icdh fit TABLE --save MODEL{MODEL} writes{swap}")
@@ -101,7 +98,7 @@ def succeeds(write: Callable[..., None], *arguments: object) -> bool:
     return True
 
 
-def do_of(args: argparse.Namespace, model: "StructuralModel") -> dict[Hashable, object]:
+def do_of(args: argparse.Namespace, model: StructuralModel) -> dict[Hashable, object]:
     """Return the intervention on variables of a model that the options describe."""
     do: dict[Hashable, object] = {}
     by_text = {str(name): name for name in model.names}
@@ -117,7 +114,7 @@ def do_of(args: argparse.Namespace, model: "StructuralModel") -> dict[Hashable, 
     return do
 
 
-def cell_of(of: "StructuralModel | Table", name: Hashable, text: str, option: str) -> float | str:
+def cell_of(of: StructuralModel | Table, name: Hashable, text: str, option: str) -> float | str:
     """Return a value of a variable that an option holds: one of its labels, or a number."""
     known = of.categories.get(variable_index(name, of.names, option))
     if known is None:
@@ -135,8 +132,6 @@ def _number(option: str, text: str) -> float:
 def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[object]) -> None:
     """Write a table into a file, or onto the standard output if there is no path."""
     if path is None:
-        from icdh.files.text import delimited
-
         sys.stdout.write(delimited([list(map(str, names)), *values.tolist()], ","))
     else:
         write_table(path, values, list(map(str, names)))

@@ -4,22 +4,20 @@ import argparse
 import shlex
 from collections.abc import Collection, Hashable, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import default_names, printable
+from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Interventions
 from icdh.cli._files import check_table, source
 from icdh.cli._messages import report
 from icdh.cli._options import DONE_ABOUT_GAPS, Learned, names_in, option_named
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
 from icdh.progress import Progress
-
-if TYPE_CHECKING:
-    from icdh._model.structural import StructuralModel
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 FORMAT = ("header", "delimiter", "decimal", "thousands", "encoding", "skip_rows", "comment", "units_row")
@@ -31,9 +29,7 @@ def format_of(args: argparse.Namespace) -> dict[str, Any]:
     return {name: DELIMITERS.get(value, value) if isinstance(value, str) else value for name, value in form.items()}
 
 
-def read(
-    args: argparse.Namespace, model: "StructuralModel | None" = None
-) -> tuple[LabelledTable, dict[str, list[str]]]:
+def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tuple[LabelledTable, dict[str, list[str]]]:
     """Return the table that the arguments describe, and the labels of its rows by the option that names their column.
 
     Columns are called x0, x1, ... if the file does not name them.
@@ -175,7 +171,7 @@ class Input(NamedTuple):
         return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups)
 
 
-def read_input(args: argparse.Namespace, model: "StructuralModel | None" = None) -> Input:
+def read_input(args: argparse.Namespace, model: StructuralModel | None = None) -> Input:
     """Return the table that the options describe, and what they say of its rows; arguments as of `read`."""
     _check(args)
     if args.dataset:
@@ -242,7 +238,7 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
     }
 
 
-def target_lines(model: "Learned") -> list[str]:
+def target_lines(model: Learned) -> list[str]:
     """Return for every condition of unknown targets a line about what it was found to act on."""
     least = getattr(model, "threshold", 0.0)
     return [

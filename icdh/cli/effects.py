@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from icdh._ground.labels import aligned, printable
+from icdh._model.effects import AverageEffect
+from icdh._model.structural import StructuralModel
+from icdh._table.table import Table
 from icdh.cli._files import cell_of, check_picture, is_model, loaded
 from icdh.cli._input import Input, read_input
 from icdh.cli._learning import knowledge_of, learned
@@ -27,9 +30,6 @@ from icdh.cli._options import (
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
-    from icdh._model.effects import AverageEffect
-    from icdh._model.structural import StructuralModel
-    from icdh._table.table import Table
 
 NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
@@ -71,7 +71,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
 
 
-def _model(args: argparse.Namespace, rows: Input | None) -> "StructuralModel":
+def _model(args: argparse.Namespace, rows: Input | None) -> StructuralModel:
     """Return the saved model, or one that is fitted to the rows."""
     saved = args.data if is_model(args.data) else args.model
     if saved is None:
@@ -85,7 +85,6 @@ def _answer(args: argparse.Namespace) -> "Effect":
     """Return the answer about one pair."""
     from icdh._effect.answer import effect
     from icdh._effect.question import with_labels
-    from icdh._table.table import Table
 
     adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == NOTHING else names_in([args.adjust])[0]
     where = [text.rpartition("=")[::2] for text in args.where]
@@ -129,7 +128,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
     )
 
 
-def _contrast(args: argparse.Namespace, of: "StructuralModel | Table") -> list[float | str] | None:
+def _contrast(args: argparse.Namespace, of: StructuralModel | Table) -> list[float | str] | None:
     """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
     if args.contrast is None:
         return None
@@ -144,7 +143,7 @@ def _draw(args: argparse.Namespace, answer: "Effect | AverageEffect") -> None:
         save_figure(args.plot, answer.plot())
 
 
-def _curve(args: argparse.Namespace, model: "StructuralModel") -> list[dict[str, object]]:
+def _curve(args: argparse.Namespace, model: StructuralModel) -> list[dict[str, object]]:
     """Return the effect at every value, drawn if that was asked for."""
     values = [cell_of(model, args.cause, text, "--values") for text in args.values]
     answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)

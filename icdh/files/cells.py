@@ -4,27 +4,21 @@ import re
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
+from functools import cache
 
 MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NaT", "null", "NULL", "None", "?", ".", "-"]
 )
 SPACES = " \u00a0\u202f"  # what separates thousands in print
 
-_WRITTEN_DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?")
-_LIKE_A_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{1,2}:\d{2}.*")
-_LIKE_A_NUMBER = re.compile(r"[^\w\s]?\s?[+-]?[\d.,]*\d[\d.,]*\s?[^\d\s]{0,3}")  # with a unit, a currency or an ending
-_FIRST_YEAR_OF_TWO_DIGITS = 1969  # POSIX reads two digits as a year from 1969 to 2068
-_MARKS = ",.' _"
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
+@cache
 def _with_thousands(mark: str, decimal: str) -> re.Pattern[str]:
     """Return the pattern of a number whose thousands a mark separates."""
     between = f"[{SPACES}]" if mark == " " else re.escape(mark)
     return re.compile(rf"[+-]?\d{{1,3}}({between}\d{{3}})+({re.escape(decimal)}\d*)?")
-
-
-_THOUSANDS = {(mark, decimal): _with_thousands(mark, decimal) for mark in _MARKS for decimal in ".," if mark != decimal}
 
 
 def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float | None:
@@ -41,7 +35,7 @@ def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float
     thousands : str, optional
         What separates thousands.
     """
-    if thousands and _THOUSANDS[thousands, decimal].fullmatch(cell):
+    if thousands and _with_thousands(thousands, decimal).fullmatch(cell):
         cell = re.sub(f"[{SPACES}]" if thousands == " " else re.escape(thousands), "", cell)
     if "_" in cell or not cell.isascii() or (decimal == "," and "." in cell):
         return None
@@ -58,8 +52,8 @@ def is_number(cell: str, decimal: str = ".", thousands: str | None = None) -> bo
 
 def thousands_mark(cells: Collection[str], decimal: str) -> str | None:
     """Return the mark that makes all cells numbers with separated thousands, None if there is none."""
-    marks = (mark for mark in _MARKS if mark != decimal)
-    return next((mark for mark in marks if all(map(_THOUSANDS[mark, decimal].fullmatch, cells))), None)
+    marks = (mark for mark in ",.' _" if mark != decimal)
+    return next((mark for mark in marks if all(map(_with_thousands(mark, decimal).fullmatch, cells))), None)
 
 
 def days_of(cells: Collection[str]) -> dict[str, float]:
@@ -78,10 +72,7 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
     ValueError
         If a cell is no date, or the cells do not tell day from month.
     """
-    readings = []
-    for month_first in (False, True):
-        with suppress(ValueError):
-            readings.append({cell: _days(cell, month_first) for cell in cells})
+    readings = _readings(cells)
     if readings and readings[0] == readings[-1]:
         return readings[0]
     strange = next((cell for cell in cells if not is_date(cell)), None)
@@ -93,15 +84,20 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
 
 def is_date(cell: str) -> bool:
     """Return whether a cell holds a date."""
+    return _readings([cell]) != []
+
+
+def _readings(cells: Collection[str]) -> list[dict[str, float]]:
+    """Return the days of all cells, read with the day first and with the month first, where they can be read so."""
+    readings = []
     for month_first in (False, True):
         with suppress(ValueError):
-            _days(cell, month_first)
-            return True
-    return False
+            readings.append({cell: _days(cell, month_first) for cell in cells})
+    return readings
 
 
 def _days(cell: str, month_first: bool) -> float:
-    if written := _WRITTEN_DATE.fullmatch(cell):
+    if written := re.fullmatch(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?", cell):
         cell = _iso(written, month_first)
     when = datetime.fromisoformat(cell)
     since = when.astimezone(timezone.utc) if when.tzinfo else when.replace(tzinfo=timezone.utc)
@@ -113,7 +109,7 @@ def _iso(written: re.Match[str], month_first: bool) -> str:
     first, mark, second, year, hour, minutes = written.groups()
     month, day = (first, second) if month_first and mark == "/" else (second, first)
     if len(year) == 2:
-        year = str(_FIRST_YEAR_OF_TWO_DIGITS + (int(year) - _FIRST_YEAR_OF_TWO_DIGITS) % 100)
+        year = str(1969 + (int(year) - 1969) % 100)  # as POSIX reads two digits
     return f"{year}-{month:0>2}-{day:0>2} {hour or 0:0>2}{minutes or ':00'}"
 
 
@@ -124,9 +120,10 @@ def looks_like_a_value(cell: str) -> bool:
 
 def looks_like_a_number(cell: str) -> bool:
     """Return whether a cell holds digits and little else, such as a unit, a currency or an ending."""
-    return bool(_LIKE_A_NUMBER.fullmatch(cell))
+    return bool(re.fullmatch(r"[^\w\s]?\s?[+-]?[\d.,]*\d[\d.,]*\s?[^\d\s]{0,3}", cell))
 
 
 def is_label(cell: str) -> bool:
     """Return whether a cell holds text that nobody takes for a number or a date."""
-    return not looks_like_a_number(cell) and not _LIKE_A_DATE.fullmatch(cell) and not looks_like_a_value(cell)
+    like_a_date = re.fullmatch(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{1,2}:\d{2}.*", cell)
+    return not looks_like_a_number(cell) and not like_a_date and not looks_like_a_value(cell)

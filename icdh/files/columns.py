@@ -24,10 +24,6 @@ from icdh.files.cells import (
 )
 from icdh.files.text import DELIMITERS, name_of
 
-MOST_MARKERS = 3  # different cells beside numbers that may all mean a gap
-MARKED_SHARE = 0.3  # of the rows: no more are gaps
-EXACT = 2.0**53  # not every whole number above it is a float64
-
 Part: TypeAlias = "NDArray[np.float64] | Sequence[str]"
 
 
@@ -195,7 +191,7 @@ class Column:
         if all(is_number(cell, other) for cell in odd):
             return refused(f"its decimal mark is {'a point' if other == '.' else 'a comma'}", "decimal", other)
         alike = [cell for cell in odd if looks_like_a_number(cell)]
-        if len(odd) <= MOST_MARKERS and rows <= MARKED_SHARE * self.n_rows and not alike:
+        if len(odd) <= 3 and rows <= 0.3 * self.n_rows and not alike:  # few words in few rows
             return refused(f"in {counted(rows, 'row')}, it may mean a missing value", "missing_values", odd)
         unit = " without its unit" if len(alike) == len(odd) else "s"
         if self.labels and len(counts) <= _most_labels(self.n_rows):
@@ -212,7 +208,7 @@ def _plain_numbers(cells: Sequence[str]) -> Part:
         numbers = np.array(list(map(float, cells)))
     except ValueError:
         return cells
-    return cells if (np.abs(numbers) >= EXACT).any() else numbers
+    return cells if (np.abs(numbers) >= 2.0**53).any() else numbers
 
 
 def _most_labels(rows: int) -> int:

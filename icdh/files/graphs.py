@@ -14,13 +14,12 @@ from icdh._ground.arrays import Floats
 from icdh._ground.atomic import write_text
 from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh.files.cells import is_number
+from icdh.files.sheet import Row
 from icdh.files.tables import check_names
 from icdh.files.text import Quoted, Source, delimited, label_of, name_of, read_text, rows_of, sniffed_delimiter
 
-Row: TypeAlias = tuple[int, list[str]]  # number of the line, and cells
 _Edge: TypeAlias = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 
-EDGE_LIST_HEADERS = (("cause", "effect"), ("source", "target"), ("from", "to"))
 PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
 
 
@@ -109,7 +108,8 @@ def _with_point(cell: str) -> str:
 
 
 def _is_edge_list_header(row: Sequence[str]) -> bool:
-    return len(row) in (2, 3) and tuple(cell.casefold() for cell in row[:2]) in EDGE_LIST_HEADERS
+    headers = ("cause", "effect"), ("source", "target"), ("from", "to")
+    return len(row) in (2, 3) and tuple(cell.casefold() for cell in row[:2]) in headers
 
 
 def _is_text(cell: str) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
+from icdh._ground.checks import check_number
 from icdh._table.missing_codes import Declared
 from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import MISSING, is_number, looks_like_a_value
 from icdh.files.text import Quoted, Source, name_of, read_text, rows_of, sniffed_delimiter, table_start
-
-MOST_NAMED = 20  # problems in a message
 
 
 class UnreadableTableError(ValueError):
@@ -64,20 +63,14 @@ class Refusals:
     def check(self) -> None:
         """Raise UnreadableTableError if there was a problem."""
         if self.problems:
-            more = len(self.problems) - MOST_NAMED
-            said = "; ".join(self.problems[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+            more = len(self.problems) - 20
+            said = "; ".join(self.problems[:20]) + (f"; and {more} more" if more > 0 else "")
             raise UnreadableTableError(f"{self.name}: {said}", None if self.unsolved else self.options)
 
 
-ROWS_OF_HEAD = 1000  # rows that tell titles and the marks of numbers
-
 logger = logging.getLogger("icdh.files")
 
-_INTEGER = re.compile(r"[+-]?\d+")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # thousands, unless it is a decimal comma
 _POINT_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-_INDEX_OF_PANDAS = re.compile(r"Unnamed: 0(\.\d+)?")  # what pandas calls a column without a name
 
 Row: TypeAlias = tuple[int, list[str]]
 
@@ -108,8 +101,7 @@ class Options(NamedTuple):
                 raise ArgumentValueError(name, f"must be one of {' '.join(map(repr, marks))}; got {value!r}")
         if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
             raise ArgumentValueError("delimiter", f"must be one character; got {self.delimiter!r}")
-        if self.skip_rows < 0:
-            raise ArgumentValueError("skip_rows", f"must be at least 0; got {self.skip_rows!r}")
+        check_number("skip_rows", self.skip_rows, low=0, integer=True)
 
 
 class Sheet(NamedTuple):
@@ -152,7 +144,7 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     start, line, said = table_start(text, options.skip_rows)
     delimiter = options.delimiter or said or sniffed_delimiter(text, options.decimal, start)
     rows = rows_of(name, text, delimiter, start=start, line=line, comment=options.comment)
-    head = list(islice(rows, ROWS_OF_HEAD))
+    head = list(islice(rows, 1000))  # what tells titles and the marks of numbers
     if not head:
         raise ValueError(f"{name} is empty; it must hold a table of numbers")
     if _holds_comments(head):
@@ -225,8 +217,9 @@ def _marks(
         return options.decimal or ("," if options.thousands == "." else "."), options.thousands
     first = {cell for _, cells in head for cell in cells}
     numbers = [cell for cell in first if is_number(cell) and "." in cell]
-    commas = [cell for cell in first if _DECIMAL_COMMA.fullmatch(cell)]
-    if not numbers and delimiter != "," and not all(map(_THOUSANDS.fullmatch, commas)):
+    commas = [cell for cell in first if re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", cell)]
+    fractions = any(not re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in commas)  # else it may be thousands
+    if not numbers and delimiter != "," and fractions:
         logger.info("numbers of %s such as %s are read with a decimal comma", name, min(commas))
         return ",", None
     if numbers and all(map(_POINT_THOUSANDS.fullmatch, numbers)):
@@ -259,6 +252,6 @@ def _shown_row_labels(top: Sequence[str], following: Sequence[str]) -> str:
         return ""
     if not top[0] and isinstance(top[0], Quoted) == isinstance(following[0], Quoted):
         return "has no name"
-    if _INDEX_OF_PANDAS.fullmatch(top[0]) and _INTEGER.fullmatch(following[0]):
+    if re.fullmatch(r"Unnamed: 0(\.\d+)?", top[0]) and re.fullmatch(r"[+-]?\d+", following[0]):
         return f"is called {top[0]!r}, pandas' word for no name"
     return ""

@@ -21,9 +21,6 @@ from icdh.files.columns import Column, RefusedColumn
 from icdh.files.sheet import Options, Refusals, Sheet, logger, sheet_of
 from icdh.files.text import Quoted, Source, delimited, label_of
 
-FEW_ROWS = 3  # too few rows to tell whether the first one differs in kind
-ROWS_OF_PART = 10_000  # rows converted at once
-
 _Values: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"  # of columns, with the words that options know them by
 
 
@@ -204,9 +201,9 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
             row = int(np.argmax(empty)) + 1
             what = f"column {column!r} says nothing in row {row}; fill the cell or delete the row"
             raise ValueError(f"{refusals.name}: {what}")
-    return LabelledTable(_together([column for _, column in values]), names), [
-        list(map(str, cells)) for cells in labels
-    ]
+    columns = [column for _, column in values]
+    table = np.column_stack(columns) if columns else np.empty((0, 0))
+    return LabelledTable(table, names), [list(map(str, cells)) for cells in labels]
 
 
 def _read_text(path: Source, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
@@ -267,7 +264,7 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
 def _fill(name: str, sheet: Sheet, columns: Sequence[Column]) -> "array[int]":
     """Give every column its cells, and return the numbers of their lines."""
     lines, width = array("q"), len(sheet.top)
-    while rows := list(islice(sheet.rows, ROWS_OF_PART)):
+    while rows := list(islice(sheet.rows, 10_000)):
         for line, cells in rows:
             if len(cells) != width and (len(cells) < width or any(cells[width:])):
                 remedy = "; name the column of row labels" if len(cells) == width + 1 and sheet.labels else ""
@@ -337,15 +334,6 @@ def _gaps(values: NDArray[np.generic]) -> Mask:
     return mask
 
 
-def _together(columns: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
-    """Return columns as a table, of objects if any holds labels."""
-    kind: type = object if any(column.dtype == object for column in columns) else np.float64
-    table: NDArray[np.generic] = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype=kind)
-    for k, column in enumerate(columns):
-        table[:, k] = column
-    return table
-
-
 def column_at(name: str, column: str, known: Sequence[str]) -> int:
     """Return where a column of a file stands, given its name or its number from one, or raise ValueError."""
     if known.count(column) == 1:
@@ -393,7 +381,7 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
         return
     evenly = len(first) > 2 and np.ptp(np.diff(np.array(first, dtype=np.float64))) == 0.0
     parts = [part for column in columns for part in column.parts[:1] if isinstance(part, np.ndarray)]
-    fractions = any(len(part) > FEW_ROWS and (part[1:] != np.round(part[1:])).all() for part in parts)
+    fractions = any(len(part) > 3 and (part[1:] != np.round(part[1:])).all() for part in parts)
     if evenly or fractions:
         warn(
             f"{name}: the first line ({', '.join(first[:5])}{', ...' if len(first) > 5 else ''}) is read as numbers; "

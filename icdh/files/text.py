@@ -20,12 +20,10 @@ from icdh.files.cells import looks_like_a_value
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO  # a path, or an open file of bytes
 
 DELIMITERS = "\t;,|"  # where several fit (1,5;2,5), the first is the likeliest
-SNIFFED_LINES, SNIFFED_CHARACTERS = 20, 1_000_000
 
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
 _BYTE_ORDER_MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _MARK = "\ufeff"  # the byte order mark once decoded
-_GZIP = b"\x1f\x8b"
 _NO_TEXT = {
     b"PK\x03\x04": "an Excel workbook or a ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
@@ -37,10 +35,7 @@ _NO_TEXT = {
     b"\x28\xb5\x2f\xfd": "compressed by zstd",
 }
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE)  # as Excel writes it
-_QUOTED_PART = re.compile(r'"[^"]*"')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_PROTECTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 
 
 class Quoted(str):
@@ -87,7 +82,7 @@ def read_text(source: Source, encoding: str | None = None) -> str:
     """
     name = label_of(source)
     data: bytes = Path(source).read_bytes() if isinstance(source, str | os.PathLike) else source.read()
-    if data.startswith(_GZIP):
+    if data.startswith(b"\x1f\x8b"):
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
@@ -123,8 +118,8 @@ def _decoded(name: str, data: bytes, encoding: str | None) -> str:
 
 def sniffed_delimiter(text: str, decimal: str | None = None, start: int = 0) -> str:
     """Return the delimiter that occurs equally often in most of the first lines; of several, the likeliest."""
-    first = _QUOTED_PART.sub("", text[start : start + SNIFFED_CHARACTERS])
-    lines = [line for line in _LINE_END.split(first, SNIFFED_LINES)[:SNIFFED_LINES] if line.strip()]
+    first = re.sub(r'"[^"]*"', "", text[start : start + 1_000_000])
+    lines = [line for line in _LINE_END.split(first, 20)[:20] if line.strip()]
 
     def agreeing(delimiter: str) -> int:
         counts = Counter(line.count(delimiter) for line in lines if delimiter in line)
@@ -142,7 +137,7 @@ def table_start(text: str, skipped: int = 0) -> tuple[int, int, str | None]:
     for _ in range(skipped):
         end = _LINE_END.search(text, start)
         start = end.end() if end else len(text)
-    said = _SEPARATOR_LINE.match(text, start)
+    said = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE).match(text, start)  # as Excel writes it
     return (said.end(), skipped + 2, said[1]) if said else (start, skipped + 1, None)
 
 
@@ -206,7 +201,7 @@ def _cells_with_quotes(name: str, line: int, text: str, start: int, delimiter: s
 
 def name_of(cell: str) -> str:
     """Return the name that a cell holds."""
-    return str(cell[1:] if _PROTECTED_FORMULA.match(cell) else cell)
+    return str(cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell)
 
 
 def delimited(rows: Sequence[Sequence[object]], delimiter: str) -> str:
