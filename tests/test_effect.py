@@ -152,6 +152,23 @@ def test_target_and_where_choose_the_rows(table):
     assert icdh.effect(X, 1, 2, [0], where={3: 1}).n_target == X[:, 3].sum()
 
 
+def test_grades_are_compared_value_by_value():
+    rng = np.random.default_rng(5)
+    dose = rng.choice([10.0, 20.0, 30.0, 40.0, 60.0], size=300, p=[0.1, 0.2, 0.2, 0.3, 0.2])
+    answer = 2.0 * (dose == 30.0) + rng.normal(size=300)
+    X = np.column_stack([dose, answer])
+    own = icdh.effect(X, "x0", "x1", [], contrast=(20, 30))
+    means = [answer[dose == value].mean() for value in (20.0, 30.0)]
+    assert own.difference == pytest.approx(means[1] - means[0])
+    assert own.effective_rows == pytest.approx({value: np.sum(dose == value) for value in (20.0, 30.0)})
+    by_nature = icdh.effect(X, "x0", "x1", []).comparisons[0]
+    assert (by_nature.reference, by_nature.value) == (30.0, 40.0)
+    between = icdh.effect(X, "x0", "x1", [], contrast=(25, 35))  # a smooth curve alone can tell
+    assert np.isnan(between.comparisons[0].crude)
+    of_treated = icdh.effect(X, "x0", "x1", [], contrast=(20, 30), target="treated")
+    assert of_treated.difference == pytest.approx(own.difference)
+
+
 def test_a_numeric_cause_goes_up_by_its_standard_deviation():
     rng = np.random.default_rng(5)
     age = rng.normal(size=800)
@@ -322,6 +339,8 @@ def test_contrasts_by_nature():
     assert pair.low == 0.0
     assert 0.0 < pair.high < 50.0
     assert str(contrasts_of(np.array([2.0, 5.0, 5.0]))[0]) == "2 -> 5"
+    assert str(contrasts_of(np.arange(5.0))[0]) == "1 -> 3"
+    assert str(contrasts_of(np.array([0.0] * 50 + [7.0, 9.0]))[0]) == "0 -> 7"
     assert reference_of(Categories(("yes", "no"))) == 1
     assert str(contrasts_of(np.array([0.0, 1.0]), Categories(("Yes", "No")))[0]) == "No -> Yes"
     labels = Categories(("a", "b", "c"))

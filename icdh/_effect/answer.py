@@ -55,7 +55,7 @@ def effect(
         for.
     contrast : pair, optional
         From and to what the cause is set. By default 0 to 1, no to yes, the reference label to each other, and of a
-        number one standard deviation about its mean.
+        number one standard deviation about its mean; of grades the two nearest of them.
     target : {"all", "treated", "untreated"}
         Whose mean effect is asked for: that of all rows, or of those with the second or the first value of the
         contrast.
@@ -98,8 +98,9 @@ def effect(
     -----
     The estimator is augmented and cross-fitted (`icdh._effect.estimation`): the effect given cause and covariates, and
     the cause given covariates, are fitted by networks or linear models, whichever has the higher evidence, and used at
-    other rows than they are fitted to. It assumes that the covariates hold all common causes of the two. The effect of
-    a number is that of a smooth curve: where the true one bends strongly, its interval is too narrow.
+    other rows than they are fitted to. It assumes that the covariates hold all common causes of the two. Labels and
+    grades are compared value by value. The effect of a number is that of a smooth curve: where the true one bends
+    strongly, its interval is too narrow.
 
     Examples
     --------

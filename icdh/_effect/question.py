@@ -138,12 +138,14 @@ def pairs_of(table: Table, kinds: ByColumn[str] | None, asked: Asked) -> list[Pa
     _check_columns(table, order, asked)
     all_kinds = table.kinds_given(kinds)
     categories, name = table.categories.get(asked.cause), table.names[asked.cause]
-    few_values = all_kinds[asked.cause] in ("binary", "categorical") or categories is not None
-    if not few_values and (asked.target != "all" or asked.trim):
-        argument = "target" if asked.target != "all" else "trim"
-        raise ValueError(f"{option(argument)} is for causes of two values or labels; {name!r} is a number")
     where, cause = _rows_where(asked.where, table), table.values[asked.cause]
     contrasts = contrasts_of(cause, categories, asked.contrast)
+    few_values = all_kinds[asked.cause] in ("binary", "categorical") or categories is not None
+    if all_kinds[asked.cause] == "ordinal":  # what grades do need not be smooth
+        few_values |= bool(np.isin([pair[:2] for pair in contrasts], cause[where]).all())
+    if not few_values and (asked.target != "all" or asked.trim):
+        argument = "target" if asked.target != "all" else "trim"
+        raise ValueError(f"{option(argument)} is for causes of few values or labels; {name!r} is a number")
     if few_values:
         contrasts = _with_rows(contrasts, cause[where], asked.contrast is not None, name)
     chosen = ["continuous" if all_kinds[k] == "gridded" else all_kinds[k] for k in order]

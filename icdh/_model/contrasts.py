@@ -1,7 +1,8 @@
 """What a cause is set from and to, and what is said of an effect of labels: defined here once.
 
 A cause of two values goes from the first to the second, "no" to "yes"; a cause of labels from its reference to each
-other label; a number by one standard deviation about its mean, within its range.
+other label; a number by one standard deviation about its mean, within its range, and grades between the two nearest of
+their values.
 """
 
 from collections.abc import Hashable, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
 from icdh._table.categories import Categories, Label
+from icdh._table.table import FEW_VALUES
 
 NO = frozenset({"0", "absent", "control", "f", "false", "n", "no", "none", "off", "placebo", "untreated"})
 
@@ -78,7 +80,16 @@ def contrasts_of(
         unit = float(values.std())
         low = min(max(float(values.mean()) - unit / 2, float(taken[0])), float(taken[-1]) - unit)
         high = low + unit
+        if taken.size < FEW_VALUES:
+            low, high = _two_of(taken, low, high)
     return [Contrast(low, high, low, high)]
+
+
+def _two_of(taken: Floats, low: float, high: float) -> tuple[float, float]:
+    """Return the values nearest to two numbers; if one is nearest to both, that and the next."""
+    first, second = (int(np.argmin(np.abs(taken - value))) for value in (low, high))
+    first = min(first, taken.size - 2)
+    return float(taken[first]), float(taken[max(second, first + 1)])
 
 
 def _said(said: Sequence[Label], categories: Categories | None) -> Contrast:
