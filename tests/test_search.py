@@ -377,6 +377,23 @@ def test_where_a_search_ends_no_move_pays_when_families_are_refined():
     assert escaped > 10
 
 
+@pytest.mark.parametrize("refined", [False, True])
+def test_a_cause_whose_effects_are_joined_may_become_the_effect_of_all(refined):
+    scores = {(i, own): -20.0 - len(own) if 3 in own else 1.0 * len(own) for i, own in all_families()}
+    scores |= {(3, parents): 0.0 for node, parents in all_families() if node == 3}
+    whole = {(3, (0, 1, 2)): -100.0}
+    table = Table(scores | {own: -60.0 for own in whole} if refined else scores | whole, whole)
+    moves = []
+    found = greedy_search(table, free(N), callback=moves.append)
+    assert found.graph == ((), (), (), (0, 1, 2))
+    assert sum(move.gain for move in moves if move.kept) == pytest.approx(100.0)
+    assert [move for move in moves if move.kept] == found.moves
+    required = np.zeros((N, N), dtype=bool)
+    required[3, 1] = True
+    found = greedy_search(Table(scores | whole), EdgeRules(free(N).forbidden, required))
+    assert 3 in found.graph[1]
+
+
 def test_detours_that_cannot_win_back_what_they_lose_are_left_out():
     tried = {0.0: 0, 0.5: 0, np.inf: 0}
     for table in random_tables(30):

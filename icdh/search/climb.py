@@ -39,13 +39,14 @@ class Tuning:
 
     resolution: float = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
     batch: int = 2  # moves scored at once
-    contender_margin: float = 30.0  # nats that polish may gain for a family that lacks a parent
+    contender_margin: float = 100.0  # nats that polish may gain for a family that lacks a parent
     far: float = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
     detour_share: float = 0.01  # of what the node loses as an effect, that a large move gains
     few_small_moves: int = 3  # as many large moves: more than small ones win back
     detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
+    gathered_share: float = 0.8  # of what its effects lose, that a node has to win as their effect
     turned_margin: float = 100.0  # nats: the same for the families of a turned graph
-    search_margin: float = 20.0  # nats: the same while the search goes on
+    search_margin: float = 100.0  # nats: the same while the search goes on
     least_turned_gain: float = 1.0  # nats that a turned graph must gain
     turned_share: float = 0.05  # of the loss, that a move on from a turned graph has to win back
 
@@ -197,13 +198,13 @@ class Climber:
         return graph, moves
 
     def _contenders(self, graph: Graph) -> list[Family]:
-        """Return the families of a graph, and those with a parent fewer that were scored nearly as well."""
+        """Return the families of a graph, and those with a parent fewer that score nearly as well."""
         own = list(enumerate(graph))
         fewer = [
             ((node, parents), (node, toggled(parents, i)))
             for node, parents in own
-            for i in self._scored.get((node, parents), ())
-            if i in parents
+            for i in parents
+            if i not in self.least[node]
         ]
         scores = self.scores([family for pair in fewer for family in pair])
         close = [

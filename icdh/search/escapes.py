@@ -2,9 +2,10 @@
 
 The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
 one. Then it tries to leave the local optimum by detours: each node in turn loses all parents that are not required; the
-climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. Then the families
-of the graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores,
-the search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
+climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. A node whose
+effects are joined becomes the effect of all its neighbours, too, where that may be better. Then the families of the
+graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
+search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
 """
 
 from collections.abc import Callable
@@ -48,13 +49,59 @@ def detour(
     end, further = _climb_as_source(climber, end, node, tell)
     if not further:  # no node gains it as a parent: the climb would lead back
         return None
-    moves += further
-    if climber.fall(graph, end) > -TUNING.far:  # the graph it set out from has grown: scores compare if both have
+    return _better_end(climber, graph, end, moves + further, tell)
+
+
+def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, Graph, list[Move]] | None:
+    """Make a node the effect of all its neighbours, climb while it is no cause, then freely.
+
+    Where several causes together nearly determine an effect, each cause alone tells little of it. A climb may then take
+    the effect for their cause, and needs edges between them; no single move leads from there to a better graph.
+
+    Parameters
+    ----------
+    climber, graph, node, tell
+        As of `detour`. Two effects of the node have to be joined: nothing else asks for it.
+
+    Returns
+    -------
+    tuple
+        The graph in which the node is the effect, a graph that is better than the first one, and the moves between the
+        two; None if there is none.
+    """
+    effects = [k for k, parents in enumerate(graph) if node in parents and node not in climber.least[k]]
+    causes = tuple(sorted({*graph[node], *effects}))
+    are_joined = any(cause in graph[effect] for cause in effects for effect in effects)
+    if not are_joined or len(causes) > climber.max_parents or climber.rules.forbidden[effects, node].any():
+        return None
+    start = tuple(
+        causes if k == node else toggled(parents, node) if k in effects else parents for k, parents in enumerate(graph)
+    )
+    before, after = climber.scores([(node, graph[node]), (node, causes)])
+    lost = before - after - climber.fall(graph, start)
+    if before - after < TUNING.gathered_share * lost:
+        return None
+    if before - after < lost:  # few units and one start miss much of what several causes tell together
+        climber.grow(differing_families(start, graph))
+        climber.polish(differing_families(start, graph))
+    forbidden = climber.rules.forbidden.copy()
+    forbidden[node] = True
+    end, moves = climber.climb_once(start, tell, rules=climber.rules._replace(forbidden=forbidden))
+    end, further = climber.climb_once(end, tell)
+    better = _better_end(climber, graph, end, moves + further, tell)
+    return None if better is None else (start, *better)
+
+
+def _better_end(
+    climber: Climber, graph: Graph, end: Graph, moves: list[Move], tell: Report
+) -> tuple[Graph, list[Move]] | None:
+    """Return the graph at the end of moves, and the moves, if it is better than the first one, at last if polished."""
+    if climber.fall(graph, end) > -TUNING.far:  # the first graph has grown: scores compare if both have
         climber.grow(differing_families(end, graph))
     if -TUNING.detour_margin < climber.fall(graph, end) <= 0.0:
         climber.polish([*differing_families(end, graph), *differing_families(graph, end)])
         end, further = climber.climb_once(end, tell)
-        moves += further
+        moves = moves + further
     return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
 
 
@@ -256,6 +303,11 @@ class Search:
                 better = detour(self.climber, self.graph, node, self._try, least_regain)
                 if better is not None:
                     self._take(*better)
+        for node in range(len(before)):
+            gathered = gather(self.climber, self.graph, node, self._try)
+            if gathered is not None:
+                start, end, moves = gathered
+                self._take(end, self._moves(self.graph, start) + moves)
         if self.graph != before:
             self.climb(self.graph)
 
