@@ -21,6 +21,7 @@ TEXTS = {
     "head.csv": "a,b\n",
     "word.csv": "a,b\n1,2\n3,dog\n",
     "gap.csv": "a,b\n1,2\n3,nan\n",
+    "gaps.csv": "a,b,c\n1,2,0\n3,nan,1\n",
 }
 REFUSED = [
     # Usage.
@@ -102,6 +103,8 @@ REFUSED = [
     ("fit ragged.csv", "line 3: 1 cells where the first line has 2"),
     ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
     ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
+    ("effects gap.csv --cause a --effect b", "this reads it: icdh effects gap.csv --cause a --effect b --missing drop\n"),
+    ("check model.icdh gaps.csv", "this reads it: icdh check model.icdh gaps.csv --missing drop\n"),
     ("direction mixed.csv", "line 2, column 'city': 'Rome' is not a number"),
     ("direction data.csv --columns a dosage", "no column 'dosage'"),
     ("direction data.csv --columns a c --plot new.xyz", "new.xyz: pictures are written as"),

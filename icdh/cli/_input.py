@@ -99,7 +99,9 @@ def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
             words += [option_named(name), *(value if isinstance(value, list) else [str(character)])]
     if not words:
         return ""
-    others = [f"--missing {way}" for way in args.parser.choices_of("missing") if way not in ("error", "drop")]
+    of_pair = getattr(args, "cause", None) and not args.values  # its rows must be complete
+    unfit = ("error", "drop", "impute" if of_pair else "")
+    others = [f"--missing {way}" for way in args.parser.choices_of("missing") if way not in unfit]
     other = f" (or {' or '.join(others)})" if others and "gaps" in options else ""
     return f"; this reads it: {shlex.join(['icdh', *args.words, *words])}{other}"
 
