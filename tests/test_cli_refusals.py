@@ -103,7 +103,19 @@ REFUSED = [
     ("fit ragged.csv", "line 3: 1 cells where the first line has 2"),
     ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
     ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
-    ("effects gap.csv --cause a --effect b", "this reads it: icdh effects gap.csv --cause a --effect b --missing drop\n"),
+    (
+        "effects data.csv --cause a --effect bb",
+        "--effect has the variable 'bb', which is not one of a, b, c; did you mean 'b'?",
+    ),
+    ("effects data.csv --cause aa --effect b --values 1", "--cause has the variable 'aa'"),
+    (
+        "effects data.csv --cause a --effect b --adjust cc",
+        "data.csv has no column 'cc'; it has a, b, c; did you mean 'c'?",
+    ),
+    (
+        "effects gap.csv --cause a --effect b",
+        "this reads it: icdh effects gap.csv --cause a --effect b --missing drop\n",
+    ),
     ("check model.icdh gaps.csv", "this reads it: icdh check model.icdh gaps.csv --missing drop\n"),
     ("direction mixed.csv", "line 2, column 'city': 'Rome' is not a number"),
     ("direction data.csv --columns a dosage", "no column 'dosage'"),

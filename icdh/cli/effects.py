@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from icdh._ground.labels import aligned, printable
+from icdh._ground.labels import aligned, printable, variable_index
 from icdh._model.effects import AverageEffect
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
@@ -75,7 +75,11 @@ def _model(args: argparse.Namespace, rows: Input | None) -> StructuralModel:
     """Return the saved model, or one that is fitted to the rows."""
     saved = args.data if is_model(args.data) else args.model
     if saved is None:
-        model: StructuralModel = learned(args, rows or read_input(args)).model_
+        rows = rows or read_input(args)
+        for role, name in (("cause", args.cause), ("effect", args.effect)):  # before a fit, which may take long
+            if name is not None:
+                variable_index(name, rows.table.names, role)
+        model: StructuralModel = learned(args, rows).model_
     else:
         model = loaded(saved)
     return replace(model, names=[str(name) for name in model.names])
