@@ -11,6 +11,7 @@ import pytest
 from helpers import command, process
 
 from icdh import ICDH, HNMSearch, __version__, cli
+from icdh._estimators import two_phase_fit
 from icdh.files import read_graph
 from icdh.two_phase import procedure
 
@@ -102,7 +103,7 @@ def test_a_table_without_header_gets_names(tmp_path, chain, capsys):
 
 
 def test_truth_is_compared_by_hand(table, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(procedure, "fit_problem", _fixed_result)
+    monkeypatch.setattr(two_phase_fit, "fit_problem", _fixed_result)
     truth = tmp_path / "truth.csv"
     truth.write_text("cause,effect\nb,a\nb,c\n")
     assert fit(table, "--method", "icdh", "--edge-cost", "none", "--truth", truth) == 0

@@ -8,6 +8,7 @@ from helpers import hetero_chain
 from scipy import stats
 
 from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, NotFittedError, graphs
+from icdh._estimators import two_phase_fit
 from icdh.likelihood import nll
 from icdh.network import forward
 from icdh.two_phase import procedure
@@ -254,13 +255,13 @@ def test_too_few_rounds_are_reported(chain):
 
 
 def test_an_unmet_constraint_is_reported(chain, monkeypatch):
-    honest = procedure.fit_problem
+    honest = two_phase_fit.fit_problem
 
     def cyclic(*args, **kwargs):
         result = honest(*args, **kwargs)
         return result._replace(best=result.best._replace(h=1e-3), converged=False)
 
-    monkeypatch.setattr(procedure, "fit_problem", cyclic)
+    monkeypatch.setattr(two_phase_fit, "fit_problem", cyclic)
     with pytest.warns(ConvergenceWarning, match=r"h = 1.0e-03 stayed above h_tol=1e-08"):
         two_phases().fit(chain)
 

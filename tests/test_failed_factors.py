@@ -12,9 +12,8 @@ from icdh._node_model.network import node_outputs
 from icdh.network import initial_weights
 from icdh.two_phase.dag import minimise_on_dag
 from icdh.two_phase.lagrangian import fit_means
-from icdh.two_phase.lbfgs import minimise_by_lbfgs
-from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import FamilyObjective, NetworkObjective
+from icdh.two_phase.solvers import minimise_by_lbfgs, minimise_by_newton
 
 
 def table(n=3, m=64):

@@ -38,7 +38,7 @@ ROOMS = {
     "two_phase": (
         "rounds _kernels",
         "objective",
-        "lbfgs newton",
+        "solvers",
         "as_printed dag",
         "lagrangian",
         "scales",
@@ -57,7 +57,7 @@ ROOMS = {
         "frames",
         "intake",
         "table",
-        "experiments missing",
+        "experiments",
         "relations",
     ),
     "_node_model": (

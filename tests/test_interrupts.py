@@ -14,7 +14,7 @@ from helpers import hetero_chain
 
 import icdh
 from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
-from icdh._estimators import hnm_search
+from icdh._estimators import refit
 from icdh._ground import threads as _threads
 from icdh._node_model import families
 from icdh.two_phase import objective
@@ -284,14 +284,14 @@ def test_what_fails_on_another_thread_fails_here():
 
 
 def test_neither_the_first_nor_a_second_interrupt_after_the_search_loses_its_graph(laplace, monkeypatch):
-    whole, honest, calls = HNMSearch(n_restarts=1).fit(laplace), hnm_search.strengths, []
+    whole, honest, calls = HNMSearch(n_restarts=1).fit(laplace), refit.strengths, []
 
     def pressed(found):
         calls.append(found.interrupted)
         signal.raise_signal(signal.SIGINT)
         return honest(found)
 
-    monkeypatch.setattr(hnm_search, "strengths", pressed)
+    monkeypatch.setattr(refit, "strengths", pressed)
     model = short(HNMSearch(n_restarts=1), laplace)
     assert calls == [False, True]
     assert model.interrupted_

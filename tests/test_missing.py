@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
-from icdh._estimators.imputation import draw_gaps
-from icdh._table.missing import neighbours_values
+from icdh._estimators.imputation import draw_gaps, neighbours_values
 from icdh._table.table import Table
 from icdh.files import LabelledTable
 

@@ -13,11 +13,10 @@ from icdh.graphs import is_dag
 from icdh.network import Weights, initial_weights
 from icdh.two_phase import dag, lagrangian
 from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
-from icdh.two_phase.lbfgs import SplitVector, minimise_by_lbfgs
-from icdh.two_phase.newton import QuadraticModel, minimise_by_newton, quadratic_model
-from icdh.two_phase.newton import _step_in_orthant as step_in_orthant
 from icdh.two_phase.objective import Lagrangian, NetworkObjective
 from icdh.two_phase.rounds import FAST_ALONE, Schedule
+from icdh.two_phase.solvers import QuadraticModel, SplitVector, minimise_by_lbfgs, minimise_by_newton, quadratic_model
+from icdh.two_phase.solvers import _step_in_orthant as step_in_orthant
 
 LENGTHS = (97, 513, 1100)  # of tables: within a block of observations, beyond two, beyond four
 

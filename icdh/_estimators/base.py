@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
-from icdh._estimators.imputation import fits_to_imputed
+from icdh._estimators.imputation import MISSING, complete_rows, fits_to_imputed, warn_about_mostly_imputed_columns
 from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._ground.checks import (
     Choice,
@@ -28,7 +28,6 @@ from icdh._ground.checks import (
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions, InterventionsLike
-from icdh._table.missing import MISSING, complete_rows, warn_about_mostly_imputed_columns
 from icdh._table.missing_codes import Declared
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
@@ -261,10 +260,7 @@ class CausalGraphEstimator(SharedParameters):
                 f"{type(self).__name__} thresholds weights and counts no evidence, so it cannot count what dependent "
                 "rows are worth; use HNMSearch, or bootstrap(..., groups=), which draws whole groups"
             )
-        clock = Clock(self.max_seconds)
-        follow = getattr(self.callback, "follow", None)
-        if follow is not None:
-            follow(clock)
+        clock = Clock(self.max_seconds).followed_by(self.callback)
         check_same_rows(X, interventions, "interventions")
         return self._fit(self.related_table(X, groups, sequence), interventions, clock)
 

@@ -16,9 +16,6 @@ from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
 
 DETERMINED = 0.01  # of the spread of a column
-# Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
-# tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
-USUAL_SPREAD = (0.1, 100.0)
 
 READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds of columns, in words
 
@@ -157,7 +154,9 @@ def warn_about_units(table: Table, values: Floats) -> None:
         The same, scaled.
     """
     spread = values[: table.n_variables].std(axis=1)
-    unusual = table.varying & ((spread < USUAL_SPREAD[0]) | (spread > USUAL_SPREAD[1]))
+    # Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
+    # tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
+    unusual = table.varying & ((spread < 0.1) | (spread > 100.0))
     if unusual.any():
         at = int(np.argmax(unusual))
         warn(

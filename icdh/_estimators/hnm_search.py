@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.interrupts import unheard
-from icdh._model.conditionals import Constant, confounded
+from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
@@ -263,14 +263,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         self, table: Table, design: Design, scaling: Scaling, kinds: list[str], found: "FoundGraph", clock: Clock
     ) -> "HNMSearch":
         """Learn the model of the graph that a search found."""
-        from icdh._estimators.refit import strengths
+        from icdh._estimators.refit import refit, strengths
 
         dag, N = strengths(found), table.n_variables
         strength, rules = dag[:N, :N], design.rules(self._rules(table.names)).among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
         model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
-        model, learned, in_time = self._with_conditionals(model, found, clock)
+        model, learned, in_time = refit(found, model, clock)
         self._learn(
             replace(model, kinds=kinds, column_transform=found.transform),
             **learned,
@@ -308,35 +308,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             if holds:
                 raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or leave it out")
 
-    def _with_conditionals(
-        self, model: StructuralModel, found: "FoundGraph", clock: Clock
-    ) -> tuple[StructuralModel, dict[str, Any], bool]:
-        """Return a model with the conditionals of its graph, fitted attributes, and whether there was time for all.
-
-        The graph is the one that a search found or, where thresholds leave edges out, a part of it.
-        """
-        from icdh._estimators.refit import refit
-
-        fitted = refit(found, found.among(model.adjacency), len(model.names), clock)
-        causes = []
-        for children, strength in fitted.hidden_causes:
-            nodes = sorted(children)
-            loadings = np.array([given.loading for given in confounded(fitted.conditionals, nodes)])
-            loadings *= model.scaling.scale[nodes]
-            causes.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, strength))
-        model = replace(model, conditionals=fitted.conditionals, noise=(), hidden_causes=tuple(causes))
-        values = found.table.in_users_columns(len(model.names))
-        if fitted.noise - {"gaussian"}:
-            model = model.with_noise_of(values, found.table.baseline)
-        learned = {
-            "evidence_": fitted.evidence,
-            "noise_distribution_": "mixed" if len(fitted.noise) > 1 else min(fitted.noise, default="gaussian"),
-            "nll_": model.nll(values, found.table.baseline),
-            "hidden_causes_": list(causes),
-            "bidirected_edges_": model.bidirected_edges(),
-        }
-        return model, learned, fitted.in_time
-
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
 
@@ -362,12 +333,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         DataWarning
             If more than half of the possible edges stay.
         """
+        from icdh._estimators.refit import refit
+
         model = self._fitted_model()
         refuse_hidden_causes(model, "rethreshold")
         thresholds, rules = self._checked(min_strength=min_strength, max_edges=max_edges), self._rules(model.names)
         kept = self._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, thresholds)
         found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
-        model, learned, _ = self._with_conditionals(replace(model, adjacency=kept), found, Clock())
+        model, learned, _ = refit(found, replace(model, adjacency=kept), Clock())
         self._learn(model, thresholds, **learned)
         return self
 

@@ -1,20 +1,17 @@
 """ICDH: the estimator that learns a DAG by the two-phase procedure."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
 from icdh._estimators.settings import TwoPhaseSettings
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
-from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
 from icdh._table.missing_codes import says_none
@@ -282,7 +279,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         else:
             strength = result.strength[:N, :N]
         kept = self._strong(dag.adjacency, strength, found.rules)
-        model, learned = _on_graph(model, kept, found, clock)
+        model, learned = found.on_graph(model, kept, clock)
         self._learn(
             model,
             **learned,
@@ -336,7 +333,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         found, least = self._found, self._least_weight if threshold is None else threshold
         dag = found.rules.dag(self.weights_, least)
         kept = self._strong(dag.adjacency, self.edge_strength_, found.rules, thresholds)
-        model, learned = _on_graph(model, kept, found)
+        model, learned = found.on_graph(model, kept)
         self._learn(model, thresholds, **learned, _least_weight=least)
         _warn_about_cycles(dag)
         return self
@@ -372,18 +369,6 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
             done = counted(len(result.history), "round")
             reason = f"the fit still improved after {done}; raise {option('max_rounds')} or {option('tol')}"
         warn(reason, ConvergenceWarning)
-
-
-def _on_graph(
-    model: StructuralModel, kept: Floats, found: "FoundNetwork", clock: Clock | None = None
-) -> tuple[StructuralModel, dict[str, Any]]:
-    """Return a model of the graph that is kept, and what is reported of its fit."""
-    fitted, cost = found.on_graph(kept != 0.0, clock)
-    values = found.fitter.problem.values[: len(kept)]
-    varies: Mask = np.any(values, axis=1)
-    conditionals = [conditional if varies[n] else Constant() for n, conditional in enumerate(fitted)]
-    model = replace(model, adjacency=kept, conditionals=conditionals)
-    return model, {"nll_": model.nll(values, found.baseline), "cost_": cost}
 
 
 def _warn_about_cycles(dag: AcyclicPart) -> None:

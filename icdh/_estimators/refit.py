@@ -1,7 +1,8 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from icdh._estimators.graph_search import TUNING, FoundGraph, family_evidence
 from icdh._estimators.hidden_causes import FoundCauses
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
-from icdh._model.conditionals import Conditional, Constant, log_density
+from icdh._model.conditionals import Conditional, Constant, confounded, log_density
+from icdh._model.hidden import HiddenCause
+from icdh._model.structural import StructuralModel
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.family_evidence import FamilyEvidence
@@ -17,30 +20,6 @@ from icdh._node_model.network import in_original_signs
 from icdh._node_model.responses import Response
 from icdh._node_model.subsample import QUICK_OBSERVATIONS, Evidence, QuickEvidence, WholeEvidence, quick_evidence
 from icdh.search.moves import Family, Graph, toggled
-
-
-class Refit(NamedTuple):
-    """The families of a graph, fitted for a model.
-
-    Attributes
-    ----------
-    conditionals : list of Conditional
-        The distribution of each of the user's N columns given its causes.
-    evidence : float
-        The log evidence of the graph, in nats.
-    noise : set of str
-        The noise distributions of the continuous variables.
-    in_time : bool
-        Whether the refit was done before time was over.
-    hidden_causes : list of tuple
-        The children of each hidden cause, among the user's columns, and its strength.
-    """
-
-    conditionals: list[Conditional]
-    evidence: float
-    noise: set[str]
-    in_time: bool
-    hidden_causes: list[tuple[list[int], float]]
 
 
 def strengths(found: FoundGraph) -> np.ndarray:
@@ -79,38 +58,46 @@ def _strengths_beside_hidden(causes: FoundCauses, found: Graph, node: int) -> li
     return rises
 
 
-def refit(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> Refit:
-    """Return the families of a graph with all the hidden units that they ask for, on columns that are not transformed.
+def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, Any], bool]:
+    """Return a model fitted to its graph, what an estimator tells of it, and whether there was time for all.
+
+    Families get all the hidden units that they ask for, on columns that are not transformed.
 
     Parameters
     ----------
     found : FoundGraph
         What the search found.
-    graph : tuple
-        The graph found, or a part of it.
-    n_variables : int
-        N; conditionals hold the contexts, whose numbers begin there, at zero.
+    model : StructuralModel
+        The model; its graph is the one found or, where thresholds leave edges out, a part of it.
     clock : Clock
         Ends the refit: of families without a fit, a few observations are then fitted.
     """
+    graph = found.among(model.adjacency)
+    hidden: list[HiddenCause] = []
+    of_children: list[float] = []
     with single_blas_thread():
         families = [family for family in enumerate(graph) if family[0] not in found.confounded]
         scores, in_time = _with_final_units(found, graph, clock)
         fits = _fits_on_exact_columns(found, scores, families, clock, in_time)
-        conditionals, causes = _conditionals(found, families, fits, n_variables), []
-        of_children: list[float] = []
+        conditionals = _conditionals(found, families, fits, len(model.names))
         if found.causes is not None and found.confounded:
-            causes = _add_confounded(found, found.causes, graph, conditionals)
+            hidden = _add_confounded(found, found.causes, graph, model, conditionals)
             of_children = found.causes.scores(graph)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
-        return Refit(
-            conditionals,
-            found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
-            {scores.noise_of(own) for own in families} - {"none"},
-            in_time,
-            causes,
-        )
+        noise = {scores.noise_of(own) for own in families} - {"none"}
+    values, baseline = found.table.in_users_columns(len(model.names)), found.table.baseline
+    model = replace(model, conditionals=conditionals, noise=(), hidden_causes=tuple(hidden))
+    if noise - {"gaussian"}:
+        model = model.with_noise_of(values, baseline)
+    learned = {
+        "evidence_": found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
+        "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
+        "nll_": model.nll(values, baseline),
+        "hidden_causes_": hidden,
+        "bidirected_edges_": model.bidirected_edges(),
+    }
+    return model, learned, in_time
 
 
 def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Evidence | QuickEvidence, bool]:
@@ -241,23 +228,25 @@ def _conditionals(
 
 
 def _add_confounded(
-    found: FoundGraph, of_graph: FoundCauses, graph: Graph, conditionals: list[Conditional]
-) -> list[tuple[list[int], float]]:
-    """Set the distributions of the children of hidden causes; return these children and the strength of each cause.
+    found: FoundGraph, of_graph: FoundCauses, graph: Graph, model: StructuralModel, conditionals: list[Conditional]
+) -> list[HiddenCause]:
+    """Set the distributions of the children of hidden causes, and return these causes.
 
     The strongest loading of a hidden cause is positive.
     """
-    table, told, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
+    table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
     scores.units[:] = found.scores.units
     districts = of_graph.search.districts_of(scores)
     for children in of_graph.hidden:
         families = tuple((node, graph[node]) for node in children)
         loadings = districts.loadings(families) * table.signs[list(children)]
         sign = float(np.sign(loadings[np.argmax(np.abs(loadings))]))
-        fits, hidden = districts.networks(families, found.settings.n_restarts), [sign] * districts.hidden_inputs
-        given = _conditionals(found, list(families), fits, len(conditionals), hidden)
+        fits, signs = districts.networks(families, found.settings.n_restarts), [sign] * districts.hidden_inputs
+        given = _conditionals(found, list(families), fits, len(conditionals), signs)
         nodes = table.order[list(children)].tolist()
         for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):
             conditionals[node] = districts.conditional(given[node], loading)
-        told.append((nodes, of_graph.strength(children)))
-    return told
+        nodes.sort()
+        loadings = np.array([own.loading for own in confounded(conditionals, nodes)]) * model.scaling.scale[nodes]
+        hidden.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, of_graph.strength(children)))
+    return hidden

@@ -17,6 +17,8 @@ from icdh._ground.clock import Clock
 from icdh._ground.density import node_nll
 from icdh._ground.labels import counted
 from icdh._ground.parallel import in_parallel
+from icdh._model.conditionals import Constant
+from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
@@ -33,21 +35,18 @@ Start: TypeAlias = Sequence[Weights]
 Fit: TypeAlias = Callable[..., TwoPhaseResult]
 Report: TypeAlias = Callable[[Round | Move], None]
 
-# Limits of the lower quartile of standard deviations. On raw Sachs, where it is 23, the last stage makes more errors.
-USUAL_SPREADS = (0.1, 10.0)
-
 
 def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable, n_variables: int) -> float | None:
     """Return the price of an edge between the N user's columns in the last stage, in nats; None leaves the stage out.
 
     "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
     made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
-    the usual units, but few columns do.
+    the usual units, but few columns do. On raw Sachs, where it is 23, the last stage makes more errors.
     """
     if not isinstance(settings.edge_cost, str):
         return settings.edge_cost
     spreads = table.values[table.order < n_variables].std(axis=1)
-    usual = not spreads.size or USUAL_SPREADS[0] <= np.quantile(spreads, 0.25) <= USUAL_SPREADS[1]
+    usual = not spreads.size or 0.1 <= np.quantile(spreads, 0.25) <= 10.0
     return price_of_edge(len(spreads)) if settings.schedule == "fast" and usual else None
 
 
@@ -79,24 +78,30 @@ class FoundNetwork(NamedTuple):
         """The network of the user's columns; what else they depend on is held at zero."""
         return self._columns_of(self.result.weights)
 
-    def on_graph(self, kept: Mask, clock: Clock | None = None) -> tuple[list[NetworkConditional], float | None]:
-        """Return the distributions of the user's columns if some edges between them stay, and the cost of that graph.
+    def on_graph(
+        self, model: StructuralModel, kept: Floats, clock: Clock | None = None
+    ) -> tuple[StructuralModel, dict[str, Any]]:
+        """Return a model of the edges between the user's columns that are kept, and what an estimator tells of its fit.
 
         Variables with other causes than in the network are fitted again. Contexts stay causes of what they reach.
 
         Parameters
         ----------
-        kept : ndarray of bool, shape (N, N)
-            The edges that stay.
+        model : StructuralModel
+            The model; its graph and its conditionals are replaced.
+        kept : ndarray, shape (N, N)
+            The graph.
         clock : Clock, optional
             Once its time is over, output weights and a constant scale alone are fitted; by default never.
         """
-        weights = self.result.weights
+        weights, N = self.result.weights, len(kept)
         graph: Mask = np.any(weights.w1, axis=1).T
-        graph[: len(kept), : len(kept)] = kept
+        graph[:N, :N] = kept != 0.0
         fits = refit_to_graph(weights, graph, self.fitter.until(clock or Clock()))
-        columns = self._columns_of(with_families(weights, fits))
-        return [NetworkConditional.of(columns, n) for n in range(len(kept))], self._cost_with(fits)
+        columns, values = self._columns_of(with_families(weights, fits)), self.fitter.problem.values[:N]
+        conditionals = [NetworkConditional.of(columns, n) if values[n].any() else Constant() for n in range(N)]
+        model = replace(model, adjacency=kept, conditionals=conditionals)
+        return model, {"nll_": model.nll(values, self.baseline), "cost_": self._cost_with(fits)}
 
     def _cost_with(self, fits: dict[tuple[int, tuple[int, ...]], FamilyFit]) -> float | None:
         """Return the cost of the graph in which these families, one a child at most, replace those of the network."""

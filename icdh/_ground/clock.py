@@ -67,6 +67,11 @@ class Clock:
         self.stage, self.work = "", 0
         self.begin("")
 
+    def followed_by(self, callback: object) -> "Clock":
+        """Tell a callback that would follow the clock, as `icdh.Progress` does, and return the clock."""
+        getattr(callback, "follow", lambda clock: None)(self)
+        return self
+
     def begin(self, task: str, total: int = 0) -> None:
         """Note what is done next, in how many parts."""
         self.task, self.total, self.done, self._task_begin = task, total, 0, time.monotonic()

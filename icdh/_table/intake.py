@@ -14,7 +14,6 @@ from icdh._table.frames import as_array, column_labels, columns_of
 from icdh._table.missing_codes import Codes, Declared, codes_of
 
 NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers
-EXACT = 2.0**53  # not every whole number above it is a float64
 _PLAIN = {int, float, bool, np.float64, np.int64, np.bool_, type(None)}
 _DATES = ("Timestamp", "Timedelta", "datetime", "datetime64", "date", "timedelta", "timedelta64", "Period")
 _IS_DATES = "{} holds dates or times, not numbers; turn them into numbers, such as days, or drop it"
@@ -156,7 +155,7 @@ def _numbers(cells: Cells, place: str, refuses_labels: bool) -> Floats:
 
 def _check_told_apart(cells: Cells, numbers: Floats, place: str) -> None:
     """Raise ValueError if whole numbers that differ, such as identifiers, become the same float64."""
-    may_differ = cells.dtype.kind in "iuO" and (np.abs(numbers) >= EXACT).any()
+    may_differ = cells.dtype.kind in "iuO" and (np.abs(numbers) >= 2.0**53).any()
     if may_differ and np.unique(numbers).size < len(set(cells.tolist())):
         raise ValueError(
             f"{place} holds whole numbers above 2**53 that double precision cannot tell apart; drop it, or subtract "

@@ -41,8 +41,6 @@ from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.moves import Family
 
-SMALLEST_SHARE = 1e-12
-
 
 class Residual(NamedTuple):
     """The residual of a variable given its causes.
@@ -175,5 +173,5 @@ def quantile_residuals(probabilities: Floats, codes: Integers, rng: np.random.Ge
     at = np.arange(codes.size)
     low, high = up_to[codes, at], up_to[codes + 1, at]
     share = low + (high - low) * rng.random(codes.size)
-    residuals: Floats = ndtri(np.clip(share, SMALLEST_SHARE, 1.0 - SMALLEST_SHARE))
+    residuals: Floats = ndtri(np.clip(share, 1e-12, 1.0 - 1e-12))
     return residuals

@@ -1,7 +1,7 @@
 """The article's procedure: alternate means (Phase II) and scales (Phase I) until the likelihood stands still.
 
-objective (one child, whose sum is the network) <- lbfgs, newton <- dag <- lagrangian (Algorithm 3);
-scales (Algorithm 2); procedure (Algorithm 1); newton, scales <- family <- last_stage.
+objective (one child, whose sum is the network) <- solvers <- dag <- lagrangian (Algorithm 3);
+scales (Algorithm 2); procedure (Algorithm 1); solvers, scales <- family <- last_stage.
 
 Public names load on first use: an estimator asks `icdh.two_phase.rounds` for its words without the kernels.
 """

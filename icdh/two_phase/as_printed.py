@@ -32,8 +32,8 @@ from icdh.acyclicity import acyclicity
 from icdh.knowledge.rules import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import Weights, forward
-from icdh.two_phase.lbfgs import run_lbfgs
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep, Round, Rounds, TwoPhaseResult
+from icdh.two_phase.solvers import run_lbfgs
 
 C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
 TOLERANCE = 1e-6  # relative decrease that ends a minimisation; the article prints none

@@ -16,9 +16,8 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
 from icdh.graphs import break_cycles
 from icdh.network import Weights, node_inputs, root_mean_square
-from icdh.two_phase.lbfgs import minimise_by_lbfgs
-from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective
+from icdh.two_phase.solvers import minimise_by_lbfgs, minimise_by_newton
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from icdh._ground.density import node_nll
 from icdh._network_kernels import node_activations
 from icdh.network import NetworkConditional, Weights, root_mean_square
 from icdh.search.moves import Family
-from icdh.two_phase.newton import minimise_by_newton
 from icdh.two_phase.objective import FamilyObjective, Problem
 from icdh.two_phase.scales import fit_scale
+from icdh.two_phase.solvers import minimise_by_newton
 
 
 @dataclass(frozen=True)

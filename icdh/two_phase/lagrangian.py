@@ -18,9 +18,9 @@ from icdh._ground.clock import Clock, OutOfTime
 from icdh.network import Weights
 from icdh.two_phase.as_printed import C, S
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
-from icdh.two_phase.lbfgs import minimise_by_lbfgs
 from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective, Problem
 from icdh.two_phase.rounds import FAST_ALONE, OUT_OF_TIME, MeanStep, Schedule
+from icdh.two_phase.solvers import minimise_by_lbfgs
 
 
 class Multipliers(NamedTuple):

@@ -15,8 +15,8 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.damping import next_damping, small_steps
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
-from icdh.two_phase.newton import TUNING as NEWTON
 from icdh.two_phase.objective import Problem
+from icdh.two_phase.solvers import TUNING as NEWTON
 
 
 @dataclass(frozen=True)

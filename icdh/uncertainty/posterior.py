@@ -7,10 +7,10 @@ import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.checks import check_number
+from icdh._ground.checks import Number, check_number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.exceptions import option
-from icdh.graphs import causal_order
+from icdh.graphs.cycles import causes_first
 from icdh.search.moves import Graph, parents_matrix
 from icdh.search.orders import (
     MOST_VARIABLES,
@@ -126,12 +126,8 @@ def posterior(
         check_number(name, value, low=1, integer=True)
     check_number("temperature", temperature, low=0, low_open=True)
     check_number("random_state", random_state, low=0, integer=True)
-    if max_seconds is not None:
-        check_number("max_seconds", max_seconds, low=0, low_open=True)
-    clock = Clock(max_seconds)
-    follow = getattr(callback, "follow", None)
-    if follow is not None:
-        follow(clock)
+    Number(0, above=True, optional=True).check("max_seconds", max_seconds)
+    clock = Clock(max_seconds).followed_by(callback)
     limits = {"n_candidates": n_candidates, "max_parents": max_parents}
     fits = getattr(model, "imputations_", [model])
     drawn = [_of_fit(fit, temperature, n_samples, random_state, clock, **limits) for fit in fits]
@@ -209,13 +205,13 @@ def draw_posterior(
         The only source of randomness.
     """
     rng = np.random.default_rng(random_state)
-    found = parents_matrix(graph)
     if families.n_variables > MOST_VARIABLES:
-        orders, _ = walk(families, np.array(causal_order(found.astype(float))), n_samples, rng)
-        graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
-        return GraphPosterior(names, graphs, counts / counts.sum(), None, np.nan, np.nan)
-    orders = OrderSums.of(families).draw(n_samples, rng)
+        orders, _ = walk(families, np.array(causes_first(graph)), n_samples, rng)
+    else:
+        orders = OrderSums.of(families).draw(n_samples, rng)
     graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
+    if families.n_variables > MOST_VARIABLES:
+        return GraphPosterior(names, graphs, counts / counts.sum(), None, np.nan, np.nan)
     memory = np.empty(1 << families.n_variables)
     weights = counts / np.array([n_orders_of(graph, memory) for graph in graphs])
     weights /= weights.sum()

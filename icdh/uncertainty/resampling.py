@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._ground.arrays import Floats, Integers, TableLike
-from icdh._ground.checks import check_callback, check_choice, check_number, check_same_rows, n_workers
+from icdh._ground.checks import Number, check_callback, check_choice, check_number, check_same_rows, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
@@ -286,8 +286,7 @@ class _Fits:
     ):
         check_choice("sampling", sampling, SAMPLINGS)
         check_number("random_state", random_state, low=0, integer=True)
-        if max_seconds is not None:
-            check_number("max_seconds", max_seconds, low=0, low_open=True)
+        Number(0, above=True, optional=True).check("max_seconds", max_seconds)
         check_same_rows(X, interventions, "interventions")
         self.clock, self.sampling, self.random_state = Clock(max_seconds), sampling, random_state
         self.table = estimator.related_table(X, groups, sequence)
