@@ -51,7 +51,7 @@ def _leave(number: int, frame: "FrameType | None") -> "NoReturn":
 
 
 def _last_word(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
-    """Show an error that nobody caught; an interrupt outside the command's own handling of it is one line."""
+    """Show an error that nobody caught; an interrupt outside the command's handling of it is one line."""
     if issubclass(kind, KeyboardInterrupt):
         _leave(signal.SIGINT, None)
     sys.__excepthook__(kind, error, trace)

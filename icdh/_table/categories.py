@@ -75,7 +75,8 @@ class Categories(NamedTuple):
             if not _is_missing(cell):
                 counts[_label(cell)] += count
         labels = tuple(sorted(counts, key=lambda label: (-counts[label], str(label))))
-        return cls(labels, declared=declared, unseen=tuple(own for own in map(_label, possible) if own not in counts))
+        unseen = tuple(label for label in map(_label, possible) if label not in counts)
+        return cls(labels, declared=declared, unseen=unseen)
 
     @classmethod
     def found(cls, cells: Sequence[object], dtype: Foreign, declared: bool, column: str) -> "Categories | None":

@@ -2,7 +2,7 @@
 
 A value that was set tells nothing about the causes of its variable, only about its effects. If the targets are known,
 rows where a variable was set do not count for its distribution given its causes. If the targets are unknown, the
-condition becomes a variable of the graph: it has no causes, is one in its own rows and zero in all others. The
+condition becomes a variable of the graph: it has no causes, is one in its rows and zero in all others. The
 variables that it is found to cause are its targets.
 
 References

@@ -27,9 +27,9 @@ def column_labels(X: Foreign) -> list[Hashable] | None:
 
 
 def columns_of(X: Foreign) -> list[Cells] | None:
-    """Return the columns of a table, each an array of its own type, shape (M,); None of anything else.
+    """Return the columns of a table, each an array of its type, shape (M,); None of anything else.
 
-    Nulls become NaN in numbers, None or the library's own null beside text.
+    Nulls become NaN in numbers, None or the library's null beside text.
     """
     library = library_of(X)
     if library == "pandas" and X.ndim == 2:
@@ -79,7 +79,7 @@ def without_column(X: Foreign, label: Hashable) -> tuple[Foreign, list[Hashable]
         return np.delete(np.asarray(X), at, axis=1), np.asarray(X)[:, at].tolist()
     if library_of(X) == "pandas":
         return X.drop(columns=[labels[at]]), X.iloc[:, at].tolist()
-    kept = [own for own in labels if own != labels[at]]
+    kept = [name for name in labels if name != labels[at]]
     cells = X[labels[at]]
     return X.select(kept), cells.to_list() if library_of(X) == "polars" else cells.to_pylist()
 

@@ -27,7 +27,7 @@ def columns_as_numbers(
     known: Mapping[int, Categories] | None = None,
     missing_values: Declared = None,
 ) -> tuple[Floats, list[Hashable], bool, dict[int, Categories]]:
-    """Return a table as numbers, its column names, whether these are its own, and the labels that numbers stand for.
+    """Return a table as numbers, its column names, whether it has these itself, and the labels that numbers stand for.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def columns_as_numbers(
         place = f"column {name!r} of {argument}"
         cells = _without_codes(cells, codes_of(missing_values, name, i))
         declared = categorical is not None and (name in categorical or i in categorical)
-        own = (known or {}).get(i) or _labels(cells, dtype, declared, place, categorical is None)
-        if own is None:
+        of_labels = (known or {}).get(i) or _labels(cells, dtype, declared, place, categorical is None)
+        if of_labels is None:
             values[i] = _numbers(cells, place, categorical is None)
         else:
-            values[i], categories[i] = own.encoded(cells.tolist(), place), own
+            values[i], categories[i] = of_labels.encoded(cells.tolist(), place), of_labels
     return values, names, labels is not None and labels != list(range(len(columns))), categories
 
 
@@ -100,7 +100,7 @@ def _reject_what_is_no_table(X: TableLike, argument: str) -> None:
 
 
 def _columns(X: TableLike, argument: str) -> Sequence[Cells]:
-    """Return the columns, each an array of its own type: one column of text makes no other one slow."""
+    """Return the columns, each an array of its type: one column of text makes no other one slow."""
     columns = columns_of(X)
     if columns is not None:
         return columns

@@ -59,27 +59,19 @@ def main(argv: list[str] | None = None) -> int:
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     """Return the parsed arguments of `main`; without any, show the list of commands."""
-    parser = build_parser()
-    if not (sys.argv[1:] if argv is None else argv):
+    parser, words = build_parser(), sys.argv[1:] if argv is None else argv
+    if not words:
         parser.print_help(sys.stderr)
         parser.exit(BAD_INPUT)
     try:
-        args = parser.parse_args(argv)
-        args.words = list(sys.argv[1:] if argv is None else argv)
-        return args
-    except SystemExit as end:  # after --help or --version, which argparse writes without a flush
-        raise SystemExit(_flushed(end.code)) from None
-
-
-def _flushed(code: str | int | None) -> str | int | None:
-    """Flush the standard output; return the exit code, or another one if that fails."""
-    if sys.stdout is None:
-        return code
-    try:
-        sys.stdout.flush()
-        return code
-    except OSError as error:
-        return explain(error)
+        return parser.parse_args(words, argparse.Namespace(words=words))
+    except SystemExit:  # after --help or --version, which argparse writes without a flush
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            raise SystemExit(explain(error)) from None
+        raise
 
 
 def run(args: argparse.Namespace) -> int:

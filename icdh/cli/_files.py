@@ -56,13 +56,6 @@ def loaded(path: str, table: str | None = None) -> StructuralModel:
     return load(path)
 
 
-def check_picture(path: str) -> None:
-    """Raise an error if a picture cannot be drawn to a path."""
-    from icdh.plotting import check_plot_path
-
-    check_plot_path(path)
-
-
 def check_files(args: argparse.Namespace) -> None:
     """Raise ValueError or OSError if an output cannot be written, or would replace an input or another output."""
     given = args.parser.files_of(args)
@@ -88,10 +81,11 @@ def _is_same_file(a: str, b: str) -> bool:
         return os.path.normcase(os.path.realpath(a)) == os.path.normcase(os.path.realpath(b))
 
 
-def succeeds(write: Callable[..., None], *arguments: object) -> bool:
-    """Write a file, report an error if that fails, and return whether it succeeded."""
+def succeeds(write: Callable[..., None], path: str | None, *arguments: object, **options: object) -> bool:
+    """Write a file if a path was given, report an error if that fails, and return whether none did."""
     try:
-        write(*arguments)
+        if path is not None:
+            write(path, *arguments, **options)
     except (OSError, ValueError) as error:
         report("error", error)
         return False

@@ -17,15 +17,15 @@ from icdh.cli._files import check_table, source
 from icdh.cli._messages import report
 from icdh.cli._options import DONE_ABOUT_GAPS, Learned, names_in, option_named
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
+from icdh.files.sheet import Options
 from icdh.progress import Progress
 
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
-FORMAT = ("header", "delimiter", "decimal", "thousands", "encoding", "skip_rows", "comment", "units_row")
 
 
-def format_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the format of the file, as arguments of `icdh.files.read_table`."""
-    form = {name: getattr(args, name) for name in FORMAT if hasattr(args, name)}
+def form_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options say of the file of a table, as arguments of `icdh.files.read_table`."""
+    form = {name: getattr(args, name) for name in Options._fields if hasattr(args, name)}
     return {name: DELIMITERS.get(value, value) if isinstance(value, str) else value for name, value in form.items()}
 
 
@@ -49,19 +49,11 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
     roles = {option: column for option, column in roles.items() if column is not None}  # columns that are no variables
     drop = [*(args.drop or ()), *roles.values()]
     check_table(args.data, args.model)
+    form = form_of(args) | {"drop": drop, "gaps": args.missing != "error", "categorical": categorical}
+    form["columns"] = columns and [column for column in columns if column not in drop]
     with Progress("", shown=False if args.quiet else None, doing=f"reading {args.data}"):
         try:
-            (values, names), labels = read_with_labels(
-                source(args.data),
-                list(roles.values()),
-                **format_of(args),
-                columns=columns and [column for column in columns if column not in drop],
-                drop=drop,
-                dates=args.dates,
-                gaps=args.missing != "error",
-                categorical=categorical,
-                missing_values=args.missing_values,
-            )
+            (values, names), labels = read_with_labels(source(args.data), list(roles.values()), **form)
         except UnreadableTableError as error:
             raise ValueError(f"{error.problems}{_remedy(args, error.options or {})}") from None
     table = LabelledTable(values, names or default_names(values.shape[1]))

@@ -394,7 +394,7 @@ UNCERTAINTY: dict[str, Option | Either] = {
     "--checkpoint": written("save resamples there, and continue with those that it has"),
     "--probabilities": written("write the probabilities of all edges as a table (.csv)"),
 }
-LEARNING = {
+LEARNING: dict[str, Mapping[str, Option | Either]] = {
     "input": INPUT,
     "experiments": EXPERIMENTS,
     "estimator": ESTIMATOR,

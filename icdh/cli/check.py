@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     rows = read_input(args, model).complete()
     how = {"interventions": rows.interventions, "knowledge": knowledge, "random_state": args.seed, **rows.relations}
     result = check(model, rows.table, **how)
-    done = not args.questions or succeeds(write_text, args.questions, result.questions(args.n_questions))
+    done = succeeds(write_text, args.questions, result.questions(args.n_questions))
     print(json.dumps(result.to_dict(), indent=2) if args.json else result.summary())
     return 0 if done else BAD_INPUT
 

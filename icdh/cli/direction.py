@@ -8,11 +8,12 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.labels import aligned, counted, printable
-from icdh.cli._files import check_picture
 from icdh.cli._input import read
 from icdh.cli._learning import knowledge_of
 from icdh.cli._messages import INTERRUPTED, report, watched
 from icdh.cli._options import COLUMNS, FORMAT, KNOWLEDGE, TABLE, Command, cells, number, written
+from icdh.plotting import check_plot_path, save_figure
+from icdh.plotting.effect import plot_direction
 
 if TYPE_CHECKING:
     from icdh.pairs import CausalDirection
@@ -46,9 +47,6 @@ def run(args: argparse.Namespace) -> int:
         report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
         return INTERRUPTED
     if args.plot:
-        from icdh.plotting import save_figure
-        from icdh.plotting.effect import plot_direction
-
         x, y = table.values.T
         save_figure(args.plot, plot_direction(x, y, results[0], (table.names[0], table.names[1])))
     return 0
@@ -79,7 +77,7 @@ COMMAND = Command(
             "data": TABLE,
             "--abstain-below": number(0.0, "least confidence of a verdict"),
             "--seed": number(0, "random seed of the subsamples", integer=True),
-            "--plot": written("draw the two variables: .png, .svg, .pdf; needs icdh[plot]", check_picture),
+            "--plot": written("draw the two variables: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
             **FORMAT,
             **COLUMNS,
             **cells(("error", "drop")),

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from icdh._ground.labels import aligned, printable, variable_index
-from icdh._model.effects import AverageEffect
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
-from icdh.cli._files import cell_of, check_picture, is_model, loaded
+from icdh.cli._files import cell_of, is_model, loaded
 from icdh.cli._input import Input, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._options import (
@@ -27,11 +26,11 @@ from icdh.cli._options import (
     text,
     written,
 )
+from icdh.plotting import check_plot_path, save_figure
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
 
-NOTHING = "none"  # what --adjust holds in a randomised trial
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
     "contrast: labels and two values go from the reference to the other, numbers by one standard deviation",
@@ -45,16 +44,17 @@ LEGEND = (
 def run(args: argparse.Namespace) -> None:
     """Read the table or the model, answer, draw and print."""
     _check(args)
-    if args.cause is None:
-        rows = [effect._asdict() for effect in _model(args, None).effects(random_state=args.seed)]
-        print(json.dumps(rows, indent=2) if args.json else _table(rows, LEGEND))
-    elif args.values:
-        rows = _curve(args, _model(args, None))
-        print(json.dumps(rows, indent=2) if args.json else _table(rows, ()))
-    else:
+    found: object
+    if args.cause is not None and not args.values:
         answer = _answer(args)
-        _draw(args, answer)
-        print(json.dumps(answer.to_dict(), indent=2) if args.json else answer.summary())
+        if args.plot:
+            save_figure(args.plot, answer.plot())
+        found, text = answer.to_dict(), answer.summary()
+    else:
+        model = _model(args)
+        rows = _curve(args, model) if args.values else [e._asdict() for e in model.effects(random_state=args.seed)]
+        found, text = rows, _table(rows, () if args.values else LEGEND)
+    print(json.dumps(found, indent=2) if args.json else text)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -71,7 +71,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
 
 
-def _model(args: argparse.Namespace, rows: Input | None) -> StructuralModel:
+def _model(args: argparse.Namespace, rows: Input | None = None) -> StructuralModel:
     """Return the saved model, or one that is fitted to the rows."""
     saved = args.data if is_model(args.data) else args.model
     if saved is None:
@@ -90,14 +90,14 @@ def _answer(args: argparse.Namespace) -> "Effect":
     from icdh._effect.answer import effect
     from icdh._effect.question import with_labels
 
-    adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == NOTHING else names_in([args.adjust])[0]
+    adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == "none" else names_in([args.adjust])[0]
     where = [text.rpartition("=")[::2] for text in args.where]
     how = {"target": args.target, "trim": args.trim, "random_state": args.seed}
     if is_model(args.data):
-        model = _model(args, None)
+        model = _model(args)
         how |= {"contrast": _contrast(args, model), "groups": args.group_column, "where": args.where or None}
         return effect(model, args.cause, args.effect, adjust, **how)
-    saved = _model(args, None) if args.model else None
+    saved = _model(args) if args.model else None
     asked = [] if adjust == "graph" else [args.cause, args.effect, *adjust]
     if saved is not None:
         asked = saved.names
@@ -140,18 +140,12 @@ def _contrast(args: argparse.Namespace, of: StructuralModel | Table) -> list[flo
     return [cell_of(of, args.cause, text.strip(), "--contrast") for text in texts]
 
 
-def _draw(args: argparse.Namespace, answer: "Effect | AverageEffect") -> None:
-    if args.plot:
-        from icdh.plotting import save_figure
-
-        save_figure(args.plot, answer.plot())
-
-
 def _curve(args: argparse.Namespace, model: StructuralModel) -> list[dict[str, object]]:
     """Return the effect at every value, drawn if that was asked for."""
     values = [cell_of(model, args.cause, text, "--values") for text in args.values]
     answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
-    _draw(args, answer)
+    if args.plot:
+        save_figure(args.plot, answer.plot())
     return [
         {str(answer.cause): value, f"mean of {answer.effect}": mean, "standard deviation": std}
         for value, mean, std in zip(answer.values.tolist(), answer.mean.tolist(), answer.std.tolist(), strict=True)
@@ -210,7 +204,7 @@ COMMAND = Command(
         "question": QUESTION,
         **{title: LEARNING[title] for title in ("knowledge", "estimator")},
         "output": {
-            "--plot": written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_picture),
+            "--plot": written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
             "--json": flag("print JSON"),
             "loudness": LOUDNESS,
         },

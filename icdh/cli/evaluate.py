@@ -6,7 +6,7 @@ from functools import partial
 
 from icdh._ground.labels import aligned, default_names
 from icdh.cli._files import source
-from icdh.cli._input import format_of
+from icdh.cli._input import form_of
 from icdh.cli._options import TEXT_FORMAT, Command, flag, number, read
 from icdh.files import graph_from_text, label_of, read_text
 
@@ -15,7 +15,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, compare and print."""
     from icdh.metrics import evaluate
 
-    how = format_of(args)
+    how = form_of(args)
     sources = source(args.estimated), source(args.truth)
     files = [(label_of(file), read_text(file, how["encoding"])) for file in sources]
     read = partial(graph_from_text, delimiter=how["delimiter"], decimal=how["decimal"] or ".")

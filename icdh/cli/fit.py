@@ -5,7 +5,6 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import aligned, counted, printable
 from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
-from icdh.cli._files import STANDARD_INPUT, check_picture, source, succeeds
+from icdh.cli._files import STANDARD_INPUT, source, succeeds
 from icdh.cli._input import read_input, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
 from icdh.cli._messages import BAD_INPUT, report, watched
@@ -27,6 +26,8 @@ from icdh.files import graph_writer, read_graph, write_graph, write_text
 from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
 from icdh.graphs import is_dag
+from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
+from icdh.plotting.model import drawn_weights
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
@@ -98,31 +99,19 @@ def _write(
     truth: Floats | None,
 ) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
-    complete = True
     graph, nodes = graph_with_hidden(fitted)
-    if args.output and not succeeds(write_graph, args.output, graph, nodes):
-        complete = False
+    complete = succeeds(write_graph, args.output, graph, nodes)
+    if not complete:
         print(graph_writer(args.output)(graph, nodes), end="")
-    if args.plot:
-        complete &= succeeds(partial(_draw, args, fitted, records, truth), args.plot)
-    if args.probabilities and ensemble is not None:
-        complete &= succeeds(_write_probabilities, args.probabilities, ensemble)
-    if args.save:
-        complete &= succeeds(fitted.save, args.save)
-    return complete
+    complete &= succeeds(_draw, args.plot, args, fitted, records, truth)
+    complete &= ensemble is None or succeeds(_write_probabilities, args.probabilities, ensemble)
+    return succeeds(fitted.save, args.save) and complete
 
 
 def _draw(
-    args: argparse.Namespace,
-    fitted: StructuralModel,
-    records: list[EdgeCheck],
-    truth: Floats | None,
-    path: str,
+    path: str, args: argparse.Namespace, fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None
 ) -> None:
     """Draw the graph, beside the true one where that is known and nothing is hidden."""
-    from icdh.plotting import plot_comparison, plot_model, save_figure
-    from icdh.plotting.model import drawn_weights
-
     if truth is not None and is_dag(truth) and not fitted.hidden_causes:
         weights, unit = drawn_weights(fitted)
         return save_figure(path, plot_comparison(weights, truth, fitted.names, weight=unit))
@@ -172,7 +161,7 @@ COMMAND = Command(
         "output": {
             "-o --output": written("write the graph: .csv matrix, .tsv edge list, .json, .dot", graph_writer),
             "--save": written("write the fitted model, .icdh, for check, report, predict, ..."),
-            "--plot": written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_picture),
+            "--plot": written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
             "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),
             "--truth": read("compare with this graph: edge list cause,effect or adjacency matrix"),
             "loudness": LOUDNESS,

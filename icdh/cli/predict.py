@@ -1,12 +1,11 @@
 """``icdh predict``: predictions of a saved model for the rows of a table."""
 
 import argparse
-from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._ground.arrays import Integers, Mask
+from icdh._ground.arrays import Mask
 from icdh._model.structural import StructuralModel
 from icdh.cli._files import do_of, give_table, loaded
 from icdh.cli._input import complete_rows, read
@@ -27,21 +26,15 @@ def run(args: argparse.Namespace) -> None:
         rows = complete_rows(rows)
         if not len(rows.values):
             raise ValueError(f"--missing drop leaves no row of {args.data}; say --missing keep, or fill the gaps")
-    answer = _counterfactual(model, rows, do) if do else _answer(model, rows, args.what or "mean")
-    give_table(args.output, answer, model.names)
-
-
-def _answer(model: StructuralModel, rows: LabelledTable, what: str) -> NDArray[np.generic]:
-    """Return means, spreads or residuals, empty where one of the cells that they rest on is."""
-    families = enumerate(model.conditionals)
-    rests_on = [[*family.inputs, n] if what == "residuals" else family.inputs for n, family in families]
-    return _where_known(getattr(model, QUESTIONS[what])(_filled(model, rows)), rows.gaps, rests_on)
-
-
-def _counterfactual(model: StructuralModel, rows: LabelledTable, do: Mapping[Hashable, object]) -> NDArray[np.generic]:
-    """Return what the rows would have been; a row with a gap, whose noise is not known, is empty."""
-    everything = range(len(model.names))
-    return _where_known(model.counterfactual(_filled(model, rows), do), rows.gaps, [everything] * len(everything))
+    filled, names = _filled(model, rows), model.names
+    if do:
+        answer = model.counterfactual(filled, do)
+        rests_on = [list(range(len(names)))] * len(names)  # with a gap, the noise of the row is not known
+    else:
+        answer = getattr(model, QUESTIONS[args.what or "mean"])(filled)
+        itself = args.what == "residuals"
+        rests_on = [[*family.inputs, *[n] * itself] for n, family in enumerate(model.conditionals)]
+    give_table(args.output, _where_known(answer, rows.gaps, rests_on), names)
 
 
 def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
@@ -54,9 +47,7 @@ def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
     return LabelledTable(values, rows.columns)
 
 
-def _where_known(
-    answer: NDArray[np.generic], gaps: Mask, rests_on: Sequence[Sequence[int] | Integers]
-) -> NDArray[np.object_]:
+def _where_known(answer: NDArray[np.generic], gaps: Mask, rests_on: list[list[int]]) -> NDArray[np.object_]:
     """Return answers, shape (M, N), empty where a cell in the columns that they rest on is missing."""
     shown: NDArray[np.object_] = np.array(answer, dtype=object)
     for n, columns in enumerate(rests_on):

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         notes += target_lines(model)
         ensemble, failure = ensemble_of(args, model, rows, clock)
     rows = rows.complete()
-    write = partial(
+    complete = succeeds(
         model.report,
         args.output,
         rows.table,
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title,
     )
-    if not succeeds(write):
+    if not complete:
         if not args.model:
             print(*edge_list(model, records_of(model.model_, rows.table)), sep="\n")
         return BAD_INPUT

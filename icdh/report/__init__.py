@@ -9,37 +9,7 @@ from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from icdh.report.findings import findings
 
-__all__ = ["findings", "render", "write_page"]
-
-
-HERE = Path(__file__).parent
-
-
-def render(facts: Mapping[str, object]) -> str:
-    """Return the page as HTML.
-
-    Parameters
-    ----------
-    facts : mapping
-        What `icdh.report.findings` found.
-
-    Raises
-    ------
-    MissingExtraError
-        If Jinja2 is not installed.
-    """
-    jinja2 = import_extra("jinja2", "report")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.filters["number"] = _number
-    return str(environment.get_template("report.html").render(facts))
-
-
-def _number(value: float | str | None) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    return f"{value:.4g}" if math.isfinite(value) else "undefined"
+__all__ = ["findings", "write_page"]
 
 
 def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> None:
@@ -50,13 +20,24 @@ def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> Non
     path : str or Path
         The file.
     facts : mapping
-        As in `render`.
+        What `icdh.report.findings` found.
 
     Raises
     ------
     MissingExtraError, OSError
         If Jinja2 is not installed, or the file cannot be written.
     """
-    text = render(facts)
+    jinja2, folder = import_extra("jinja2", "report"), Path(__file__).parent
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.filters["number"] = _number
+    text = environment.get_template("report.html").render(facts)
     with replace_on_success(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _number(value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.4g}" if math.isfinite(value) else "undefined"

@@ -295,7 +295,7 @@ def piecewise(g: Floats, sample: Floats, spread: float) -> Floats:
     spread : float
         Largest over smallest value.
     """
-    median = np.median(sample)
+    median = float(np.median(sample))
     slope = (spread - 1.0) * _inverse_width(np.maximum(sample, median))
     return 1.0 + slope * np.maximum(g - median, 0.0)
 
@@ -306,7 +306,7 @@ def _inverse_width(g: Floats) -> float:
     return 1.0 / width if width > 0 else 0.0
 
 
-SCALES: dict[str, Callable[[Floats, Floats, float], Floats]] = {
+SCALES: dict[str, Callable[..., Floats]] = {
     "exp": exponential,
     "exp-bounded": bounded_exponential,
     "piecewise": piecewise,
