@@ -105,14 +105,11 @@ def plot_comparisons(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     'difference of x1, with x0 changed'
     """
     ax, comparisons = _axes(ax), effect.comparisons
-    rows = list(range(len(comparisons)))
-    estimates = [comparison.difference.estimate for comparison in comparisons]
-    lower = [comparison.difference.lower for comparison in comparisons]
-    upper = [comparison.difference.upper for comparison in comparisons]
-    reach, label = None, "by the model"
-    if not np.isnan(lower).any():
-        reach = [np.subtract(estimates, lower), np.subtract(upper, estimates)]
-        label = f"adjusted, {100 * effect.level:g} % interval"
+    rows, differences = list(range(len(comparisons))), [comparison.difference for comparison in comparisons]
+    estimates, lower, upper = np.array([(each.estimate, each.lower, each.upper) for each in differences]).T
+    known = not np.isnan(lower).any()
+    reach = [estimates - lower, upper - estimates] if known else None
+    label = f"adjusted, {100 * effect.level:g} % interval" if known else "by the model"
     ax.errorbar(estimates, rows, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
     ax.plot([comparison.crude for comparison in comparisons], rows, "x", color=LOOK.soft, label="crude")
     ax.axvline(0.0, color=LOOK.soft, linewidth=0.8)
@@ -168,7 +165,9 @@ def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple
     x, y = np.asarray(x)[shown].ravel(), np.asarray(y)[shown].ravel()
     _draw_direction(axes[:, 0], x, y, result.forward, names)
     _draw_direction(axes[:, 1], y, x, result.backward, names[::-1])
-    figure.suptitle(_verdict(result, names), parse_math=False)
+    verdict = {"x->y": "{} causes {}".format(*names), "y->x": "{1} causes {0}".format(*names)}
+    said = f"{verdict.get(result.direction, 'undecided')}: {abs(result.score):.4f} nats"
+    figure.suptitle(f"{said}, confidence {result.confidence:.1f}", parse_math=False)
     return figure
 
 
@@ -189,9 +188,3 @@ def _draw_direction(
     noise.axhline(0.0, color=LOOK.fit)
     noise.set_xlabel(names[0], parse_math=False)
     noise.set_ylabel("noise")
-
-
-def _verdict(result: "CausalDirection", names: tuple[str, str]) -> str:
-    x, y = names
-    verdict = {"x->y": f"{x} causes {y}", "y->x": f"{y} causes {x}"}.get(result.direction, "undecided")
-    return f"{verdict}: {abs(result.score):.4f} nats, confidence {result.confidence:.1f}"

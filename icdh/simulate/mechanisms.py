@@ -297,7 +297,8 @@ def piecewise(g: Floats, sample: Floats, spread: float) -> Floats:
     """
     median = float(np.median(sample))
     slope = (spread - 1.0) * _inverse_width(np.maximum(sample, median))
-    return 1.0 + slope * np.maximum(g - median, 0.0)
+    above: Floats = np.maximum(g - median, 0.0)
+    return 1.0 + slope * above
 
 
 def _inverse_width(g: Floats) -> float:
