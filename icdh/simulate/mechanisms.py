@@ -276,8 +276,8 @@ def bounded_exponential(g: Floats, sample: Floats, spread: float) -> Floats:
     spread : float
         Largest over smallest value.
     """
-    slope = np.log(spread) * _inverse_width(sample)
-    return np.exp(slope * (g - 0.5 * (sample.min() + sample.max())))
+    slope, middle = float(np.log(spread)) * _inverse_width(sample), float(0.5 * (sample.min() + sample.max()))
+    return np.exp(slope * (g - middle))
 
 
 def piecewise(g: Floats, sample: Floats, spread: float) -> Floats:
@@ -297,8 +297,7 @@ def piecewise(g: Floats, sample: Floats, spread: float) -> Floats:
     """
     median = float(np.median(sample))
     slope = (spread - 1.0) * _inverse_width(np.maximum(sample, median))
-    above: Floats = np.maximum(g - median, 0.0)
-    return 1.0 + slope * above
+    return 1.0 + slope * np.maximum(g - median, 0.0)
 
 
 def _inverse_width(g: Floats) -> float:
