@@ -14,6 +14,7 @@ from icdh._ground.shell import shell
 from icdh._model.conditionals import is_of_labels
 from icdh._model.contrasts import contrasts_of, outcomes_of
 from icdh._model.intervene import Rows, drawn, under
+from icdh.exceptions import DataWarning, warn
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -131,6 +132,11 @@ def average_effect(
     ------
     ValueError, TypeError
         If an argument is not what it should be.
+
+    Warns
+    -----
+    DataWarning
+        If the graph has no path from cause to effect: the curve then is flat, whatever the table says.
     """
     check_number("n_samples", n_samples, low=1, integer=True)
     if not 0.0 < level < 1.0:
@@ -146,6 +152,12 @@ def average_effect(
     for other in models:
         if other.names != model.names or other.categories != model.categories:
             raise ValueError("models must hold fits of the same variables, in the same order, as this model")
+    if source != target and not graphs.descendants(model.adjacency)[source, target]:
+        warn(
+            f"the graph joins {model.names[source]!r} to {model.names[target]!r} by no path, so the curve is flat by "
+            "construction: that is no evidence of no effect",
+            DataWarning,
+        )
     seed = int(random_generator(random_state).integers(2**63))
     mean, std = _curve(model, source, target, points, n_samples, seed)
     answer = AverageEffect(model.names[source], model.names[target], shown, mean, std)
