@@ -169,6 +169,16 @@ def test_grades_are_compared_value_by_value():
     assert of_treated.difference == pytest.approx(own.difference)
 
 
+def test_of_a_numeric_cause_that_its_covariates_nearly_determine_few_rows_speak():
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=200)
+    dose = 8.0 * age + rng.normal(size=200)
+    with pytest.warns(DataWarning, match="effective rows? at .* covariates move with the cause") as said:
+        answer = icdh.effect(np.column_stack([age, dose, dose + rng.normal(size=200)]), 1, 2, [0])
+    few = [rows for rows in answer.effective_rows.values() if rows < 20.0]
+    assert len(few) == len(answer.notes) == len(said)
+
+
 def test_a_numeric_cause_goes_up_by_its_standard_deviation():
     rng = np.random.default_rng(5)
     age = rng.normal(size=800)

@@ -215,16 +215,19 @@ def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator
     pair, beyond = fits[0].pair, max(fit.splits[0].beyond for fit in fits)
     fewer = f"ask for {option('target', 'treated')}, or " if pair.target == "all" else ""
     remedy = f"{fewer}leave rows without counterparts out by {option('trim', 0.05)}"
-    for value, speak in rows.items() if pair.few_values else ():
-        if speak < TUNING.few_effective:
-            yield (
-                f"only {counted(round(speak), 'effective row')} at {shown(value)}: there the answer is an "
-                f"extrapolation; {remedy}"
-            )
-    if beyond > TUNING.much_beyond:
-        yield f"{beyond:.0%} of the rows have no counterpart with the other value: an extrapolation; {remedy}"
     low, high = float(pair.cause.min()), float(pair.cause.max())
     outside = [value for value in pair.contrast[:2] if not low <= value <= high]
+    why = (
+        f"there the answer is an extrapolation; {remedy}"
+        if pair.few_values
+        else "rows are few, or covariates move with the cause and leave little to compare; ask for a smaller change by "
+        f"{option('contrast')}"
+    )
+    for value, speak in rows.items():
+        if speak < TUNING.few_effective and value not in outside:
+            yield f"only {counted(round(speak), 'effective row')} at {shown(value)}: {why}"
+    if beyond > TUNING.much_beyond:
+        yield f"{beyond:.0%} of the rows have no counterpart with the other value: an extrapolation; {remedy}"
     if outside:
         yield (
             f"the cause is set to {listed(map(shown, outside))}, but the rows go from {shown(low)} to {shown(high)}: "
