@@ -58,7 +58,9 @@ def measured(variables, kind, seed):
     families = timed(
         seconds,
         "families",
-        lambda: weigh_families(found.scores, found.graph, found.rules, n_candidates=CANDIDATES, max_parents=PARENTS),
+        lambda: weigh_families(
+            found.scores, found.graph, found.table.rules, n_candidates=CANDIDATES, max_parents=PARENTS
+        ),
     )
     best, weight = timed(seconds, "exact", lambda: best_graph(families))
     names = model.model_.names
@@ -67,7 +69,7 @@ def measured(variables, kind, seed):
         "posterior",
         lambda: draw_posterior(families, found.graph, names, n_samples=GRAPHS, random_state=seed),
     )
-    truth = data.adjacency[np.ix_(found.order, found.order)]
+    truth = data.adjacency[np.ix_(found.table.order, found.table.order)]
     return {
         "variables": variables,
         "kind": kind,

@@ -152,7 +152,7 @@ def test_the_first_help_is_short_and_the_second_whole(command, capsys):
 def test_reversing_an_edge_loses_no_more_than_the_graph_with_that_edge_alone_turned(searched):
     loss, dag = direction_loss(searched), searched.adjacency_matrix_ != 0
     found = searched.found_graph()
-    at = {column: node for node, column in enumerate(found.order)}
+    at = {column: node for node, column in enumerate(found.table.order)}
     assert (np.isfinite(loss) == dag).all()
     for i, j in np.argwhere(dag):
         turned = dag.copy()

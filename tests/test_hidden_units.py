@@ -348,7 +348,7 @@ def test_a_number_of_units_is_that_of_all_variables():
     found = model.found_graph()
     assert set(found.scores.units) == {3}
     networks = [own for own in enumerate(found.graph) if found.scores.model_of(own) != "additive"]
-    assert {model.model_.conditionals[found.order[node]].hidden_units for node, _ in networks} == {3}
+    assert {model.model_.conditionals[found.table.order[node]].hidden_units for node, _ in networks} == {3}
     with pytest.raises(ValueError, match="hidden_units must be an integer or 'auto'; got 'many'"):
         HNMSearch(hidden_units="many").fit(bent(n=50).T)
 

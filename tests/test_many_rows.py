@@ -76,7 +76,7 @@ def test_the_graph_is_a_local_optimum_on_the_subsample_and_history_leads_to_it(d
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     found = model.found_graph()
     assert (found.scores.families.counts() == 500).all()
-    climber = Climber(found.scores, found.rules, 8)
+    climber = Climber(found.scores, found.table.rules, 8)
     assert climber.climb(found.graph)[1] == []
     A = np.zeros((5, 5), dtype=bool)
     for move in model.history_:

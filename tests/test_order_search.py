@@ -154,7 +154,7 @@ def test_linear_gaussian_tables_give_a_graph_of_the_true_class():
     data = simulate.simulate_sem(graph, 500, mechanism="linear", noise="homo-nv", random_state=3)
     model = HNMSearch(n_restarts=1, column_transform="none").fit(data.X)
     found = model.found_graph()
-    place = {int(column): node for node, column in enumerate(found.order)}
+    place = {int(column): node for node, column in enumerate(found.table.order)}
     causes = [[place[int(i)] for i in np.flatnonzero(data.adjacency[:, j])] for j in range(10)]
     truth = [(place[j], tuple(sorted(own))) for j, own in enumerate(causes)]
     assert sum(found.scores(list(enumerate(found.graph)))) <= sum(found.scores(truth)) + 1e-6

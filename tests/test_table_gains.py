@@ -94,7 +94,7 @@ def test_a_turned_arrow_loses_what_the_best_of_all_graphs_with_it_loses():
         total = sum(gains.scores([(node, tuple(np.flatnonzero(causes))) for node, causes in enumerate(graph.T)]))
         for edge in np.argwhere(graph).tolist():
             best[tuple(edge)] = min(best.get(tuple(edge), np.inf), total)
-    place = {int(column): node for node, column in enumerate(found.order)}
+    place = {int(column): node for node, column in enumerate(found.table.order)}
     for cause, effect in np.argwhere(dag).tolist():
         i, j = place[cause], place[effect]
         assert loss[cause, effect] == pytest.approx(max(best[j, i] - best[i, j], 0.0), abs=1e-6)

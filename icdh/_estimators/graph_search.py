@@ -20,7 +20,6 @@ from icdh._node_model.lingam_order import lingam_order
 from icdh._node_model.table_gains import TableGains
 from icdh._table.transforms import TRANSFORMS
 from icdh.exceptions import option
-from icdh.knowledge.rules import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.directions import turn_while_it_gains
 from icdh.search.escapes import SearchResult, greedy_search
@@ -123,16 +122,6 @@ class FoundGraph(NamedTuple):
     def price_of_edge(self) -> float:
         """The nats that an edge had to gain."""
         return price_of_edge(self.settings, len(self.graph))
-
-    @property
-    def rules(self) -> EdgeRules:
-        """Edges that must not, and that must, appear."""
-        return self.table.rules
-
-    @property
-    def order(self) -> np.ndarray:
-        """The user's columns, shape (n,)."""
-        return self.table.order
 
     def among(self, kept: np.ndarray) -> Graph:
         """Return the graph without the edges between the user's columns that are zero in ``kept``, shape (N, N)."""

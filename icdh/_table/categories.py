@@ -6,7 +6,6 @@ renaming labels changes no result.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -22,18 +21,6 @@ ENCODE = "encode it as numbers or drop it"
 
 
 Label: TypeAlias = float | str
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What tells labels."""
-
-    most_guessed_labels: int = 20
-    rows_a_label: int = 5
-    fewest_labels: int = 2
-
-
-TUNING = Tuning()
 
 
 class Categories(NamedTuple):
@@ -188,7 +175,7 @@ def _is_numeral(text: str) -> bool:
 
 def most_guessed(n_rows: int) -> int:
     """Return how many labels a column of text may hold to be taken for categorical."""
-    return max(min(TUNING.most_guessed_labels, n_rows // TUNING.rows_a_label), TUNING.fewest_labels)
+    return max(min(20, n_rows // 5), 2)
 
 
 def _check_few(found: Categories, n_rows: int, column: str) -> None:

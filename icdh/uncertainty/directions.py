@@ -56,17 +56,18 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     (4, 4)
     """
     found, dag = model.found_graph(), model.adjacency_matrix_ != 0
+    order, rules = found.table.order, found.table.rules
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out:
         return loss
-    place = {int(column): node for node, column in enumerate(found.order)}
+    place = {int(column): node for node, column in enumerate(order)}
     varying = [edge for edge in np.argwhere(dag).tolist() if place.keys() >= set(edge)]
     edges = [(place[cause], place[effect]) for cause, effect in varying]
     scores = found.scores.copy()
-    settled = found.rules.settled
+    settled = rules.settled
     for i, j in edges:
         if settled[i, j]:
-            loss[found.order[i], found.order[j]] = math.inf
+            loss[order[i], order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
     gains = cheap_gains(scores, found.graph)
 
@@ -78,12 +79,12 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
-            families = weigh_families(gains.scores, found.graph, found.rules, n_candidates=others, max_parents=4)
+            families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
             exact = exact_direction_losses(families, edges)
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:
-            climber = Climber(scores, found.rules, model.max_parents)
+            climber = Climber(scores, rules, model.max_parents)
             losses = direction_losses(climber, found.graph, edges, gains)
         for (i, j), nats in losses:
-            loss[found.order[i], found.order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
+            loss[order[i], order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
     return loss

@@ -65,9 +65,9 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         return loss
     scores, clock = found.scores.copy(), clock or Clock()
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock):
-        hidden = _HiddenCauses(scores, found.graph, found.rules.required, clock)
+        hidden = _HiddenCauses(scores, found.graph, found.table.rules.required, clock)
         for i, j in hidden.edges:
-            column = found.order[i], found.order[j]
+            column = found.table.order[i], found.table.order[j]
             if dag[column]:
                 loss[column] = hidden.loss(i, j)
     return loss

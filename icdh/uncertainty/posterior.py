@@ -146,7 +146,7 @@ def _of_fit(
             families = weigh_families(
                 scores,
                 found.graph,
-                found.rules,
+                found.table.rules,
                 **limits,
                 temperature=temperature * scores.families.largest_effect(),
                 prices=untempered * scores.families.edge_penalty,
@@ -158,7 +158,7 @@ def _of_fit(
         ) from None
     drawn = draw_posterior(families, found.graph, fit.model_.names, n_samples=n_samples, random_state=random_state)
     loss = None if drawn.best is None else direction_loss(fit, clock=clock)
-    return replace(_in_users_columns(drawn, found.order, fit.adjacency_matrix_ != 0.0), direction_loss=loss)
+    return replace(_in_users_columns(drawn, found.table.order, fit.adjacency_matrix_ != 0.0), direction_loss=loss)
 
 
 def _averaged(posteriors: Sequence[GraphPosterior]) -> GraphPosterior:
