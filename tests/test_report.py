@@ -256,22 +256,20 @@ def test_curves_are_averages_over_the_other_causes():
 
 
 def test_pictures_point_upwards_and_have_round_ticks():
-    panel = drawing.Panel(np.array([0.0, 10.0]), np.array([-1.0, 1.0]))
-    (x0, y0), (x1, y1) = (map(float, point) for point in panel.points([0.0, 10.0], [-1.0, 1.0]))
+    picture = drawing.curve(*np.array([[0.0, 10.0], [-1.0, 1.0], [0.0, 10.0], [-1.0, 1.0], [0.1, 0.1]]))
+    (x0, y0), (x1, y1) = (map(float, point) for point in picture["points"])
     assert x0 < x1
     assert y0 > y1
-    ticks = panel.ticks()
-    assert [label for _, label in ticks["x"]] == ["0", "2", "4", "6", "8", "10"]
-    assert 3 <= len(ticks["y"]) <= 6
+    assert [label for _, label in picture["ticks"]["x"]] == ["0", "2", "4", "6", "8", "10"]
+    assert 3 <= len(picture["ticks"]["y"]) <= 6
 
 
 @pytest.mark.parametrize("span", [1e-12, 0.7, 3.0, 1e7, 2.5e11])
 def test_ticks_are_few_and_within(span):
-    panel = drawing.Panel(np.array([0.0, span]), np.array([0.0, 1.0]))
-    places = [float(place) for place, _ in panel.ticks()["x"]]
+    places = [float(place) for place, _ in drawing.Axis([np.array([0.0, span])], 10.0, 90.0).ticks()]
     assert 3 <= len(places) <= 7
-    assert min(places) >= drawing.PAGE.left
-    assert max(places) <= drawing.PAGE.width - drawing.PAGE.right
+    assert min(places) >= 10.0
+    assert max(places) <= 90.0
 
 
 def test_bad_requests_are_refused(model, table, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -118,17 +118,14 @@ class _Notes(logging.Handler):
 @contextmanager
 def _notes_of_the_library(quiet: bool) -> Iterator[None]:
     """Show notes about compiling, and about how a file was read."""
-    logs, notes = [logging.getLogger(name) for name in ("icdh.compilation", "icdh.files")], _Notes()
-    levels = [log.level for log in logs]
-    for log in () if quiet else logs:
-        log.setLevel(logging.INFO)
-        log.addHandler(notes)
-    try:
+    notes = _Notes()
+    with ExitStack() as after:
+        for log in () if quiet else map(logging.getLogger, ("icdh.compilation", "icdh.files")):
+            after.callback(log.setLevel, log.level)
+            after.callback(log.removeHandler, notes)
+            log.setLevel(logging.INFO)
+            log.addHandler(notes)
         yield
-    finally:
-        for log, level in zip(logs, levels, strict=True):
-            log.setLevel(level)
-            log.removeHandler(notes)
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):

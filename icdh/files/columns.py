@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -88,11 +89,7 @@ class Column:
     @property
     def counts(self) -> Counter[str]:
         """How many rows hold each cell, of those that are not numbers yet."""
-        counts: Counter[str] = Counter()
-        for part in self.parts:
-            if not isinstance(part, np.ndarray):
-                counts.update(part)
-        return counts
+        return Counter(chain.from_iterable(part for part in self.parts if not isinstance(part, np.ndarray)))
 
     @property
     def n_rows(self) -> int:

@@ -95,10 +95,9 @@ def graph_from_text(
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
     if tuple(rows[0][1]) == PROBABILITIES:
         rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
-    if _is_edge_list_header(rows[0][1]):
-        return _from_edges(name, _edges(name, rows[1:]), names)
-    if all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
-        return _from_edges(name, _edges(name, rows), names)
+    has_header = _is_edge_list_header(rows[0][1])
+    if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
+        return _from_edges(name, _edges(name, rows[has_header:]), names)
     return _from_matrix(name, rows, names)
 
 

@@ -1,7 +1,6 @@
 """Small pictures as the strings of numbers that SVG wants; what text goes with them is the template's business."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,63 +11,34 @@ from icdh.plotting.graph import edge_width
 from icdh.plotting.layout import bends, bounds, label_places, layered_layout
 from icdh.plotting.style import LOOK, box_sizes, lines_of
 
-
-@dataclass(frozen=True)
-class Page:
-    """Sizes of a chart, in points of the page, and of the graph."""
-
-    width: float = 260.0
-    height: float = 170.0
-    left: float = 44.0
-    right: float = 8.0
-    top: float = 8.0
-    bottom: float = 30.0
-    inch: float = 96.0  # points in an inch of the graph
+INCH = 96.0  # points of the page in an inch of the graph
 
 
-PAGE = Page()
-
-
-class Panel:
-    """A pair of axes with room for ticks, fitted to data.
+class Axis:
+    """One side of a chart, with a margin around the data.
 
     Parameters
     ----------
-    x, y : sequence of ndarray
+    parts : sequence of ndarray
         All values that must fit, each of any shape.
+    start, end : float
+        Where on the page the axis begins and ends.
     """
 
-    def __init__(self, x: Sequence[Floats], y: Sequence[Floats]):
-        self.x, self.y = _limits(x), _limits(y)
+    def __init__(self, parts: Sequence[Floats], start: float, end: float):
+        values = np.concatenate([np.ravel(part) for part in parts])
+        low, high = float(values.min()), float(values.max())
+        margin = 0.04 * (high - low) or max(abs(high), 1.0)
+        self.limits, self.ends = (low - margin, high + margin), (start, end)
 
-    def points(self, x: Floats, y: Floats) -> list[tuple[str, str]]:
-        """Return the coordinates of points."""
-        return [(f"{a:.1f}", f"{b:.1f}") for a, b in zip(self._across(x), self._up(y), strict=True)]
+    def places(self, values: Floats) -> list[str]:
+        """Return where values stand on the page."""
+        return [f"{place:.1f}" for place in np.interp(values, self.limits, self.ends)]
 
-    def line(self, x: Floats, y: Floats) -> str:
-        """Return the points of a polyline."""
-        return " ".join(map(",".join, self.points(x, y)))
-
-    def ticks(self, levels: Floats | None = None) -> dict[str, list[tuple[str, str]]]:
-        """Return places and labels of a few round numbers along both axes, or of levels along the first."""
-        x, y = _round_numbers(*self.x) if levels is None else levels, _round_numbers(*self.y)
-        return {
-            "x": [(f"{a:.1f}", f"{value:.4g}") for a, value in zip(self._across(x), x, strict=True)],
-            "y": [(f"{b:.1f}", f"{value:.4g}") for b, value in zip(self._up(y), y, strict=True)],
-        }
-
-    def _across(self, x: Floats) -> Floats:
-        return np.interp(x, self.x, (PAGE.left, PAGE.width - PAGE.right))
-
-    def _up(self, y: Floats) -> Floats:
-        return np.interp(y, self.y, (PAGE.height - PAGE.bottom, PAGE.top))
-
-
-def _limits(parts: Sequence[Floats]) -> tuple[float, float]:
-    values = np.concatenate([np.ravel(part) for part in parts])
-    low, high = float(values.min()), float(values.max())
-    margin = 0.04 * (high - low) or max(abs(high), 1.0)
-    return low - margin, high + margin
+    def ticks(self, levels: Floats | None = None) -> list[tuple[str, str]]:
+        """Return places and labels of levels, by default of a few round numbers."""
+        levels = _round_numbers(*self.limits) if levels is None else levels
+        return list(zip(self.places(levels), [f"{level:.4g}" for level in levels], strict=True))
 
 
 def _round_numbers(low: float, high: float) -> Floats:
@@ -92,14 +62,19 @@ def curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, few: b
         Whether the cause has these values alone: then points with bars stand in place of the curve.
     """
     low, high = mean - spread, mean + spread
-    panel = Panel((x, at), (y, low, high))
-    drawn: dict[str, object] = {"points": panel.points(x, y), "bars": [], "line": "", "band": ""}
+    across, up = Axis((x, at), 44.0, 252.0), Axis((y, low, high), 140.0, 8.0)  # where the template draws both
+    points = list(zip(across.places(x), up.places(y), strict=True))
+    ticks = {"x": across.ticks(at if few else None), "y": up.ticks()}
+    drawn: dict[str, object] = {"points": points, "ticks": ticks, "bars": [], "line": "", "band": ""}
+    along, *curves = across.places(at), up.places(mean), up.places(low), up.places(high)
     if few:
-        ends = zip(panel.points(at, mean), panel.points(at, low), panel.points(at, high), strict=True)
-        bars = [(*middle, bottom, top) for middle, (_, bottom), (_, top) in ends]
-        return drawn | {"bars": bars, "ticks": panel.ticks(at)}
-    band = panel.line(np.append(at, at[::-1]), np.append(high, low[::-1]))
-    return drawn | {"line": panel.line(at, mean), "band": band, "ticks": panel.ticks()}
+        return drawn | {"bars": list(zip(along, *curves, strict=True))}
+    middle, below, above = curves
+    return drawn | {"line": _polyline(along, middle), "band": _polyline(along + along[::-1], above + below[::-1])}
+
+
+def _polyline(x: list[str], y: list[str]) -> str:
+    return " ".join(map(",".join, zip(x, y, strict=True)))
 
 
 def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
@@ -119,7 +94,7 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
     places = label_places(layout, texts)
     low, high = bounds(layout)
     left, top = _point((low[0], high[1]))
-    width, height = (high - low) * PAGE.inch
+    width, height = (high - low) * INCH
     edges = [
         {
             "path": _path(layout.routes[edge]),
@@ -136,7 +111,7 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
 
 def _node(name: str, place: Floats, size: Floats) -> dict[str, object]:
     lines, half = lines_of(name), size / 2
-    (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * PAGE.inch
+    (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * INCH
     ys = [place[1] - LOOK.line * (k - (len(lines) - 1) / 2) for k in range(len(lines))]
     written = [(_point((place[0], y)), line) for y, line in zip(ys, lines, strict=True)]
     return {
@@ -159,4 +134,4 @@ def _path(route: Floats) -> str:
 
 def _point(place: Sequence[float] | Floats) -> tuple[str, str]:
     """Return a place in inches as a point of the page, whose y is downwards."""
-    return f"{place[0] * PAGE.inch:.1f}", f"{-place[1] * PAGE.inch:.1f}"
+    return f"{place[0] * INCH:.1f}", f"{-place[1] * INCH:.1f}"
