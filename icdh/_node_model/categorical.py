@@ -118,7 +118,8 @@ class CategoricalResponse(FittedByScoring):
         p = np.exp(log_p)
 
         def curvature(columns: slice) -> Floats:
-            return totals[columns] * covariances(p[:, columns])
+            of_columns: Floats = totals[columns] * covariances(p[:, columns])
+            return of_columns
 
         return Terms(-float(np.vdot(counts, log_p)), totals * p - counts, curvature)
 

@@ -284,8 +284,8 @@ KNOWLEDGE = {
     "--require": repeated("CAUSE,EFFECT", f"an edge that must be in the graph, {PATTERNS}", type=_edge),
     "--tiers": text(
         "'A B; C'",
-        "groups of variables in order of time; no variable causes one of an earlier group; if names contain spaces, "
-        "separate them by commas in all groups",
+        "groups of variables in order of time; no variable causes one of an earlier group, those in no group are free; "
+        "if names contain spaces, separate them by commas in all groups",
         type=_tiers,
         default=[],
     ),
