@@ -168,7 +168,7 @@ def test_dates(tmp_path):
 )
 def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
     path = tmp_path / "dates.csv"
-    path.write_text("".join(f"{cell};{k}\n" for k, cell in enumerate(["when", *cells])))
+    path.write_text("".join(f"{row}\n" for row in ["when;k", *(f"{cell};{k}" for k, cell in enumerate(cells))]))
     np.testing.assert_allclose(read_table(path, dates=["when"], gaps=True).values[:, 0], days, rtol=1e-12)
 
 

@@ -20,6 +20,7 @@ TEXTS = {
     "empty.csv": "",
     "head.csv": "a,b\n",
     "word.csv": "a,b\n1,2\n3,dog\n",
+    "headless.csv": "male,37.0\nfemale,27.0\nmale,32.0\n",
     "gap.csv": "a,b\n1,2\n3,nan\n",
     "gaps.csv": "a,b,c\n1,2,0\n3,nan,1\n",
 }
@@ -102,6 +103,7 @@ REFUSED = [
     ("fit head.csv", "the table has 0 rows"),
     ("fit ragged.csv", "line 3: 1 cells where the first line has 2"),
     ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
+    ("fit headless.csv", "this reads it: icdh fit headless.csv --no-header\n"),
     ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
     (
         "effects data.csv --cause a --effect bb",

@@ -147,6 +147,11 @@ def test_numbers_that_are_data_are_no_names(tmp_path, text):
     assert read_table(written(tmp_path, text)).columns is None
 
 
+def test_names_that_a_few_columns_hold_as_labels_are_names(tmp_path):
+    path = written(tmp_path, "a,b,c\na,1,x\nb,2,y\na,b,c\n")
+    assert read_table(path, columns=["a", "c"], categorical=["a", "c"]).columns == ["a", "c"]
+
+
 def test_quoted_numbers_are_names_unless_all_are_quoted(tmp_path):
     assert read_table(written(tmp_path, '"2019",2020\n1,2\n')).columns == ["2019", "2020"]
     assert read_table(written(tmp_path, '"1","2"\n"3","4"\n')).values.tolist() == [[1, 2], [3, 4]]
@@ -174,6 +179,15 @@ def test_a_table_stands_where_a_data_frame_does(tmp_path):
         ('a,b\n1,"2\n', "line 2: the quote before '2' is not closed"),
         ('a,b\n"1"2,3\n', "line 2: the quote before"),
         ("a,b\n1,2\n,\n3,4\n", "gaps in 1 of 3 rows: 1 in 'a', 1 in 'b'; say gaps=True"),
+        (
+            "male,37.0,no\nfemale,27.0,no\nmale,32.0,yes\n",
+            r"line 1: 37.0, male, no may be .* \(header=True if .* names\).*; say header=False",
+        ),
+        (
+            "country,2019,2020\na,1,2\nb,2,3\n",
+            r"line 1: 2019, 2020 may be .* \(header=False if .* values\).*; say header=True",
+        ),
+        ("no,red\nyes,red\nno,blue\n", "line 1: no, red may be values, not names"),
         ("1,NA,3\n4,5,6\n", r"gaps in 1 of 2 rows: 1 in 'x1'; or say header=True if"),
         (",2,3\n4,5,6\n", "gaps in 1 of 2 rows: 1 in 'x0'; or say header=True"),
         ("a,b\n1,1_000\n", "'1_000' is not a number; thousands are separated"),

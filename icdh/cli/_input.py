@@ -14,7 +14,7 @@ from icdh._ground.labels import default_names, printable
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Interventions
 from icdh.cli._files import check_table, source
-from icdh.cli._messages import report
+from icdh.cli._messages import as_option, report
 from icdh.cli._options import DONE_ABOUT_GAPS, Learned, names_in, option_named
 from icdh.files import LabelledTable, UnreadableTableError, read_with_labels
 from icdh.files.sheet import Options
@@ -84,8 +84,8 @@ def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
             words += ["--kinds", *(f"{column}=categorical" for column in value)]
         elif name == "missing_values":
             words.append("--na=" + ",".join(value))
-        elif value is True:
-            words.append(option_named(name))
+        elif isinstance(value, bool):
+            words.append(as_option(name, (value,)))
         else:
             character = next((word for word, mark in DELIMITERS.items() if mark == value), value)
             words += [option_named(name), *(value if isinstance(value, list) else [str(character)])]

@@ -8,6 +8,7 @@ from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from icdh._ground.checks import check_number
+from icdh._ground.labels import listed
 from icdh._table.missing_codes import Declared
 from icdh.exceptions import ArgumentValueError, option
 from icdh.files.cells import MISSING, is_number, looks_like_a_value
@@ -162,6 +163,10 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:
         top = top[:-1]  # a comma at its end
     named = _is_header(top, following) if options.header is None else options.header
+    if named and options.header is None and (odd := _odd_names(top, [cells for _, cells in head[1:]])):
+        named = not odd[0]
+        other = f"{option('header', odd[0])} if it holds {'names' if odd[0] else 'values'}"
+        refusals.add(f"line {head[0][0]}: {listed(odd[1:], 5)} may be values, not names ({other})", "header", named)
     one_short = named and _names_are_one_short(head)
     top = ["", *top] if one_short else top
     has_units = named and (options.units_row or _holds_units([cells for _, cells in head[1:]], decimal, thousands))
@@ -235,12 +240,32 @@ def _marks(
 
 def _is_header(top: Sequence[str], following: Sequence[str] | None) -> bool:
     """Return whether the first row holds names: text, or a quoted cell above one that is not."""
-    below = following or []
-    if any(isinstance(cell, Quoted) and not isinstance(under, Quoted) for cell, under in zip_longest(top, below)):
+    if _is_quoted_above(top, following or []):
         return True
     if not all(map(looks_like_a_value, top)):
         return True
     return any(top) and all(cell in MISSING for cell in top)
+
+
+def _odd_names(top: Sequence[str], below: Sequence[list[str]]) -> list[Any]:
+    """Return whether a header rather holds values, and its cells that may be some; nothing if there are none.
+
+    They are numbers or, in most columns, what other rows hold there, too.
+    """
+    if not below or _is_quoted_above(top, below[0]):
+        return []
+    columns = zip(*(cells for cells in below if len(cells) == len(top) and cells != top), strict=True)
+    numbers = [cell for cell in top if cell not in MISSING and looks_like_a_value(cell)]
+    again = [
+        cell for cell, values in zip(top, columns, strict=False) if cell in values and not looks_like_a_value(cell)
+    ]
+    if not numbers and 2 * len(again) <= len(top):
+        return []
+    return [again != [] or not all(map(str.isdecimal, numbers)), *numbers, *again]
+
+
+def _is_quoted_above(top: Sequence[str], below: Sequence[str]) -> bool:
+    return any(isinstance(cell, Quoted) and not isinstance(under, Quoted) for cell, under in zip_longest(top, below))
 
 
 def _shown_row_labels(top: Sequence[str], following: Sequence[str]) -> str:
