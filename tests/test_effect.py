@@ -165,6 +165,8 @@ def test_grades_are_compared_value_by_value():
     assert (by_nature.reference, by_nature.value) == (30.0, 40.0)
     between = icdh.effect(X, "x0", "x1", [], contrast=(25, 35))  # a smooth curve alone can tell
     assert np.isnan(between.comparisons[0].crude)
+    legends = [drawn.plot().axes[0].get_legend().get_texts() for drawn in (own, between)]
+    assert ["crude" in [text.get_text() for text in legend] for legend in legends] == [True, False]
     of_treated = icdh.effect(X, "x0", "x1", [], contrast=(20, 30), target="treated")
     assert of_treated.difference == pytest.approx(own.difference)
 

@@ -111,7 +111,9 @@ def plot_comparisons(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     reach = [estimates - lower, upper - estimates] if known else None
     label = f"adjusted, {100 * effect.level:g} % interval" if known else "by the model"
     ax.errorbar(estimates, rows, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
-    ax.plot([comparison.crude for comparison in comparisons], rows, "x", color=LOOK.soft, label="crude")
+    crude = [comparison.crude for comparison in comparisons]
+    if not np.isnan(crude).all():
+        ax.plot(crude, rows, "x", color=LOOK.soft, label="crude")
     ax.axvline(0.0, color=LOOK.soft, linewidth=0.8)
     labels = [f"{row.outcome} {shown(row.reference)} -> {shown(row.value)}".strip() for row in comparisons]
     ax.set_yticks(rows, labels, parse_math=False)
