@@ -103,6 +103,8 @@ REFUSED = [
     ("fit head.csv", "the table has 0 rows"),
     ("fit ragged.csv", "line 3: 1 cells where the first line has 2"),
     ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
+    ("fit data.csv --sep '|' --quiet", "; this reads it: icdh fit data.csv --quiet --sep comma\n"),
+    ("fit --delimiter='|' data.csv", "; this reads it: icdh fit data.csv --sep comma\n"),
     ("fit headless.csv", "this reads it: icdh fit headless.csv --no-header\n"),
     ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
     (

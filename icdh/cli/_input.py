@@ -76,7 +76,7 @@ def _declared_labels(args: argparse.Namespace) -> list[str] | None:
 
 def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
     """Return the command that reads the table, "" if no options do."""
-    words = []
+    given, words = args.words, []
     for name, value in options.items():
         if name == "gaps":
             words += ["--missing", "drop"]
@@ -86,16 +86,27 @@ def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
             words.append("--na=" + ",".join(value))
         elif isinstance(value, bool):
             words.append(as_option(name, (value,)))
+        elif isinstance(value, list):
+            words += [option_named(name), *value]
         else:
-            character = next((word for word, mark in DELIMITERS.items() if mark == value), value)
-            words += [option_named(name), *(value if isinstance(value, list) else [str(character)])]
+            given = _without(given, option_named(name), f"--{name.replace('_', '-')}")
+            character = next((word for word, mark in DELIMITERS.items() if mark == value), str(value))
+            words += [option_named(name), character]
     if not words:
         return ""
     of_pair = getattr(args, "cause", None) and not args.values  # its rows must be complete
     unfit = ("error", "drop", "impute" if of_pair else "")
     others = [f"--missing {way}" for way in args.parser.choices_of("missing") if way not in unfit]
     other = f" (or {' or '.join(others)})" if others and "gaps" in options else ""
-    return f"; this reads it: {shlex.join(['icdh', *args.words, *words])}{other}"
+    return f"; this reads it: {shlex.join(['icdh', *given, *words])}{other}"
+
+
+def _without(words: list[str], *options: str) -> list[str]:
+    """Return a command without an option of one value, which has these names."""
+    for k, word in enumerate(words):
+        if word.partition("=")[0] in options:
+            return [*words[:k], *words[k + (1 if "=" in word else 2) :]]
+    return words
 
 
 def complete_rows(table: LabelledTable) -> LabelledTable:
