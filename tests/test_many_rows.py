@@ -10,6 +10,7 @@ from icdh import HNMSearch, simulate
 from icdh._estimators import graph_search
 from icdh._node_model.subsample import WholeEvidence
 from icdh.exceptions import ConvergenceWarning
+from icdh.files import write_table
 from icdh.search.climb import Climber
 from icdh.search.escapes import greedy_search
 
@@ -145,3 +146,11 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     model = HNMSearch().fit(X)
     assert (model.found_graph().scores.families.counts() == 500).all()
     assert model.noise_distribution_ in ("student", "mixed")
+
+
+@pytest.mark.parametrize(("n_rows", "is_said"), [(1500, True), (1000, False)])
+@pytest.mark.usefixtures("_few")
+def test_a_fit_says_in_whose_nats_strengths_are(tmp_path, data, printed, n_rows, is_said):
+    write_table(tmp_path / "data.csv", data.X[:n_rows], list("abcde"))
+    said = "the search saw 500 of 1,500 rows: strengths and losses are in nats of these"
+    assert (said in printed("fit", tmp_path / "data.csv").splitlines()) == is_said

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from icdh._estimators import graph_search
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
@@ -170,7 +171,16 @@ def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
     unit = weight_unit(model.model_)
     lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
-    return [*lines, *legend(records, unit), *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
+    lines += [*legend(records, unit), *_about_subsample(model, records)]
+    return [*lines, *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
+
+
+def _about_subsample(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
+    """Return a line about the rows that strengths and losses are counted in, if not in all."""
+    tuning, n_rows = graph_search.TUNING, model.model_.about["n_observations"]
+    if not records or not isinstance(model, HNMSearch) or n_rows <= tuning.long_table:
+        return []
+    return [f"the search saw {tuning.subsample:,} of {n_rows:,} rows: strengths and losses are in nats of these"]
 
 
 def _head(model: Learned, n_edges: int) -> str:
