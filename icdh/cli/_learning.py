@@ -191,5 +191,5 @@ def _head(model: Learned, n_edges: int) -> str:
     return (
         f"{counted(model.model_.about['n_observations'], 'observation')} of "
         f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "
-        f"negative log-likelihood {model.nll_:.4f} nats, {course}"
+        f"negative log-likelihood {model.nll_:.4f} nats a row, {course}"
     )
