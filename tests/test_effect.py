@@ -54,6 +54,13 @@ def test_intervals_cover_the_truth_that_the_crude_difference_misses():
     assert np.mean([answer.difference for answer in answers]) == pytest.approx(1.0, abs=0.15)
 
 
+def test_covariates_that_neither_model_keeps_are_named_and_change_nothing(table, answer):
+    idle = np.random.default_rng(1).normal(size=(2, len(table)))
+    more = icdh.effect(table.assign(b=idle[0], c=idle[1]), "dose", "answer", ["b", "age", "c"])
+    assert more.notes == ("the models of cause and effect leave out what adds nothing to them: b, c",)
+    assert (more.difference, answer.notes) == (answer.difference, ())
+
+
 def test_units_names_and_the_order_of_columns_change_nothing_else(table, answer):
     other = table[["answer", "age", "dose"]].assign(answer=1000.0 * table.answer + 5.0, age=table.age / 7.0)
     again = icdh.effect(other, "dose", "answer", ["age"])

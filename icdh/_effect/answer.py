@@ -153,6 +153,9 @@ def effect(
     for message in warnings:
         warn(message, DataWarning)
     asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
+    used = {*fits[0].effect.parents, *fits[0].cause.parents}
+    if unused := [table.names[k] for at, k in enumerate(covariates) if at not in used]:
+        asides.append(f"the models of cause and effect leave out what adds nothing to them: {listed(unused)}")
     return Effect(
         table.names[source],
         table.names[goal],

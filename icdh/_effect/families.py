@@ -119,9 +119,9 @@ class Family:
         self._model = min(models, key=lambda model: model.evidence)
 
     @property
-    def depends(self) -> bool:
-        """Whether the variable has parents."""
-        return len(self._model.parents) > 0
+    def parents(self) -> list[int]:
+        """The parents that the family has kept, by their positions."""
+        return self._model.parents.tolist()
 
     @property
     def form(self) -> str:

@@ -46,7 +46,7 @@ def out_of_fold(family: Family, folds: Integers | None, parents: Sequence[Floats
 
     Without folds or parents one fit to all rows answers.
     """
-    if folds is None or not family.depends:
+    if folds is None or not family.parents:
         given = family.fitted()
         return [given(values) for values in parents]
     parts: list[list[Given]] = [[] for _ in parents]
