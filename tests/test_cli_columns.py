@@ -105,11 +105,14 @@ def test_a_report_of_a_messy_table(messy, shown, tmp_path):
     page, model = tmp_path / "r.html", tmp_path / "m.icdh"
     search = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-units", 3]
     assert shown("report", messy, *MESSY, "--missing", "drop", *search, "--output", page)[0] == 0
-    assert "110 observations of 4 variables" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert ("110 observations of 4 variables" in text, "rows without gaps" in text) == (True, False)
     code, _, _ = shown("fit", messy, *MESSY, "--missing", "impute", "--n-imputations", 2, *search, "--save", model)
     assert code == 0
     assert shown("report", messy, *MESSY, "--missing", "impute", "--model", model, "--output", page)[0] == 0
-    assert ">probability<" not in page.read_text(encoding="utf-8")  # agreement of imputations is none
+    text = page.read_text(encoding="utf-8")
+    assert ">probability<" not in text  # agreement of imputations is none
+    assert "are of 110 rows without gaps; the graph was learned from 120 rows" in text
 
 
 def test_graphs_as_other_programs_write_them(tmp_path, shown):

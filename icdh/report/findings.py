@@ -47,6 +47,7 @@ def findings(
         "n_variables": len(names),
         "n_observations": model.about.get("n_observations"),
         "table": None if table is None else _table(table, names),
+        "n_rows": None if table is None else table.n_observations,
         "notes": list(notes),
         "unit": weight_unit(model),
         "graph": drawing.graph(model.adjacency, names),
