@@ -69,10 +69,10 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
         The graph in which the node is the effect, a graph that is better than the first one, and the moves between the
         two; None if there is none.
     """
-    effects = [k for k, parents in enumerate(graph) if node in parents and node not in climber.least[k]]
+    effects = [k for k, parents in enumerate(graph) if node in parents]
     causes = tuple(sorted({*graph[node], *effects}))
     are_joined = any(cause in graph[effect] for cause in effects for effect in effects)
-    if not are_joined or len(causes) > climber.max_parents or climber.rules.forbidden[effects, node].any():
+    if not are_joined or len(causes) > climber.max_parents or climber.rules.settled[node, effects].any():
         return None
     start = tuple(
         causes if k == node else toggled(parents, node) if k in effects else parents for k, parents in enumerate(graph)
