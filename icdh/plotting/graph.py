@@ -127,7 +127,8 @@ def plot_graph(
         low = low - [missing, LOOK.legend_height * len(legend)]
         high = high + [missing, LOOK.title_height * bool(title)]
         size = (high - low) * min(40.0 / (high - low).max(), 1.0)  # wider pictures are scaled down
-        ax = import_extra("matplotlib.figure", "plot").Figure(figsize=size).add_axes((0.0, 0.0, 1.0, 1.0))
+        blank = import_extra("matplotlib.figure", "plot").Figure(figsize=size)
+        ax = cast("Axes", blank.add_axes((0.0, 0.0, 1.0, 1.0)))
     figure = cast("Figure", ax.figure)
     ax.set_axis_off()
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")

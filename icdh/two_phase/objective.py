@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -268,7 +268,7 @@ class NetworkObjective:
 
     def by_child(self, w: Array) -> Iterator[tuple[FamilyObjective, Array]]:
         """Return the objective of every child with what belongs to its inputs, for instance their weights."""
-        return zip(self.families, np.split(w, self._ends), strict=True)
+        return zip(self.families, cast("list[Array]", np.split(w, self._ends)), strict=True)
 
     def input_weights(self, weights: Weights) -> Floats:
         """Return the weights that a network has for every input, shape (inputs, m1)."""
