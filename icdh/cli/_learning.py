@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from icdh._estimators import graph_search
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
@@ -177,10 +176,12 @@ def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
 
 def _about_subsample(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     """Return a line about the rows that strengths and losses are counted in, if not in all."""
-    tuning, n_rows = graph_search.TUNING, model.model_.about["n_observations"]
-    if not records or not isinstance(model, HNMSearch) or n_rows <= tuning.long_table:
+    from icdh._estimators.graph_search import TUNING
+
+    n_rows = model.model_.about["n_observations"]
+    if not records or not isinstance(model, HNMSearch) or n_rows <= TUNING.long_table:
         return []
-    return [f"the search saw {tuning.subsample:,} of {n_rows:,} rows: strengths and losses are in nats of these"]
+    return [f"the search saw {TUNING.subsample:,} of {n_rows:,} rows: strengths and losses are in nats of these"]
 
 
 def _head(model: Learned, n_edges: int) -> str:
