@@ -121,7 +121,7 @@ class Family:
     @property
     def parents(self) -> list[int]:
         """The parents that the family has kept, by their positions."""
-        return self._model.parents.tolist()
+        return [int(k) for k in self._model.parents]
 
     @property
     def form(self) -> str:
