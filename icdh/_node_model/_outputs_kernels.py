@@ -72,7 +72,7 @@ def backpropagate(x, hidden, theta, intercepts, weights, unit, pull, gradient):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_across(slope, theta, weights, unit, h, curvature, basis, first, rows, by_output, across):
+def _fill_across(slope, theta, weights, unit, h, of_outputs, basis, rows, by_output, across):
     """Fill the products of the slope of unit h with every output, and those again with every function of an output.
 
     ``by_output`` (outputs, ROWS) is the derivative of the unit's input times the Fisher matrix by the outputs.
@@ -84,7 +84,7 @@ def _fill_across(slope, theta, weights, unit, h, curvature, basis, first, rows, 
             total[r] = 0.0
         for other in range(outputs):
             weight = unit * theta[weights[other] + h]
-            own = curvature[pair(min(o, other), max(o, other), outputs), first : first + rows]
+            own = of_outputs[pair(min(o, other), max(o, other), outputs)]
             for r in range(rows):
                 total[r] += weight * own[r]
         for r in range(rows):
@@ -152,14 +152,13 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
             for r in range(rows):
                 target[r] = source[r]
         for h in range(m):
-            _fill_across(slopes[h], theta, weights, unit, h, curvature, basis, first, rows, by_output, across)
+            _fill_across(slopes[h], theta, weights, unit, h, of_outputs, basis, rows, by_output, across)
             _fill_between_units(slopes, theta, weights, unit, h, by_output, rows, of_units)
             add_product(causes, across, rows, between[h])
         fill_products(causes, inputs, rows, of_inputs)
         fill_products(basis, functions, rows, of_functions)
-        for k in range(2):  # one call of a large kernel: a second one would be compiled again
-            a, b, sums = (of_inputs, of_units, first_layer) if k == 0 else (of_outputs, of_functions, last_layer)
-            add_product(a, b, rows, sums)
+        add_product(of_inputs, of_units, rows, first_layer)
+        add_product(of_outputs, of_functions, rows, last_layer)
     add_first_layer(first_layer, inputs, m, fisher)
     for o in range(outputs):
         for g in range(functions):
