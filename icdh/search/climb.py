@@ -46,7 +46,6 @@ class Tuning:
     detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
     gathered_share: float = 0.8  # of what its effects lose, that a node has to win as their effect
     turned_margin: float = 100.0  # nats: the same for the families of a turned graph
-    search_margin: float = 100.0  # nats: the same while the search goes on
     least_turned_gain: float = 1.0  # nats that a turned graph must gain
     turned_share: float = 0.05  # of the loss, that a move on from a turned graph has to win back
 

@@ -160,7 +160,7 @@ def turn_while_it_gains(
 
 def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Graph] | None:
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
-    settled, limits = climber.rules.settled, (-TUNING.least_turned_gain, TUNING.search_margin)
+    settled, limits = climber.rules.settled, (-TUNING.least_turned_gain, TUNING.turned_margin)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
         if loss < -TUNING.least_turned_gain:

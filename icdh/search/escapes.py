@@ -78,10 +78,11 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
         causes if k == node else toggled(parents, node) if k in effects else parents for k, parents in enumerate(graph)
     )
     before, after = climber.scores([(node, graph[node]), (node, causes)])
-    lost = before - after - climber.fall(graph, start)
-    if before - after < TUNING.gathered_share * lost:
+    won = before - after
+    lost = won - climber.fall(graph, start)
+    if won < TUNING.gathered_share * lost:
         return None
-    if before - after < lost:  # few units and one start miss much of what several causes tell together
+    if won < lost:  # few units and one start miss much of what several causes tell together
         climber.grow(differing_families(start, graph))
         climber.polish(differing_families(start, graph))
     forbidden = climber.rules.forbidden.copy()
