@@ -164,9 +164,10 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
         top = top[:-1]  # a comma at its end
     named = _is_header(top, following) if options.header is None else options.header
     if named and options.header is None and (odd := _odd_names(top, [cells for _, cells in head[1:]])):
-        named = not odd[0]
-        other = f"{option('header', odd[0])} if it holds {'names' if odd[0] else 'values'}"
-        refusals.add(f"line {head[0][0]}: {listed(odd[1:], 5)} may be values, not names ({other})", "header", named)
+        names, are_values = odd
+        named = not are_values
+        other = f"{option('header', are_values)} if it holds {'names' if are_values else 'values'}"
+        refusals.add(f"line {head[0][0]}: {listed(names, 5)} may be values, not names ({other})", "header", named)
     one_short = named and _names_are_one_short(head)
     top = ["", *top] if one_short else top
     has_units = named and (options.units_row or _holds_units([cells for _, cells in head[1:]], decimal, thousands))
@@ -247,21 +248,21 @@ def _is_header(top: Sequence[str], following: Sequence[str] | None) -> bool:
     return any(top) and all(cell in MISSING for cell in top)
 
 
-def _odd_names(top: Sequence[str], below: Sequence[list[str]]) -> list[Any]:
-    """Return whether a header rather holds values, and its cells that may be some; nothing if there are none.
+def _odd_names(top: Sequence[str], below: Sequence[list[str]]) -> tuple[list[str], bool] | None:
+    """Return the cells of a header that may be values, and whether it rather holds values; None if there are none.
 
     They are numbers or, in most columns, what other rows hold there, too.
     """
     if not below or _is_quoted_above(top, below[0]):
-        return []
+        return None
     columns = zip(*(cells for cells in below if len(cells) == len(top) and cells != top), strict=True)
     numbers = [cell for cell in top if cell not in MISSING and looks_like_a_value(cell)]
     again = [
         cell for cell, values in zip(top, columns, strict=False) if cell in values and not looks_like_a_value(cell)
     ]
     if not numbers and 2 * len(again) <= len(top):
-        return []
-    return [again != [] or not all(map(str.isdecimal, numbers)), *numbers, *again]
+        return None
+    return numbers + again, bool(again) or not all(map(str.isdecimal, numbers))
 
 
 def _is_quoted_above(top: Sequence[str], below: Sequence[str]) -> bool:

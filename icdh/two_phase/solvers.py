@@ -5,9 +5,8 @@ bounds.
 
 Newton's method serves one child whose causes are fixed. The objective is a sum of squares, minimised over W2, plus
 lasso and ridge on the hidden weights w. The lasso is linear as long as no weight changes its sign, so a step ends where
-a weight reaches zero. The Hessian has W2 first, then the
-weights that may move: its Cholesky factorisation begins by eliminating W2. Steps have Levenberg-Marquardt damping, in
-units of like curvature.
+a weight reaches zero. The Hessian has W2 first, then the weights that may move: its Cholesky factorisation begins by
+eliminating W2. Steps have Levenberg-Marquardt damping, in units of like curvature.
 """
 
 from collections.abc import Callable
