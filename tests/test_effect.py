@@ -174,6 +174,8 @@ def test_grades_are_compared_value_by_value():
     assert np.isnan(between.comparisons[0].crude)
     legends = [drawn.plot().axes[0].get_legend().get_texts() for drawn in (own, between)]
     assert ["crude" in [text.get_text() for text in legend] for legend in legends] == [True, False]
+    rare = np.append(X, [[70.0, 0.0]], axis=0)  # one row has no mean and error: the curve answers
+    assert np.isnan(icdh.effect(rare, "x0", "x1", [], contrast=(60, 70)).comparisons[0].crude)
     of_treated = icdh.effect(X, "x0", "x1", [], contrast=(20, 30), target="treated")
     assert of_treated.difference == pytest.approx(own.difference)
 

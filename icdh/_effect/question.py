@@ -16,6 +16,8 @@ from icdh._table.table import Table, said_of_gaps
 from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.exceptions import option
 
+FEWEST_OF_A_VALUE = 2  # rows with which a value of the cause has a mean and its error
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -140,14 +142,15 @@ def pairs_of(table: Table, kinds: ByColumn[str] | None, asked: Asked) -> list[Pa
     categories, name = table.categories.get(asked.cause), table.names[asked.cause]
     where, cause = _rows_where(asked.where, table), table.values[asked.cause]
     contrasts = contrasts_of(cause, categories, asked.contrast)
+    counts = {value: int(np.count_nonzero(cause[where] == value)) for pair in contrasts for value in pair[:2]}
     few_values = all_kinds[asked.cause] in ("binary", "categorical") or categories is not None
     if all_kinds[asked.cause] == "ordinal":  # what grades do need not be smooth
-        few_values |= bool(np.isin([pair[:2] for pair in contrasts], cause[where]).all())
+        few_values |= min(counts.values()) >= FEWEST_OF_A_VALUE
     if not few_values and (asked.target != "all" or asked.trim):
         argument = "target" if asked.target != "all" else "trim"
         raise ValueError(f"{option(argument)} is for causes of few values or labels; {name!r} is a number")
     if few_values:
-        contrasts = _with_rows(contrasts, cause[where], asked.contrast is not None, name)
+        contrasts = _with_rows(contrasts, counts, asked.contrast is not None, name)
     chosen = ["continuous" if all_kinds[k] == "gridded" else all_kinds[k] for k in order]
     values = table.values[order].copy()
     for k in range(len(asked.covariates)):
@@ -180,11 +183,12 @@ def _rows_where(where: ByColumn[Label] | None, table: Table) -> Mask:
     return chosen
 
 
-def _with_rows(contrasts: list[Contrast], cause: Floats, said: bool, name: Hashable) -> list[Contrast]:
+def _with_rows(contrasts: list[Contrast], counts: dict[float, int], said: bool, name: Hashable) -> list[Contrast]:
     """Return the contrasts whose values have rows; of one that the user says both must have some."""
-    counts = {value: np.count_nonzero(cause == value) for contrast in contrasts for value in contrast[:2]}
-    kept = [pair for pair in contrasts if min(counts[pair.low], counts[pair.high]) >= 2]
+    kept = [pair for pair in contrasts if min(counts[pair.low], counts[pair.high]) >= FEWEST_OF_A_VALUE]
     if kept and (len(kept) == len(contrasts) or not said):
         return kept
-    few = {pair.reference if counts[pair.low] < 2 else pair.value for pair in contrasts if pair not in kept}
+    few = {
+        pair.reference if counts[pair.low] < FEWEST_OF_A_VALUE else pair.value for pair in contrasts if pair not in kept
+    }
     raise ValueError(f"fewer than two rows have {name!r} at {listed(map(shown, few))}")

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
-    "contrast: labels and two values go from the reference to the other, numbers by one standard deviation",
+    "contrast: labels and two values go from the reference to the other, numbers by one standard deviation, grades",
+    "between the two of their values that are nearest to that",
     "share: that of the effect's spread which its mean covers as the cause runs through its values",
     "spread: ratio of the effect's standard deviations at the two values",
     "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one of them",
