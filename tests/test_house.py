@@ -34,7 +34,7 @@ SHELL = (
 STOREYS = CORE + SHELL
 # Inside a room, from the ground up.
 ROOMS = {
-    "knowledge": ("rules formats", "declared"),
+    "knowledge": ("rules", "declared"),
     "two_phase": (
         "rounds _kernels",
         "objective",
@@ -75,7 +75,7 @@ ROOMS = {
         "cache",
         "stages",
         "family_evidence",
-        "subsample hidden",
+        "hidden",
         "hidden_input",
     ),
     "search": (

@@ -8,7 +8,7 @@ from helpers import family_evidence, free
 
 from icdh import HNMSearch, simulate
 from icdh._estimators import graph_search
-from icdh._node_model.subsample import WholeEvidence
+from icdh._node_model.family_evidence import WholeEvidence
 from icdh.exceptions import ConvergenceWarning
 from icdh.files import write_table
 from icdh.search.climb import Climber

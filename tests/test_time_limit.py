@@ -12,7 +12,7 @@ from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, Progress, cli, 
 from icdh._estimators.two_phase_fit import best_of_restarts, strength_of_inputs
 from icdh._ground import clock as _clock
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._node_model.subsample import QUICK_OBSERVATIONS, QuickEvidence
+from icdh._node_model.family_evidence import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
 from icdh.network import NetworkConditional

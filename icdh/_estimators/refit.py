@@ -15,10 +15,16 @@ from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.family_evidence import (
+    QUICK_OBSERVATIONS,
+    Evidence,
+    FamilyEvidence,
+    QuickEvidence,
+    WholeEvidence,
+    quick_evidence,
+)
 from icdh._node_model.network import in_original_signs
 from icdh._node_model.responses import Response
-from icdh._node_model.subsample import QUICK_OBSERVATIONS, Evidence, QuickEvidence, WholeEvidence, quick_evidence
 from icdh.search.moves import Family, Graph, toggled
 
 

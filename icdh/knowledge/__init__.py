@@ -1,4 +1,4 @@
-"""Background knowledge: forbidden and required edges. rules <- declared <- formats."""
+"""Background knowledge: forbidden and required edges. rules <- declared."""
 
 from icdh.knowledge.declared import Knowledge
 

@@ -11,11 +11,11 @@ from icdh.metrics.rates import (
     PrecisionRecallCurve,
     average_precision,
     edge_scores,
+    evaluate,
     precision_recall_curve,
     skeleton_scores,
     truncated_auprc,
 )
-from icdh.metrics.summary import evaluate
 
 __all__ = [
     "EdgeDifferences",
