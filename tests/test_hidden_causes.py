@@ -1,6 +1,7 @@
 """Hidden common causes: their EM against integrals and loops, and the search for them."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -245,6 +246,52 @@ def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
     assert "grey: hidden common causes" in texts
 
 
+def without(model, *edges):
+    adjacency = model.adjacency.copy()
+    adjacency[edges] = 0.0
+    return replace(model, adjacency=adjacency)
+
+
+def test_a_check_knows_the_hidden_cause_as_a_cause(season, found, tmp_path):
+    X, _ = season
+    right = icdh.check(found, X)
+    assert not right.rejected
+    assert [node.name for node in right.nodes] == found.model_.names
+    (edge,) = right.edges
+    assert (edge.cause, edge.effect, edge.direction_loss, edge.hidden_loss) == ("x0", "x3", None, None)
+    assert "hidden common cause, " in right.summary()
+    assert "drawn for each row" in right._repr_html_()
+    assert len(right.to_dict()["hidden_causes"]) == 2
+    found.save(tmp_path / "m.icdh")
+    assert icdh.check(icdh.load(tmp_path / "m.icdh"), X).nodes == right.nodes
+    without_edge = icdh.check(without(found.model_, 0, 3), X)
+    assert {node.depends_on for node in without_edge.nodes if node.rejected} >= {"x0", "x3"}
+
+
+def test_a_check_finds_a_child_that_a_hidden_cause_lacks(season, found):
+    X, _ = season
+    (cause,) = found.hidden_causes_
+    fewer = cause._replace(children=cause.children[:5], loadings=cause.loadings[:5])
+    checked = icdh.check(replace(found.model_, hidden_causes=(fewer,)), X)
+    (node,) = [node for node in checked.nodes if node.name == "x5"]
+    assert node.rejected
+    assert node.meaning.startswith("depends on hidden cause of x0, x1, x2, x3, x4, no cause of it")
+
+
+def rejects(X):
+    """Whether the true model of `table_of_a_season`, five children and a column beside them, is rejected."""
+    names = [f"x{k}" for k in range(6)]
+    others = [(a, b) for a in names for b in names if (a, b) != ("x0", "x3")]
+    known = {"hidden": [names[:5]], "no_hidden": names[5:], "required": [("x0", "x3")], "forbidden": others}
+    return icdh.check(HNMSearch(hidden_causes=True, n_restarts=1, knowledge=known).fit(X), X).rejected
+
+
+def test_right_models_with_a_hidden_cause_keep_the_level_and_distorted_ones_do_not():
+    tables = [table_of_a_season(seed, n=400, children=5)[0] for seed in range(12)]
+    assert sum(map(rejects, tables)) <= 2  # of a binomial of 12 and 5 % more come once in 50
+    assert rejects((tables[0] - 10.0) ** 3)
+
+
 def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
     X, _ = season
     asked = [
@@ -253,7 +300,7 @@ def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
         lambda: found.to_dowhy(),
         lambda: found.to_pgmpy(),
         lambda: found.rethreshold(min_strength=1.0),
-        lambda: icdh.check(found, X),
+        lambda: icdh.check(found, X, interventions=X > 12.0),
         lambda: icdh.posterior(found),
         lambda: direction_loss(found),
         lambda: hidden_loss(found),
@@ -354,8 +401,8 @@ def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path
     assert '"hidden cause of x0, x1, x2, x3, x4, x5" -> "x5"' in written["graph.dot"].read_text()
     assert "hidden common cause" in written["picture.svg"].read_text()
     assert cli.main(["sample", str(written["m.icdh"]), "--rows", "3"]) == 0
-    assert cli.main(["check", str(written["m.icdh"]), str(tmp_path / "data.csv")]) == 2
-    assert "takes no account; fit without --hidden-causes" in capsys.readouterr().err
+    assert cli.main(["check", str(written["m.icdh"]), str(tmp_path / "data.csv")]) == 0
+    assert "hidden common cause" in capsys.readouterr().out
     assert cli.main([*given, "--posterior"]) == 2
     assert "--posterior takes no account of hidden causes" in capsys.readouterr().err
 
@@ -383,6 +430,7 @@ def test_two_hidden_causes_are_found_with_children_of_their_own(tmp_path):
     assert set(children) == {("x0", "x1", "x2", "x3", "x4"), ("x5", "x6", "x7", "x8", "x9")}
     for values, names in zip((U, W), sorted(children), strict=True):
         assert abs(np.corrcoef(model.hidden_values_.mean[:, children[names]], values)[0, 1]) > 0.9
+    assert not icdh.check(model, X).rejected
     model.save(tmp_path / "m.icdh")
     assert icdh.load(tmp_path / "m.icdh").score(X) == model.score(X)
     drawn = model.sample(40_000, random_state=0)

@@ -51,6 +51,10 @@ class HiddenPosterior(Protocol):
     mean: Floats
     variance: Floats
 
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Return standardised draws of the hidden values, shape (M,)."""
+        ...
+
 
 class Confounded(Conditional, Protocol):
     """The distribution of a child of a hidden cause."""

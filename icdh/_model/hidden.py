@@ -6,12 +6,14 @@ U unknown.
 """
 
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask, TableLike
 from icdh._model.conditionals import HiddenPosterior, confounded
+from icdh._table.table import Table
 from icdh.exceptions import ArgumentValueError, option
 
 if TYPE_CHECKING:
@@ -124,6 +126,17 @@ def hidden_values_of(model: "StructuralModel", scaled: Floats) -> HiddenValues:
     found = [part.posterior for part in parts(model, scaled)]
     values = np.array([[own.mean, np.sqrt(own.variance)] for own in found]).reshape(len(found), 2, scaled.shape[1])
     return HiddenValues(values[:, 0].T, values[:, 1].T)
+
+
+def with_hidden_draws(model: "StructuralModel", table: Table, rng: np.random.Generator) -> Table:
+    """Return a table with one column more for every hidden cause: draws of its values, given each row.
+
+    With the row such a draw is one of the joint distribution if the model is right. Means would not be.
+    """
+    if not model.hidden_causes:
+        return table
+    draws = [part.posterior.draw(rng) for part in parts(model, model.scaled(table))]
+    return replace(table, values=np.vstack([table.values, draws]), names=graph_with_hidden(model)[1])
 
 
 def bidirected_edges(model: "StructuralModel") -> Mask:

@@ -10,7 +10,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import TableLike
 from icdh._ground.checks import check_same_rows, random_generator
 from icdh._ground.labels import printable
-from icdh._model.hidden import refuse_hidden_causes
+from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes, with_hidden_draws
 from icdh._model.overview import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
@@ -50,7 +50,8 @@ def check(
     Then the residual is tested for independence of its causes, of the mean that they predict, and of all others that
     the variable does not cause (`icdh.diagnostics.nodes`). If the model is right, at most 5 % of tables are rejected.
     The question is whether heteroscedastic noise models on this graph can explain the table, whatever found the graph.
-    No graph is changed.
+    No graph is changed. Hidden causes of the model are causes in it, too: of the values that each has given a row one
+    is drawn. Their own arrows are not asked about, nor is it known what the turn of an arrow loses beside them.
 
     Parameters
     ----------
@@ -78,7 +79,8 @@ def check(
     NotFittedError
         Before ``fit``.
     ValueError, TypeError
-        If the model is none, X does not have its columns or holds gaps, or another argument is not what it should be.
+        If the model is none, or has hidden causes where interventions are given, X does not have its columns or holds
+        gaps, or another argument is not what it should be.
 
     Examples
     --------
@@ -95,7 +97,8 @@ def check(
     [('x0', 'x1')]
     """
     fitted = _fitted(model)
-    refuse_hidden_causes(fitted, "check")
+    if interventions is not None:
+        refuse_hidden_causes(fitted, "a check of rows where something was set")
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.as_table(X), labels, sequence)
     settled = None
@@ -111,14 +114,16 @@ def check(
     if part.size > MOST_ROWS:
         part = np.sort(rng.choice(part, MOST_ROWS, replace=False))
     counts = None if design.baseline is None else design.baseline[:, part]
-    looked_at = table.of_rows(part)
-    residuals = fit_residuals(looked_at, _kinds(fitted, table), fitted.column_transform, fitted.adjacency, counts, seed)
-    tests = node_tests(residuals, fitted.adjacency, table.unordered)
-    nodes = [_node(fitted.names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
-    if isinstance(model, HNMSearch):
+    graph, names = graph_with_hidden(fitted)
+    kinds = [*_kinds(fitted, table), *("continuous" for _ in fitted.hidden_causes)]
+    looked_at = with_hidden_draws(fitted, table.of_rows(part), rng)
+    residuals = fit_residuals(looked_at, kinds, fitted.column_transform, graph, counts, seed)
+    tests = node_tests(residuals.of_first(table.n_variables), graph, table.unordered)
+    nodes = [_node(names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
+    if isinstance(model, HNMSearch) and not fitted.hidden_causes:
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
     edges = sorted(edge_records(fitted, Marginals.of(table), settled), key=lambda edge: edge.doubt)
-    return ModelCheck(nodes, edges, table.n_observations, part.size, weight_unit(fitted))
+    return ModelCheck(nodes, edges, table.n_observations, part.size, weight_unit(fitted), fitted.hidden_causes)
 
 
 def _fitted(model: object) -> StructuralModel:

@@ -81,6 +81,10 @@ class Residuals(NamedTuple):
     variables: dict[int, Floats]
     rows: dict[int, Mask]
 
+    def of_first(self, n_variables: int) -> "Residuals":
+        """Return the residuals of the first variables alone; the others are causes still."""
+        return self._replace(of={node: own for node, own in self.of.items() if node < n_variables})
+
 
 def fit_residuals(
     table: Table, kinds: list[str], transform: str, adjacency: Floats, rows: Mask | None = None, random_state: int = 0

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from numbers import Integral
 
 from icdh._ground.checks import check_number
+from icdh._model.hidden import HiddenCause
 from icdh.diagnostics import words
 from icdh.diagnostics.records import EdgeCheck, NodeCheck
 
@@ -76,6 +77,8 @@ class ModelCheck:
         The rows of the table, and how many of them residuals were looked at.
     unit : {"nats", "weight"}
         The unit of the strengths of edges.
+    hidden_causes : tuple of HiddenCause
+        Those of the model.
     """
 
     nodes: list[NodeCheck]
@@ -83,6 +86,7 @@ class ModelCheck:
     n_observations: int
     n_checked: int
     unit: str = "nats"
+    hidden_causes: tuple[HiddenCause, ...] = ()
 
     @property
     def rejected(self) -> bool:
@@ -124,6 +128,7 @@ class ModelCheck:
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
             "edges": [_as_dict(edge) for edge in self.edges],
+            "hidden_causes": words.hidden_lines(self),
             "legend": "; ".join(words.legend(self.edges, self.unit)),
             "blind_spots": words.BLIND_SPOTS,
         }

@@ -1,12 +1,13 @@
 """Arrows and checks as text, for terminals and for notebooks, with the power of the tests."""
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from icdh._ground.labels import counted, edge_lines, html_table, printable
-from icdh._model.overview import MOST_EDGES
+from icdh._model.overview import MOST_EDGES, hidden_line
 from icdh.diagnostics.records import DECIDED, EdgeCheck, NodeCheck
 from icdh.diagnostics.track_record import LEGEND, NEITHER
 from icdh.search.moves import DOUBTFUL
@@ -25,6 +26,10 @@ BELOW_ZERO = (
     "below zero: the graph with that arrow turned is better, and the search missed it or weak edges were left out"
 )
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
+DRAWN = (
+    "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them; what "
+    "turned arrows lose beside hidden causes is not known"
+)
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
     "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "
@@ -46,7 +51,14 @@ def verdict(check: "ModelCheck") -> str:
 
 def summary(check: "ModelCheck") -> str:
     """Return a `ModelCheck` as text."""
-    return "\n".join([verdict(check), *_about_nodes(check.nodes), *_about_edges(check), BLIND_SPOTS])
+    hidden = map(printable, hidden_lines(check))
+    return "\n".join([verdict(check), *_about_nodes(check.nodes), *_about_edges(check), *hidden, BLIND_SPOTS])
+
+
+def hidden_lines(check: "ModelCheck") -> list[str]:
+    """Return a line about each hidden cause of the model of a `ModelCheck`, and how that took account of them."""
+    lines = [hidden_line(cause) for cause in check.hidden_causes]
+    return [*lines, DRAWN] if lines else []
 
 
 def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
@@ -153,5 +165,5 @@ def as_html(check: "ModelCheck") -> str:
     ]
     heading, *edges = edge_rows(check.edges[:MOST_EDGES], check.unit)
     tables = html_table(("variable", "p-value", "noise", "verdict"), nodes) + html_table(heading, edges)
-    meanings = "; ".join(legend(check.edges, check.unit))
+    meanings = escape("; ".join([*legend(check.edges, check.unit), *hidden_lines(check)]))
     return f"<div><p><strong>{verdict(check)}</strong></p>{tables}<p>{meanings}</p><p>{BLIND_SPOTS}</p></div>"
