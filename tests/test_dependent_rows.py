@@ -8,7 +8,7 @@ from naive import autocorrelation, bartlett_effect
 
 from icdh import ICDH, HNMSearch
 from icdh._rows.repeats import repeated_combinations
-from icdh._rows.serial import autocorrelations, bartlett, serial_dependence
+from icdh._rows.serial import _explained_by_position, autocorrelations, bartlett, serial_dependence
 from icdh.exceptions import DataWarning
 
 
@@ -116,6 +116,13 @@ def test_conditions_are_no_sequence():
     values = rng.normal(size=(3, 700)) + rng.normal(size=(3, 14))[:, classes]
     assert serial_dependence(values, values, np.zeros(700, dtype=int)) is not None
     assert serial_dependence(values, values, classes) is None
+
+
+def test_rows_sorted_by_a_frequent_value_are_blocks_to_the_row():
+    values = np.append(np.random.default_rng(8).normal(size=70), np.zeros(30))
+    explained, is_sorted = _explained_by_position(values[np.newaxis], np.zeros(100, dtype=int))
+    assert is_sorted.all()
+    np.testing.assert_allclose((values == 0.0) @ explained.T @ explained, values == 0.0, atol=1e-12)
 
 
 def test_design_effects_are_those_of_slow_sums():

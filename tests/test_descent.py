@@ -36,10 +36,10 @@ def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, p
     return factor, *node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, patience, factor)
 
 
-def steps_of(kernel, x, y, spread, theta, penalty, *options, damping=1.0, gradient=None, fisher=None):
+def steps_of(kernel, theta, *arguments, damping=1.0, gradient=None, fisher=None):
     gradient = np.empty(theta.size) if gradient is None else gradient
     fisher = np.empty((theta.size, theta.size)) if fisher is None else fisher
-    return kernel(x, y, spread, *options, damping, gradient, fisher), gradient, fisher
+    return kernel(*arguments, damping, gradient, fisher), gradient, fisher
 
 
 @pytest.mark.parametrize("n", [40, 777, 10_007])
@@ -101,7 +101,7 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
     theta = theta + 0.3 * np.random.default_rng(1).normal(size=theta.size)
     some = tuple(np.ascontiguousarray(part[..., ::3]) for part in (x, y, spread))
     found, gradient, fisher = steps_of(
-        scoring_steps, x, y, spread, theta, penalty, some, 3, theta, penalty, UNITS, theta.size, 0, 0.1, 2, 1.0
+        scoring_steps, theta, (x, y, spread), some, 3, theta, penalty, UNITS, theta.size, 0, (0.1, 2, 1.0)
     )
     value, exact, _ = system(x, y, spread, theta, penalty)
     _, _, of_some = system(*some, theta, 0.0 * penalty)
@@ -115,19 +115,8 @@ def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, patience=2, da
     """Take steps from theta; return what is said of them, and the values of F at their ends."""
     _, gradient, exact = system(x, y, spread, theta, penalty)
     options = theta, penalty, UNITS, theta.size, most, tol, patience
-    found, gradient, _ = steps_of(
-        quasi_newton_steps,
-        x,
-        y,
-        spread,
-        theta,
-        penalty,
-        *options,
-        damping=damping,
-        gradient=gradient,
-        fisher=exact if fisher is None else fisher,
-    )
-    return found, gradient
+    there = {"damping": damping, "gradient": gradient, "fisher": exact if fisher is None else fisher}
+    return steps_of(quasi_newton_steps, theta, x, y, spread, *options, **there)[:2]
 
 
 def test_quasi_newton_steps_lower_the_objective_and_keep_the_gradient():
@@ -218,8 +207,9 @@ def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_v
 
 def scoring(x, y, spread, theta, penalty, most, tol, patience, slow, damping):
     """Take steps of scoring from theta with the matrix of all observations."""
-    options = (x, y, spread), 1, theta, penalty, UNITS, theta.size, most, tol, patience, slow
-    return steps_of(scoring_steps, x, y, spread, theta, penalty, *options, damping=damping)[0]
+    table = x, y, spread
+    options = theta, penalty, UNITS, theta.size, most, (tol, patience, slow)
+    return steps_of(scoring_steps, theta, table, table, 1, *options, damping=damping)[0]
 
 
 @pytest.mark.parametrize("patience", [1, 2, 3])

@@ -111,7 +111,7 @@ class SharedParameters(Parameters):
     n_imputations: int = parameter(5, Number(1, integer=True))
     random_state: RandomState = 0
     verbose: bool = False
-    callback: Callable[[Any], object] | None = None
+    callback: Callable[..., object] | None = None
 
     def _check_parameters(self) -> None:
         for name, constraint in constraints_of(self).items():
@@ -126,14 +126,14 @@ def _text(value: object) -> str:
 
 def _asked_of_the_model(
     method: Callable[Concatenate[StructuralModel, Asked], Answer],
-) -> Callable[Concatenate[Any, Asked], Answer]:
+) -> Callable[Concatenate["CausalGraphEstimator", Asked], Answer]:
     """Return the method of an estimator that asks its fitted model; before ``fit`` it raises NotFittedError."""
 
     @wraps(method)
-    def ask(self: Any, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+    def ask(self: "CausalGraphEstimator", *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
         return method(self._fitted_model(), *args, **kwargs)
 
-    return cast("Callable[Concatenate[Any, Asked], Answer]", ask)
+    return cast('Callable[Concatenate["CausalGraphEstimator", Asked], Answer]', ask)
 
 
 class CausalGraphEstimator(SharedParameters):
@@ -171,10 +171,10 @@ class CausalGraphEstimator(SharedParameters):
     interrupted_: bool
     timed_out_: bool
     edge_probability_: Floats
-    imputations_: list[Any]
+    imputations_: "list[CausalGraphEstimator]"
     _counts_dependent_rows = False
 
-    def _learn(self, model: StructuralModel, thresholds: dict[str, object] | None = None, **learned: object) -> None:
+    def _learn(self, model: StructuralModel, thresholds: dict[str, object] | None = None, /, **learned: object) -> None:
         """Set all that was learned in one step: an interrupted fit leaves no mixture of models.
 
         Of a fit before nothing stays; with new thresholds, all that does not depend on them does.
@@ -185,7 +185,7 @@ class CausalGraphEstimator(SharedParameters):
         how = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
         settled = (model.adjacency != 0.0) & self._rules(model.names).settled
         model = replace(model, about=model.about | how, settled=settled.astype(float) if settled.any() else None)
-        attributes: dict[str, Any] = {
+        attributes: dict[str, object] = {
             "model_": model,
             "adjacency_matrix_": model.adjacency,
             "causal_order_": model.causal_order(),
@@ -194,8 +194,8 @@ class CausalGraphEstimator(SharedParameters):
             "n_features_in_": len(model.names),
         }
         if model.named:
-            attributes["feature_names_in_"] = np.empty(len(model.names), dtype=object)
-            attributes["feature_names_in_"][:] = model.names
+            attributes["feature_names_in_"] = labels = np.empty(len(model.names), dtype=object)
+            labels[:] = model.names
         self.__dict__ = kept | (thresholds or {}) | attributes | learned
 
     def _repr_html_(self) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -64,7 +63,7 @@ def _strengths_beside_hidden(causes: FoundCauses, found: Graph, node: int) -> li
     return rises
 
 
-def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, Any], bool]:
+def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, object], bool]:
     """Return a model fitted to its graph, what an estimator tells of it, and whether there was time for all.
 
     Families get all the hidden units that they ask for, on columns that are not transformed.

@@ -80,7 +80,7 @@ class FoundNetwork(NamedTuple):
 
     def on_graph(
         self, model: StructuralModel, kept: Floats, clock: Clock | None = None
-    ) -> tuple[StructuralModel, dict[str, Any]]:
+    ) -> tuple[StructuralModel, dict[str, object]]:
         """Return a model of the edges between the user's columns that are kept, and what an estimator tells of its fit.
 
         Variables with other causes than in the network are fitted again. Contexts stay causes of what they reach.

@@ -140,7 +140,7 @@ class Workers(NamedTuple):
 Constraint: TypeAlias = Number | Choice | Flag | Workers
 
 
-def parameter(default: Any, constraint: Constraint) -> Any:
+def parameter(default: object, constraint: Constraint) -> Any:
     """Return a field of a dataclass: a parameter with its default and what it has to obey."""
     return field(default=default, metadata={"constraint": constraint})
 

@@ -509,7 +509,7 @@ class StructuralModel:
         rows = intervene.drawn(self, n_samples, random_generator(random_state))
         return self._given_back(intervene.under(self, rows, do, self.as_numbers))
 
-    def as_numbers(self, node: int, action: Any, said: str) -> Foreign:
+    def as_numbers(self, node: int, action: object, said: str) -> Foreign:
         """Return what an intervention sets a variable to as numbers or codes of labels; of a function, one that does.
 
         Parameters
@@ -536,8 +536,9 @@ class StructuralModel:
         if known is not None and known.reads(action):
             if callable(action):
                 raise TypeError(f"{said} changes labels by a function; set the variable to {known.labels[0]!r}, ...")
-            codes = known.encoded(list(np.atleast_1d(np.asarray(action, dtype=object)).ravel()), said)
-            return codes if np.ndim(action) else codes[0]
+            labels = np.asarray(action, dtype=object)
+            codes = known.encoded(list(labels.ravel()), said)
+            return codes if labels.ndim else codes[0]
         if callable(action):
             return lambda natural: self.as_numbers(node, action(natural), f"the result of {said}")
         values = as_float(np.asarray(action), said)

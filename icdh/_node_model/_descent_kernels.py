@@ -86,25 +86,23 @@ def _damped_factor(fisher, damping, free, factor):
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def scoring_steps(
-    x, y, spread, some, apart, theta, penalty, units, freeze, max_steps, tol, patience, slow, damping, gradient, fisher
-):
+def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, until, damping, gradient, fisher):
     """Take steps of Fisher scoring with Levenberg-Marquardt damping.
 
     Parameters
     ----------
-    x, y, spread, penalty
-        As of `node_fit`.
+    table : tuple
+        x, y and spread, as of `node_fit`, like ``penalty``.
     some : tuple
-        x, y and spread of every ``apart``-th observation, on which the Fisher matrix is computed.
+        The same of every ``apart``-th observation, on which the Fisher matrix is computed.
     apart : int
         One over the share of these observations; each counts for as many.
     theta : ndarray
         The weights, updated in place.
-    units, freeze, max_steps, tol, patience
+    units, freeze, max_steps
         As of `node_fit`.
-    slow : float
-        Steps end, too, where one lowers F by less than this.
+    until : tuple
+        tol and patience, as of `node_fit`, and by how much less a single step must lower F to be the last.
     damping : float
         The first damping.
     gradient, fisher : ndarray, shapes (size,), (size, size)
@@ -115,9 +113,9 @@ def scoring_steps(
     tuple
         F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
     """
+    (x, y, spread), (some_x, some_y, some_spread), (tol, patience, slow) = table, some, until
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
-    some_x, some_y, some_spread = some
     damped, step, trial, share = np.empty((size, size)), np.zeros(size), theta.copy(), penalty / apart
     for i in range(size):
         fisher[i, i] = math.nan  # should there be no system at all
@@ -299,30 +297,15 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
     """
     n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
-    some = _every(apart, x, y, spread)
+    table, some = (x, y, spread), _every(apart, x, y, spread)
     # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
-    slow = SLOW if size > 30 else 0.0
+    until = tol, patience, SLOW if size > 30 else 0.0
     damping, growth = FIRST_DAMPING * n, 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
         objective, taken, ended, damping_there = scoring_steps(
-            x,
-            y,
-            spread,
-            some,
-            apart,
-            theta,
-            penalty,
-            hidden_units,
-            freeze,
-            most,
-            tol,
-            patience,
-            slow,
-            damping,
-            gradient,
-            factor,
+            table, some, apart, theta, penalty, hidden_units, freeze, most, until, damping, gradient, factor
         )
         if last:
             break
@@ -342,5 +325,5 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
             steps, damping, growth = steps + taken, max(damping / 3.0, SMALLEST_DAMPING), 2.0
         most, last = 0, taken < 0 or done or steps >= max_steps
         if last:
-            apart, some = 1, (x, y, spread)
+            apart, some = 1, table
     return objective, cholesky_in_place(factor, size), steps, done

@@ -16,13 +16,12 @@ cheap among many observations as among few.
 """
 
 import math
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.network import GivenParents, hidden_units_of, indicators
 from icdh._node_model.scoring import FittedByScoring, Objective, Terms
 
@@ -72,12 +71,6 @@ class CategoricalResponse(FittedByScoring):
         self.codes, self.shares = codes, log_shares(codes, n_categories)
         self.is_binary, self.rank = n_categories == 2, n_categories - 1
 
-    def take(self, rows: Mask | Integers) -> "CategoricalResponse":
-        """Return the response at some observations."""
-        part = copy(self)
-        part.codes = self.codes[rows]
-        return part
-
     def n_weights(self, n_inputs: int, hidden_units: int) -> int:
         """Return the size of theta."""
         return n_categorical_weights(n_inputs, hidden_units, self.shares.size)
@@ -102,9 +95,6 @@ class CategoricalResponse(FittedByScoring):
     ) -> "CategoricalConditional":
         """Return the fitted node model; parameters as of `Response.conditional`, ``sign`` is one."""
         return CategoricalConditional(inputs, widths, theta, hidden_units, self.shares)
-
-    def __len__(self) -> int:
-        return self.codes.size
 
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F of the categories given these parents, of shape (p, n), equal ones together."""

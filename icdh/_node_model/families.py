@@ -100,7 +100,7 @@ class Families:
         self._inputs = np.split(np.arange(len(self.causes)), np.cumsum(self.widths)[:-1])
         self.worth = None if self._related is None else Worth(self._related, self)
 
-    def _with(self, **attributes: Any) -> "Families":
+    def _with(self, **attributes: object) -> "Families":
         other = copy(self)
         vars(other).update(attributes)
         other._derive()

@@ -18,13 +18,12 @@ the scores.
 """
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import log_expit
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ordinal_terms
 from icdh._node_model.network import GivenParents, hidden_units_of, linear_outputs
@@ -61,15 +60,6 @@ class OrdinalResponse(FittedByScoring):
     def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
         """Return the slices of theta that share a prior precision."""
         return super().layers(n_inputs, hidden_units)[: 1 + self.rank]
-
-    def take(self, rows: Mask | Integers) -> "OrdinalResponse":
-        """Return the response at some observations."""
-        part = copy(self)
-        part.codes = self.codes[rows]
-        return part
-
-    def __len__(self) -> int:
-        return self.codes.size
 
     def conditional(
         self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0

@@ -19,7 +19,6 @@ Cragg, "Some statistical models for limited dependent variables", Econometrica 3
 """
 
 import math
-from copy import copy
 
 import numpy as np
 
@@ -51,13 +50,10 @@ class PointMassResponse(FittedByScoring):
         self.log_odds = np.log(counts[1:] / counts[0])
         self.n_outputs = self.rank = 2 + n_masses
 
-    def __len__(self) -> int:
-        return self.codes.size
-
     def take(self, rows: Mask | Integers) -> "PointMassResponse":
         """Return the response at some observations."""
-        part = copy(self)
-        part.codes, part.density = self.codes[rows], self.density.take(rows)
+        part = super().take(rows)
+        part.density = self.density.take(rows)
         return part
 
     @property

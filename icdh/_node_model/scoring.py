@@ -3,17 +3,20 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from copy import copy
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
 from icdh._ground.jit import ROWS
 from icdh._node_model._outputs_kernels import add_fisher, backpropagate
 from icdh._node_model.network import hidden_units_of
 from icdh._node_model.responses import Minimiser, Response
+
+Own = TypeVar("Own", bound="FittedByScoring")  # typing.Self of Python 3.11
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
 BLOCK = 4 * ROWS  # observations whose Fisher matrices by the outputs are in memory at once
@@ -148,9 +151,21 @@ class FittedByScoring(Response):
     ----------
     rank : int
         That of what an observation adds to the Fisher matrix.
+    codes : ndarray of int, shape (n,)
+        The level, the category, or the point mass of every observation.
     """
 
     rank: int
+    codes: Integers
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    def take(self: Own, rows: Mask | Integers) -> Own:
+        """Return the response at some observations."""
+        part = copy(self)
+        part.codes = self.codes[rows]
+        return part
 
     @abstractmethod
     def terms(self, theta: Floats, hidden: Floats) -> Terms:

@@ -10,7 +10,6 @@ Pearl: "Causality: Models, Reasoning, and Inference", 2nd edition, 2009, Definit
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from icdh.exceptions import option
 from icdh.graphs import causal_order
 
 Action = Callable[[Floats], Floats]
-AsNumbers = Callable[[int, Any, str], Any]
+AsNumbers = Callable[[int, object, str], object]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -501,15 +501,14 @@ class Scaling:
             If the values of a column are too large or too small to be scaled; the message names the column.
         """
         largest = np.abs(table.values).max(axis=1)
-        if largest.max() > LARGEST_VALUE[how]:
-            name = table.names[int(np.argmax(largest))]
-            raise ValueError(f"column {name!r} holds values above {LARGEST_VALUE[how]:.0e}; divide it by its spread")
         tiny = table.varying & (largest < SMALLEST_VALUE[how])
-        if tiny.any():
-            name = table.names[int(np.argmax(tiny))]
-            raise ValueError(
-                f"column {name!r} holds no values above {SMALLEST_VALUE[how]:.0e}; divide it by its spread"
-            )
+        for beyond, values, limit in (
+            (largest > LARGEST_VALUE[how], "values", LARGEST_VALUE[how]),
+            (tiny, "no values", SMALLEST_VALUE[how]),
+        ):
+            if beyond.any():
+                name = table.names[int(np.argmax(beyond))]
+                raise ValueError(f"column {name!r} holds {values} above {limit:.0e}; divide it by its spread")
         peak = np.where(largest > 0.0, largest, 1.0)
         shares = table.values / peak[:, np.newaxis]
         average, deviation = np.transpose([mean_and_deviation(column) for column in shares])
@@ -533,8 +532,7 @@ class Scaling:
         return natural
 
     def _of(self, variable: int | None) -> tuple[Floats, Floats]:
-        every = slice(None), np.newaxis
-        at: Any = every if variable is None else variable
+        at = (slice(None), np.newaxis) if variable is None else variable
         return self.offset[at], self.scale[at]
 
 

@@ -156,8 +156,8 @@ def option_named(argument: str) -> str:
 class _MissingValues(argparse.Action):
     """Collects codes of missing values by column; None stands for every column."""
 
-    def __call__(self, parser: object, namespace: object, values: Any, option_string: str | None = None) -> None:
-        column, equals, codes = values.rpartition("=")
+    def __call__(self, parser: object, namespace: object, values: object, option_string: str | None = None) -> None:
+        column, equals, codes = str(values).rpartition("=")
         known = dict(getattr(namespace, self.dest, None) or {})
         key = column if equals else None
         known[key] = [*known.get(key, ()), *filter(None, codes.split(","))]

@@ -6,11 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from icdh._ground.arrays import Integers
+from icdh._ground.arrays import Foreign, Integers
 from icdh._table.experiments import Interventions
 from icdh.exceptions import import_extra
 from icdh.files import LabelledTable
@@ -58,7 +57,7 @@ class Dataset:
         nothing was done.
     """
 
-    data: Any
+    data: Foreign
     feature_names: list[str]
     edges: tuple[tuple[str, str], ...]
     adjacency: Integers

@@ -11,13 +11,13 @@ eliminating W2. Steps have Levenberg-Marquardt damping, in units of like curvatu
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import Evaluation, FamilyObjective, Minimum, Objective, Smooth
@@ -159,7 +159,7 @@ class SplitVector:
     def __init__(self, objective: Objective):
         is_free, units = objective.is_free, 1.0 / np.sqrt(objective.curvature)
         self.smooth, self.inputs = objective.smooth, is_free.size
-        self.edges: Any = slice(None) if is_free.all() else is_free  # views where they can be
+        self.edges: slice | Mask = slice(None) if is_free.all() else is_free  # views where they can be
         self.is_bounded = np.concatenate([is_free, np.ones(np.count_nonzero(is_free), dtype=bool)])
         self.units = units[:, np.newaxis]
         cost = units * objective.lasso
