@@ -525,8 +525,17 @@ def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
     assert "if turned" not in saved.summary()
     assert "if turned" not in saved._repr_html_()
     assert "reversing" not in saved.to_dict()["legend"]
+    assert f"{len(saved.edges)} of {len(saved.edges)} arrows not weighed against the other direction" in saved.summary()
     likely = [replace(own, probability=0.9) for own in saved.edges]
     assert "direction: its probability" in words.legend(likely, "nats")
+    assert words.unweighed(likely, "nats") == words.unweighed(saved.edges, "weight") == ""
+
+
+def test_only_knowledge_gives_an_arrow():
+    """The arrows of a search that was stopped may be worth nothing, too."""
+    least = np.finfo(float).tiny
+    own = edge(strength=least, known=True, track_record=None), edge(strength=least, known=False, track_record=None)
+    assert words.edge_columns(own, "nats")[2].cells == ["given", "0.0"]
 
 
 def test_a_loss_below_zero_is_explained(found):

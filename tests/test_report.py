@@ -300,7 +300,7 @@ def test_the_command_learns_and_writes_a_page(tmp_path, monkeypatch, capsys):
     assert "probability" in text
     assert cli.main(["fit", "data.csv", *search, "--save", "m.icdh", "--quiet"]) == 0
     assert cli.main(["report", "data.csv", "--model", "m.icdh", "--output", "other.html"]) == 0
-    assert (tmp_path / "other.html").exists()
+    assert "<title>Causal graph of data.csv</title>" in (tmp_path / "other.html").read_text(encoding="utf-8")
     assert cli.main(["report", "data.csv", "--model", "m.icdh", "--bootstrap", "2"]) == 2
     assert cli.main(["report", "data.csv", "--output", "data.csv"]) == 2
 
@@ -369,3 +369,18 @@ def test_texts_and_lines_of_page_and_pictures_stand_out_in_light_and_dark():
     lines = ("text", "edge", "doubtful", "unlikely", "curve", "soft", "border")
     assert min(contrast(getattr(LOOK, name), LOOK.ground) for name in lines) >= 4.5
     assert min(contrast(LOOK.text, fill) for fill in (LOOK.node, LOOK.hidden)) >= 4.5
+
+
+def test_a_table_of_labels_assumes_no_noise():
+    labels = np.random.default_rng(0).choice(["a", "b"], (200, 2))
+    kinds = {"x": "categorical", "y": "categorical"}
+    model = HNMSearch(n_restarts=1, kinds=kinds).fit(pd.DataFrame(labels, columns=["x", "y"]))
+    assert "noise" not in str([row["assumption"] for row in findings(model.model_)["assumptions"]])
+
+
+def test_a_graph_wider_than_high_lies_on_paper():
+    wide, high = np.zeros((20, 20)), np.zeros((20, 20))
+    wide[0, 1:] = 1.0
+    high[np.arange(19), np.arange(1, 20)] = 1.0
+    names = [f"variable {k}" for k in range(20)]
+    assert [drawing.graph(A, names)["lies"] for A in (wide, high)] == [True, False]

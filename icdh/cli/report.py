@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         check=check(model, rows.table, interventions=rows.interventions, **rows.relations),
         notes=[*notes, *getattr(args, "changes", ())],
         command=shlex.join(["icdh", *sys.argv[1:]]),
-        title=args.title,
+        title=args.title or (f"Causal graph of {_source(args)}" if _source(args) else ""),
     )
     if not complete:
         if not args.model:
@@ -65,10 +65,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _usual_output(args: argparse.Namespace) -> str:
-    if args.data == STANDARD_INPUT:
+    if not (name := _source(args)):
         raise ValueError("--output must name the page if the table comes from the standard input")
-    name = args.dataset or Path(args.data).name
     return f"{name.partition('.')[0] or 'report'}.html"
+
+
+def _source(args: argparse.Namespace) -> str:
+    """Return the name of the table; empty of the standard input."""
+    return args.dataset or ("" if args.data == STANDARD_INPUT else Path(args.data).name)
 
 
 def _with_warnings(work: Callable[[], T]) -> tuple[T, list[str]]:
@@ -103,7 +107,7 @@ COMMAND = Command(
             "--model": read(f"{MODEL['help']}, to report in place of a new fit"),
             "-o --output": written("the page; by default named like the table", called="the page")
             | {"metavar": "FILE"},
-            "--title": text("TEXT", "its title", default=""),
+            "--title": text("TEXT", "its title; by default named like the table"),
             "loudness": LOUDNESS,
         },
     },

@@ -105,7 +105,7 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
     """
     below_zero = any(edge.direction_loss is not None and edge.direction_loss < ZERO for edge in edges)
     worse = any(edge.track_record is not None and edge.track_record.unlikely for edge in edges)
-    strengths = [_nats(edge.strength) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
+    strengths = [_nats(edge.strength, edge.known) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
     turned = ["given" if edge.known else _nats(edge.direction_loss) for edge in edges]
     probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
     columns = [
@@ -138,7 +138,17 @@ def edge_rows(edges: Sequence[EdgeCheck], unit: str) -> list[tuple[str, ...]]:
 
 def legend(edges: Sequence[EdgeCheck], unit: str) -> list[str]:
     """Return the lines that say what the columns of a list of edges mean."""
-    return [meaning for column in edge_columns(edges, unit) for meaning in column.meanings]
+    meanings = [meaning for column in edge_columns(edges, unit) for meaning in column.meanings]
+    return [*meanings, *filter(None, [unweighed(edges, unit)])]
+
+
+def unweighed(edges: Sequence[EdgeCheck], unit: str) -> str:
+    """Return in a sentence how many directions nothing stands behind, as after a search that was stopped."""
+    if unit != "nats":
+        return ""
+    left = sum(not edge.known and edge.direction_loss is None and edge.probability is None for edge in edges)
+    of = f"{left} of {counted(len(edges), 'arrow')}"
+    return f"{of} not weighed against the other direction: each may point the wrong way" if left else ""
 
 
 def survival(edges: Sequence[EdgeCheck]) -> str:
@@ -149,11 +159,11 @@ def survival(edges: Sequence[EdgeCheck]) -> str:
     return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{untold}"
 
 
-def _nats(value: float | None) -> str:
+def _nats(value: float | None, known: bool = False) -> str:
     """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
     if value is None:
         return ""
-    if 0.0 < value <= np.finfo(float).tiny:
+    if known and 0.0 < value <= np.finfo(float).tiny:
         return "given"
     return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
 

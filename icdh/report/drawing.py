@@ -106,7 +106,8 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
     ]
     nodes = [_node(*box) for box in zip(names, layout.positions, layout.sizes, strict=True)]
     sizes = {"widest": round(2.0 * width), "least": round(0.85 * width)}  # a small graph grows, a wide one scrolls
-    return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", **sizes}
+    lies = bool(sizes["least"] > 700 and width > height)  # on paper, a page in landscape
+    return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", "lies": lies, **sizes}
 
 
 def _node(name: str, place: Floats, size: Floats) -> dict[str, object]:

@@ -19,7 +19,7 @@ from icdh._version import __version__
 from icdh.diagnostics.records import EdgeCheck, edge_records
 from icdh.diagnostics.result import ModelCheck
 from icdh.diagnostics.track_record import UNLIKELY
-from icdh.diagnostics.words import Column, doubt, edge_columns, legend, survival, verdict
+from icdh.diagnostics.words import Column, doubt, edge_columns, legend, survival, unweighed, verdict
 from icdh.report import drawing
 
 MOST_CURVES = 60
@@ -55,6 +55,7 @@ def findings(
         "figures": [column.heading for column in columns],
         "legend": legend(records, weight_unit(model)),
         "doubt": doubt(records),
+        "unweighed": unweighed(records, weight_unit(model)),
         "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
@@ -158,8 +159,10 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         ("The graph has no directed cycles.", "cannot be tested on such data; think of feedback", False),
         ("No common cause of two variables is missing.", hidden, False),
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
-        ("The noise has the shape of the residuals." if empirical else "The noise is Gaussian.", noise, bool(odd)),
     ]
+    if not all(map(is_of_labels, model.conditionals)):
+        shape = "The noise has the shape of the residuals." if empirical else "The noise is Gaussian."
+        rows.append((shape, noise, bool(odd)))
     if table is not None:
         M, N = table.n_observations, table.n_variables
         few = 20 * N > M
