@@ -92,6 +92,40 @@ def hetero_chain(rng, m=300):
     return np.column_stack([x0, x1, x2])
 
 
+def linear_chain(rng, m, b_set=False, shift=0.0):
+    """a -> b -> c, linear with Gaussian noise: without interventions no direction can be told."""
+    a = rng.normal(size=m)
+    b = 2.0 * rng.normal(size=m) if b_set else 1.2 * a + 0.6 * rng.normal(size=m) + shift
+    return np.column_stack([a, b, 1.2 * b + 0.6 * rng.normal(size=m)])
+
+
+def standardised(*columns):
+    """Columns of mean zero and standard deviation one, one a row."""
+    values = np.array(columns, dtype=float)
+    return (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
+
+
+def to_grid(x, levels):
+    """A column rounded to so many levels."""
+    low, high = np.quantile(x, (0.01, 0.99))
+    return np.clip(np.round((x - low) / (high - low) * (levels - 1)), 0, levels - 1)
+
+
+def replayed(moves, n):
+    """The graph of n nodes that moves lead to from the empty one."""
+    parents = [set() for _ in range(n)]
+    for kind, cause, effect, *_ in moves:
+        if kind == "insert":
+            parents[effect].add(cause)
+        elif kind == "detach":
+            parents[effect].clear()
+        else:
+            parents[effect].remove(cause)
+            if kind == "reverse":
+                parents[cause].add(effect)
+    return tuple(tuple(sorted(own)) for own in parents)
+
+
 def random_dag(rng, n, density):
     """A binary DAG whose possible edges appear with the given probability, in a random order of the variables."""
     order = rng.permutation(n)

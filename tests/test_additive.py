@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, standardised
 from naive import additive_evidence
 from scipy.optimize import minimize
 
@@ -16,16 +16,12 @@ from icdh._node_model.network import node_outputs
 N = 300
 
 
-def standardised(table):
-    return (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
-
-
 def additive_table(seed=0, n=N, noise=0.5):
     """Three causes and the sum of a function of each, standardised, one variable a row."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(3, n))
     y = np.sin(2.0 * x[0]) + 0.5 * x[1] ** 2 + np.abs(x[2]) + noise * rng.normal(size=n)
-    return standardised(np.vstack([x, y]))
+    return standardised(*x, y)
 
 
 def models_of(values, responses=None, **options):
@@ -79,16 +75,14 @@ def test_the_score_of_a_sum_of_functions_is_that_of_the_additive_model():
 def test_a_joint_function_is_the_networks():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 500))
-    scores = family_evidence(standardised(np.vstack([x, x[0] * x[1] + 0.3 * rng.normal(size=500)])))
+    scores = family_evidence(standardised(*x, x[0] * x[1] + 0.3 * rng.normal(size=500)))
     assert scores.model_of((2, (0, 1))) != "additive"
 
 
 def test_chance_bends_no_lines():
     for seed in range(10):
         x = np.random.default_rng(seed).normal(size=(3, 200))
-        scores = family_evidence(
-            standardised(np.vstack([x, x.sum(axis=0) + np.random.default_rng(99 + seed).normal(size=200)]))
-        )
+        scores = family_evidence(standardised(*x, x.sum(axis=0) + np.random.default_rng(99 + seed).normal(size=200)))
         assert scores.model_of((3, (0, 1, 2))) == "linear"
 
 
@@ -113,7 +107,7 @@ def test_rows_that_count_are_those_that_are_read():
 
 def test_an_exact_function_stops_at_the_floor_of_the_variance():
     x = np.random.default_rng(0).normal(size=(2, N))
-    fit = models_of(standardised(np.vstack([x, x[0] + x[1]]))).fit((2, (0, 1)))
+    fit = models_of(standardised(*x, x[0] + x[1])).fit((2, (0, 1)))
     assert fit.variance == 2.0 * VARIANCE_FLOOR
     assert np.isfinite(fit.evidence)
 

@@ -158,10 +158,16 @@ def test_a_counting_index_is_no_label():
     quick().fit(FRAME).predict(pd.DataFrame(X))
 
 
-def test_a_constant_column_is_warned_about():
-    with pytest.warns(DataWarning, match="constant column 'x1': no causes and no effects") as caught:
-        quick().fit(np.column_stack([X[:, 0], np.full(100, 3.0), X[:, 1]]))
+@pytest.mark.parametrize(("table", "words"), [
+    (np.column_stack([X[:, 0], np.full(100, 3.0), X[:, 1]]), "constant column 'x1': no causes and no effects"),
+    (np.column_stack([X, X[:, 0]]), "column 'x3' repeats column 'x0': which of them is a cause"),
+    (X[:2], "2 observations of 3 variables: expect an unreliable graph"),
+])  # fmt: skip
+def test_what_a_table_lacks_is_warned_about(table, words):
+    with pytest.warns(DataWarning, match=words) as caught:
+        model = quick(scaling="standardize").fit(table)
     assert caught[0].filename == __file__
+    assert np.isfinite([model.nll_, model.score(table)]).all()
 
 
 def test_nothing_but_constant_columns():
@@ -170,18 +176,6 @@ def test_nothing_but_constant_columns():
         pytest.raises(ValueError, match="every column of X is constant; there is nothing to learn"),
     ):
         quick().fit(np.ones((10, 3)))
-
-
-def test_duplicated_columns_are_warned_about():
-    with pytest.warns(DataWarning, match="column 'x3' repeats column 'x0': which of them is a cause"):
-        model = quick().fit(np.column_stack([X, X[:, 0]]))
-    assert np.isfinite(model.nll_)
-
-
-def test_fewer_rows_than_columns_are_warned_about():
-    with pytest.warns(DataWarning, match="2 observations of 3 variables: expect an unreliable graph"):
-        model = quick(scaling="standardize").fit(X[:2])
-    assert np.isfinite(model.score(X))
 
 
 @pytest.mark.parametrize("noise", ["heteroscedastic", "unequal", "equal"])

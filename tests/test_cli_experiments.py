@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import linear_chain
 
 import icdh
 from icdh import HNMSearch, Interventions, bootstrap, cli
@@ -15,18 +16,11 @@ QUICK = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-uni
 TARGETS = "none=; set b=b; drug=?"
 
 
-def linear(rng, m, b_set=False, shift=0.0):
-    """a -> b -> c, linear with Gaussian noise: without interventions no direction can be told."""
-    a = rng.normal(size=m)
-    b = 2.0 * rng.normal(size=m) if b_set else 1.2 * a + 0.6 * rng.normal(size=m) + shift
-    return np.column_stack([a, b, 1.2 * b + 0.6 * rng.normal(size=m)])
-
-
 @pytest.fixture(scope="module")
 def experiment():
     """A table and the condition of every row."""
     rng = np.random.default_rng(0)
-    X = np.vstack([linear(rng, 150), linear(rng, 150, b_set=True), linear(rng, 150, shift=3.0)])
+    X = np.vstack([linear_chain(rng, 150), linear_chain(rng, 150, b_set=True), linear_chain(rng, 150, shift=3.0)])
     return X, ["none"] * 150 + ["set b"] * 150 + ["drug"] * 150
 
 

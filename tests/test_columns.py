@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import scores_of_columns
+from helpers import scores_of_columns, standardised, to_grid
 
 from icdh import DataWarning, HNMSearch
 from icdh._ground.entropy import cells, places
@@ -13,16 +13,6 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._table.table import Table, is_heaped, point_mass
 from icdh._table.transforms import fit_transform
-
-
-def standardised(*columns):
-    values = np.array(columns, dtype=float)
-    return (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
-
-
-def to_grid(x, levels):
-    low, high = np.quantile(x, (0.01, 0.99))
-    return np.clip(np.round((x - low) / (high - low) * (levels - 1)), 0, levels - 1)
 
 
 def advantage(x, y):

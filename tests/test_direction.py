@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import to_grid
 from matplotlib.figure import Figure
 
 import icdh
@@ -384,8 +385,3 @@ def test_where_nothing_can_be_known_the_rounded_side_is_neither_cause_nor_effect
         )
         toward += (result.score > 0) != bool(k % 2)
     assert 6 <= toward <= 18
-
-
-def to_grid(x, levels):
-    low, high = np.quantile(x, (0.01, 0.99))
-    return np.clip(np.round((x - low) / (high - low) * (levels - 1)), 0, levels - 1)

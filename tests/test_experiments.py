@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import linear_chain
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -18,19 +19,11 @@ ESTIMATORS = {
 pytestmark = pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
 
 
-def linear(rng, m, b_set=False, shift=0.0):
-    """a -> b -> c, linear with Gaussian noise: without interventions no direction can be told."""
-    a = rng.normal(size=m)
-    b = 2.0 * rng.normal(size=m) if b_set else 1.2 * a + 0.6 * rng.normal(size=m) + shift
-    c = 1.2 * b + 0.6 * rng.normal(size=m)
-    return np.column_stack([a, b, c])
-
-
 @pytest.fixture(scope="module")
 def experiment():
     """A table, the condition of every row, and where values were set."""
     rng = np.random.default_rng(0)
-    X = np.vstack([linear(rng, 200), linear(rng, 200, b_set=True)])
+    X = np.vstack([linear_chain(rng, 200), linear_chain(rng, 200, b_set=True)])
     mask = np.zeros(X.shape, dtype=bool)
     mask[200:, 1] = True
     return LabelledTable(X, ["a", "b", "c"]), ["none"] * 200 + ["set b"] * 200, mask
@@ -81,7 +74,7 @@ def test_no_interventions_change_nothing(experiment, method):
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_unknown_targets_are_found(method):
     rng = np.random.default_rng(1)
-    X = np.vstack([linear(rng, 250), linear(rng, 150, shift=4.0)])
+    X = np.vstack([linear_chain(rng, 250), linear_chain(rng, 150, shift=4.0)])
     interventions = Interventions(["none"] * 250 + ["drug"] * 150, {"none": [], "drug": None})
     knowledge = {"tiers": [["x0"], ["x1"], ["x2"]]}
     model = clone(ESTIMATORS[method]).set_params(knowledge=knowledge).fit(X, interventions=interventions)

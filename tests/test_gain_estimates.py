@@ -5,7 +5,7 @@ from copy import copy
 
 import numpy as np
 import pytest
-from helpers import family_evidence, free
+from helpers import family_evidence, free, standardised
 from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
@@ -21,11 +21,6 @@ from icdh.search.escapes import greedy_search
 
 N = 600
 NO_UNITS = np.empty((0, N))
-
-
-def standardised(*columns):
-    table = np.array(columns)
-    return (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
 
 
 def scores_of(y):

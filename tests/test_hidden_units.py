@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, standardised
 
 from icdh import HNMSearch, bootstrap, load, posterior
 from icdh._estimators import graph_search
@@ -16,11 +16,6 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start, n_weights, node_outputs, with_twice_the_units
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.ordinal import OrdinalResponse
-
-
-def standardised(*columns):
-    values = np.array(columns)
-    return (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
 
 
 def bent(n=400, noise=0.03, seed=0):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, standardised
 from naive import all_dags, linear_evidence
 
 from icdh import HNMSearch
@@ -14,11 +14,6 @@ from icdh._node_model.linear import LEAST_ROWS, fit_linear
 from icdh._node_model.linear_gains import LinearGains
 
 N = 400
-
-
-def standardised(*columns):
-    table = np.array(columns)
-    return (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
 
 
 def evidence(x, y):

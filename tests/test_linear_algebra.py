@@ -24,22 +24,15 @@ def test_the_exponential_is_that_of_numpy_and_clipped_where_that_overflows():
     assert np.isfinite(shared_exp([-1e300, 1e300])).all()
 
 
-@pytest.mark.parametrize("size", [4, 8, 12])
-def test_the_gram_matrix_is_added_to_what_is_there(size):
-    rng = np.random.default_rng(size)
-    a, before = rng.normal(size=(size, 9)), rng.normal(size=(size, size))
-    gram = before.copy()
-    _jit.add_gram(a, 7, gram)
-    np.testing.assert_allclose(np.triu(gram - before), np.triu(a[:, :7] @ a[:, :7].T), rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize("shape", [(4, 4), (8, 12), (12, 4)])
-def test_a_product_is_added_to_what_is_there(shape):
+def test_products_are_added_to_what_is_there(shape):
     rng = np.random.default_rng(shape)
     a, b, before = rng.normal(size=(shape[0], 9)), rng.normal(size=(shape[1], 9)), rng.normal(size=shape)
-    product = before.copy()
+    product, gram = before.copy(), np.ones((shape[0], shape[0]))
     _jit.add_product(a, b, 7, product)
+    _jit.add_gram(a, 7, gram)
     np.testing.assert_allclose(product - before, a[:, :7] @ b[:, :7].T, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(np.triu(gram - 1.0), np.triu(a[:, :7] @ a[:, :7].T), rtol=1e-12, atol=1e-14)
 
 
 def test_the_padding_of_a_block_holds_no_remains_of_other_objects():

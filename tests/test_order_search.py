@@ -12,7 +12,7 @@ from icdh._node_model.linear_gains import LinearGains
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import parents_matrix, toggled
-from icdh.search.order_search import _Orders, search_orders
+from icdh.search.order_search import _Orders, graph_of_order, search_orders
 
 N = 4
 
@@ -124,6 +124,14 @@ def test_random_orders_put_required_causes_first():
     orders = [search.random_order(rng) for _ in range(30)]
     assert all(order.index(3) < order.index(0) < order.index(2) for order in orders)
     assert len({tuple(order) for order in orders}) == 4
+
+
+def test_an_order_against_what_is_required_has_no_graph():
+    gains, required = linear_gains(linear_table(0)), np.zeros((N, N), dtype=bool)
+    required[3, 0] = True
+    rules = EdgeRules.of(np.eye(N, dtype=bool), required)
+    assert graph_of_order(gains, [0, 1, 2, 3], rules, N) is None
+    assert 3 in graph_of_order(gains, [3, 1, 2, 0], rules, N)[0]
 
 
 def test_another_start_is_taken_where_it_ends_better_and_the_moves_lead_there():

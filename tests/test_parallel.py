@@ -48,13 +48,19 @@ def test_stopping_early_is_quiet():
     results.close()
 
 
-def test_workers_that_do_not_close_do_not_hide_an_interrupt(monkeypatch):
+@pytest.mark.parametrize("where", ["while it is handled", "while workers close"])
+def test_an_error_that_an_interrupt_leads_to_does_not_hide_it(monkeypatch, where):
     class HalfStarted:
         def __iter__(self):
-            raise KeyboardInterrupt
+            try:
+                raise KeyboardInterrupt
+            finally:
+                if where == "while it is handled":
+                    raise RuntimeError("cannot join thread before it is started")
 
         def close(self):
-            raise RuntimeError("no executor")
+            if where == "while workers close":
+                raise RuntimeError("no executor")
 
     monkeypatch.setattr(joblib, "Parallel", lambda **options: lambda calls: HalfStarted())
     with pytest.raises(KeyboardInterrupt):
@@ -120,22 +126,6 @@ def test_other_ways_to_treat_an_interrupt_stay(handler):
     with postponed():
         assert signal.getsignal(signal.SIGINT) == handler
     assert signal.signal(signal.SIGINT, before) == handler
-
-
-def test_the_error_that_an_interrupt_leads_to_is_an_interrupt(monkeypatch):
-    class HalfStarted:
-        def __iter__(self):
-            try:
-                raise KeyboardInterrupt
-            finally:
-                raise RuntimeError("cannot join thread before it is started")
-
-        def close(self):
-            pass
-
-    monkeypatch.setattr(joblib, "Parallel", lambda **options: lambda calls: HalfStarted())
-    with pytest.raises(KeyboardInterrupt):
-        list(in_parallel(square, [1, 2], 2))
 
 
 def test_errors_while_an_older_interrupt_is_handled_are_errors():

@@ -74,19 +74,13 @@ def assert_objective_is_exact(X, scale, weights, problem, rho, alpha, rtol=1e-8)
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize(("rho", "alpha"), [(0.0, 0.0), (1.0, 0.5), (1e4, 3.0)])
-def test_gradient_with_and_without_the_penalty(rho, alpha, bias):
-    rng = np.random.default_rng(1)
-    X, scale, weights, problem = problem_and_weights(rng, bias=bias)
+@pytest.mark.parametrize(("shape", "rho", "alpha"), [
+    ((8, 4, 3), 0.0, 0.0), ((8, 4, 3), 1.0, 0.5), ((8, 4, 3), 1e4, 3.0),
+    ((1, 3, 2), 1.0, 0.5), ((3, 2, 1), 1.0, 0.5), ((1, 2, 1), 1.0, 0.5), ((30, 6, 4), 1.0, 0.5),
+])  # fmt: skip
+def test_gradient_with_and_without_the_penalty_at_small_shapes(shape, rho, alpha, bias):
+    X, scale, weights, problem = problem_and_weights(np.random.default_rng(1), *shape, bias)
     assert_objective_is_exact(X, scale, weights, problem, rho, alpha)
-
-
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize(("m", "n", "m1"), [(1, 3, 2), (3, 2, 1), (1, 2, 1), (30, 6, 4)])
-def test_gradient_at_the_smallest_shapes(m, n, m1, bias):
-    rng = np.random.default_rng(2)
-    X, scale, weights, problem = problem_and_weights(rng, m, n, m1, bias)
-    assert_objective_is_exact(X, scale, weights, problem, 1.0, 0.5)
 
 
 def test_gradient_where_units_are_saturated():

@@ -5,6 +5,7 @@ import warnings
 import naive
 import numpy as np
 import pytest
+from helpers import standardised
 from numpy.testing import assert_allclose
 
 from icdh import DataWarning, HNMSearch, Knowledge
@@ -28,11 +29,6 @@ def problem(n_masses, n=60, p=2):
     response = PointMassResponse(codes, GaussianResponse.exact(y), n_masses)
     size = response.n_weights(p, UNITS)
     return x, y, response, 0.6 * rng.normal(size=size), rng.uniform(0.3, 2.0, size=size)
-
-
-def standardised(*columns):
-    values = np.array(columns, dtype=float)
-    return (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("n_masses", [1, 2, 3])

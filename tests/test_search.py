@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import free
+from helpers import free, replayed
 
 from icdh import graphs
 from icdh._ground.clock import OutOfTime
@@ -21,23 +21,22 @@ class Table(FamilyScores):
     """Scores from a table, better ones of some families from a second table once they were refined."""
 
     def __init__(self, scores, refined=None):
-        self.scores = dict(scores)
-        self.refined = refined or {}
+        self.scores, self.refined = dict(scores), refined or {}
 
     def __call__(self, families):
         return [self.scores[family] for family in families]
 
     def gain_estimates(self, family):
-        return np.full(N, np.inf)
+        return np.full(1 + max((node for node, _ in self.scores), default=N - 1), np.inf)
 
     def polish(self, families):
         self.scores.update({family: self.refined[family] for family in families if family in self.refined})
 
-    def grow(self, families):
-        return False
 
-    def choose_noise(self, families):
-        return False
+def trapped(by_cause, of_one, of_both):
+    """Scores of three nodes: 2 is best explained by 0 and 1 together; every step away from 2 -> 0, 2 -> 1 loses."""
+    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
+    return scores | {(0, (2,)): by_cause, (1, (2,)): by_cause, (2, (0,)): of_one, (2, (0, 1)): of_both}
 
 
 def all_families(n=N):
@@ -194,12 +193,7 @@ def test_the_score_falls_between_two_graphs_by_the_difference_of_their_totals():
 
 
 def test_escape_leaves_an_optimum_that_no_single_move_leaves():
-    """Node 2 is best explained by 0 and 1 together; every single step away from 2 -> 0, 2 -> 1 loses."""
-    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
-    scores[0, (2,)] = scores[1, (2,)] = -2.0
-    scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
-    table = Table(scores)
-    table.gain_estimates = lambda family: np.full(3, np.inf)
+    table = Table(trapped(-2.0, -1.0, -10.0))
     graph, moves, *_ = greedy_search(table, free(3))
     assert graph == ((), (), (0, 1))
     assert sum(move.gain for move in moves) == pytest.approx(10.0)
@@ -273,12 +267,8 @@ def test_the_search_goes_on_when_the_graph_it_found_changed_the_scores(method):
 
 
 def test_scores_settle_only_where_no_escape_is_left():
-    """The trap of the test above: what is settled is the graph beyond it."""
-    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
-    scores[0, (2,)] = scores[1, (2,)] = -2.0
-    scores[2, (0,)], scores[2, (0, 1)] = -1.0, -10.0
+    scores = trapped(-2.0, -1.0, -10.0)
     table = Changing(scores, scores, "choose_noise")
-    table.gain_estimates = lambda family: np.full(3, np.inf)
     graph, *_ = greedy_search(table, free(3))
     assert table.seen[0] == list(enumerate(graph)) == list(enumerate(((), (), (0, 1))))
 
@@ -362,7 +352,7 @@ def test_the_moves_lead_to_the_graph_whose_arrows_were_turned():
         climber = Climber(table, free(N), 8)
         found = greedy_search(table, climber.rules)
         turned = turn_while_it_gains(climber, found)
-        assert replayed(turned.moves) == turned.graph
+        assert replayed(turned.moves, N) == turned.graph
         several += len(turned.moves) > len(found.moves) + 1
     assert several > 0
 
@@ -419,12 +409,8 @@ def test_the_worth_as_a_cause_is_the_sum_of_estimated_gains():
 
 @pytest.mark.parametrize(("refined", "escapes"), [(-7.0, True), (-5.5, False), (None, False)])
 def test_an_escape_that_comes_close_is_refined(refined, escapes):
-    """The escape of the test above, to a graph of no better score unless a family of it is refined."""
-    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
-    scores[0, (2,)] = scores[1, (2,)] = -3.0
-    scores[2, (0,)], scores[2, (0, 1)] = -1.0, -5.0
-    table = Table(scores, {} if refined is None else {(2, (0, 1)): refined})
-    table.gain_estimates = lambda family: np.full(3, np.inf)
+    """It leads to a graph of no better score unless a family of it is refined."""
+    table = Table(trapped(-3.0, -1.0, -5.0), {} if refined is None else {(2, (0, 1)): refined})
     graph, *_ = greedy_search(table, free(3))
     assert (graph == ((), (), (0, 1))) == escapes
 
@@ -440,11 +426,7 @@ def test_an_escape_goes_on_once_the_detached_node_may_have_parents_again():
 
 @pytest.mark.parametrize("room", [True, False])
 def test_an_escape_that_does_not_end_far_behind_gets_the_room_it_asks_for(room):
-    scores = {family: 0.1 * len(family[1]) for family in all_families(3)}
-    scores[0, (2,)] = scores[1, (2,)] = -30.0
-    scores[2, (0,)], scores[2, (0, 1)] = -10.0, -50.0
-    table = Table(scores)
-    table.gain_estimates = lambda family: np.full(3, np.inf)
+    table = Table(trapped(-30.0, -10.0, -50.0))
 
     def grow(families):
         asks = (2, (0, 1)) in families and table.scores[2, (0, 1)] > -70.0
@@ -521,25 +503,10 @@ def test_a_gain_that_the_total_does_not_show_is_none():
     assert moves == []
 
 
-def replayed(moves, n=N):
-    """The graph that moves lead to from the empty one."""
-    parents = [set() for _ in range(n)]
-    for kind, cause, effect, *_ in moves:
-        if kind == "insert":
-            parents[effect].add(cause)
-        elif kind == "detach":
-            parents[effect].clear()
-        else:
-            parents[effect].remove(cause)
-            if kind == "reverse":
-                parents[cause].add(effect)
-    return tuple(tuple(sorted(own)) for own in parents)
-
-
 def test_a_climb_returns_the_moves_that_lead_to_its_end_after_refining_too():
     for table in random_tables(30):
         graph, moves = Climber(table, free(N), 8).climb(((),) * N)
-        assert replayed(moves) == graph
+        assert replayed(moves, N) == graph
 
 
 def test_moves_lead_to_the_graph_and_are_told_whatever_detours_and_refined_scores_do():
@@ -550,7 +517,7 @@ def test_moves_lead_to_the_graph_and_are_told_whatever_detours_and_refined_score
         refined = {family: score - rng.exponential() for family, score in scores.items() if rng.random() < 0.5}
         seen = []
         graph, moves, *_ = greedy_search(Table(scores, refined), free(N), callback=seen.append)
-        assert replayed(moves) == graph
+        assert replayed(moves, N) == graph
         assert [move for move in seen if move.kept] == moves
         lost = [k for k, move in enumerate(moves) if move.kind == "detach"]
         detours += bool(lost)

@@ -10,7 +10,7 @@ from icdh.network import forward, initial_weights
 from icdh.two_phase import fit_two_phase as fit_features
 from icdh.two_phase import procedure
 from icdh.two_phase.lagrangian import MeanStep
-from icdh.two_phase.rounds import Schedule
+from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, Schedule, schedule_for
 
 
 def fit_two_phase(X, **options):
@@ -180,6 +180,13 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
         free = {tuple(map(int, edge)) for edge in np.argwhere(~forbidden)}
         assert (reaches == ()) == (number > decided)
         assert free == (present if number > decided else present | {(0, 2)})
+
+
+@pytest.mark.parametrize(("noise", "variables", "schedule"), [
+    ("unequal", 11, FAST), ("unequal", 12, FAST_AND_WIDE), ("equal", 12, FAST_ALONE),
+])  # fmt: skip
+def test_a_table_is_wide_with_more_than_one_further_variable_for_fifty_rows(noise, variables, schedule):
+    assert schedule_for(noise, variables, 500) == schedule
 
 
 @pytest.mark.parametrize(("observations", "rounds"), [(100, 3), (1000, 4)])

@@ -53,6 +53,7 @@ TESTS = {
     "_estimators/two_phase_fit.py": (
         "test_estimator::test_restarts_keep_the_network_of_the_lowest_criterion",
         "test_time_limit::test_no_restart_begins_when_time_is_over",
+        "test_strength",
     ),
     "_node_model/": ("test_evidence", "test_hidden_units", "test_rows", "test_failed_factors", "test_gain_estimates"),
     "_node_model/network.py": (
