@@ -198,11 +198,23 @@ def test_restarts_are_judged_by_the_cost_of_their_graphs(table):
     assert several.cost_ <= one.cost_ + 1e-9
 
 
-def test_polishing_never_raises_a_cost(table):
-    values = np.ascontiguousarray(table.X.T)
+def costs_of(values):
+    """The costs of families, begun with those of no cause."""
+    values = np.ascontiguousarray(values)
     costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0), 25.0, 0)
-    two_phases = fit_two_phase(values, random_state=1, max_rounds=1)
-    costs.begin(((),) * 5, two_phases.weights)
+    costs.begin(((),) * len(values), fit_two_phase(values, random_state=1, max_rounds=1).weights)
+    return costs
+
+
+def test_a_family_is_given_up_that_does_not_pay_for_its_edges(table, monkeypatch):
+    costs, limits, honest = costs_of(table.X.T), [], FamilyFitter.fit
+    monkeypatch.setattr(FamilyFitter, "fit", lambda *given: limits.append(given[7]) or honest(*given))
+    costs([(0, (1,))])
+    assert limits == [pytest.approx(costs.fits[0, ()].nats - 25.0)]
+
+
+def test_polishing_never_raises_a_cost(table):
+    costs = costs_of(table.X.T)
     families = [(0, ()), (0, (1,)), (0, (1, 2))]
     before = {family: costs.fits[family].penalised for family in families if costs([family])}
     costs.polish(families)
@@ -213,9 +225,7 @@ def test_what_explains_a_spread_is_estimated_to_gain():
     rng = np.random.default_rng(3)
     cause, other = rng.normal(size=(2, 500))
     child = np.exp(0.8 * cause) * rng.normal(size=500)
-    values = np.array([child, cause, other])
-    costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0), 25.0, 0)
-    costs.begin(((), (), ()), fit_two_phase(values, random_state=1, max_rounds=1).weights)
+    costs = costs_of([child, cause, other])
     estimates = costs.gain_estimates((0, ()))
     assert estimates[1] > 0.0 > estimates[2]
     assert estimates[0] == -np.inf
@@ -241,10 +251,8 @@ def test_two_rounds_come_before_the_stage_where_the_first_is_coarse():
 
 def test_settling_lowers_costs_once():
     table = simulate.simulate_sem(simulate.erdos_renyi(4, 1, random_state=1), 200, noise="homo-nv", random_state=1)
-    values = np.ascontiguousarray(table.X.T)
-    costs = FamilyCosts(FamilyFitter(problem_of(values, l1=1.0, l2=1.0), 1.0), 25.0, 0)
+    costs = costs_of(table.X.T)
     graph = tuple(tuple(np.flatnonzero(column).tolist()) for column in table.adjacency.T)
-    costs.begin(((),) * 4, fit_two_phase(values, random_state=1, max_rounds=1).weights)
     families = list(enumerate(graph)) + [
         (n, tuple(c for c in own if c != i)) for n, own in enumerate(graph) for i in own
     ]

@@ -179,11 +179,9 @@ class Effect:
         if comparison.spread_ratio is not None:
             table.append(("ratio of spreads", str(comparison.spread_ratio)))
         if comparison is self.comparisons[0]:
-            table[2] = ("difference", f"{table[2][1]}{self._said_interval()}")
+            level = "" if math.isnan(self.lower) else f"  ({100 * self.level:g} % interval)"
+            table[2] = ("difference", f"{table[2][1]}{level}")
         return aligned(table)
-
-    def _said_interval(self) -> str:
-        return "" if math.isnan(self.lower) else f"  ({100 * self.level:g} % interval)"
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""

@@ -4,8 +4,8 @@ So the result depends neither on the order of the user's columns nor on that of 
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -92,14 +92,12 @@ class ArrangedTable:
         A column that does not vary gets a node without edges, of mean zero and scale one.
         """
 
-        def of_all(part: Floats | None) -> Floats | None:
-            if part is None:
-                return None
+        def of_all(part: Floats) -> Floats:
             every = np.zeros((len(self.names), *part.shape[1:]))
             every[self.order] = part
             return every
 
-        parts: dict[str, Any] = {part.name: of_all(getattr(weights, part.name)) for part in fields(weights)}
+        parts = {name: of_all(part) for name, part in vars(weights).items() if part is not None}
         w1 = np.zeros((*parts["w2"].shape, len(self.names)))
         w1[:, :, self.order] = parts["w1"]
         return Weights(**parts | {"w1": w1})
@@ -193,8 +191,8 @@ class CanonicalTable(ArrangedTable):
     def in_users_columns(self, n_variables: int) -> Floats:
         """Return the values of the user's columns in their order and with their signs, shape (N, M)."""
         values = np.zeros((n_variables, self.values.shape[1]))
-        own = self.order < n_variables
-        values[self.order[own]] = self.values[own] * self.signs[own, np.newaxis]
+        columns = self.order < n_variables
+        values[self.order[columns]] = self.values[columns] * self.signs[columns, np.newaxis]
         return values
 
     def with_rows_by_content(self) -> "CanonicalTable":

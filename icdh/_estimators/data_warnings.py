@@ -35,7 +35,7 @@ def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: ByCol
     told = {table.position(column) for column in declared or ()}
     told |= {k for k, known in table.categories.items() if known.declared}
     guessed = {
-        kind: [table.names[k] for k, own in enumerate(kinds) if own == kind and k not in told] for kind in READINGS
+        kind: [table.names[k] for k, guess in enumerate(kinds) if guess == kind and k not in told] for kind in READINGS
     }
     guessed = {kind: names for kind, names in guessed.items() if names}
     if guessed:
@@ -181,14 +181,14 @@ def warn_about_sums(table: Table) -> None:
     if values.shape[1] < 2 * varying.size:
         return
     found, independent, basis = [], [], np.empty((0, values.shape[1]))
-    for n, own in enumerate(map(_unit, values)):
-        left = own - (basis @ own) @ basis
+    for n, column in enumerate(map(_unit, values)):
+        left = column - (basis @ column) @ basis
         left -= (basis @ left) @ basis  # only rounding errors are left
-        if np.linalg.norm(left) > DETERMINED * np.linalg.norm(own):
+        if np.linalg.norm(left) > DETERMINED * np.linalg.norm(column):
             independent.append(n)
             basis = np.vstack([basis, left / np.linalg.norm(left)])
-        elif own.any():
-            weights, *_ = np.linalg.lstsq(np.array([_unit(values[k]) for k in independent]).T, own, rcond=None)
+        elif column.any():
+            weights, *_ = np.linalg.lstsq(np.array([_unit(values[k]) for k in independent]).T, column, rcond=None)
             parts = [table.names[varying[k]] for k, w in zip(independent, weights, strict=True) if abs(w) > DETERMINED]
             found.append(f"{table.names[varying[n]]!r} (of {', '.join(map(repr, parts))})")
     if found:

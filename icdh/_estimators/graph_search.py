@@ -190,7 +190,7 @@ def cheap_gains(scores: FamilyEvidence, graph: Graph) -> Gains | None:
     gaussian = list(map(scores.families.is_gaussian, range(len(graph))))
     if not any(gaussian):
         return TableGains(scores.families)
-    linear = [scores.model_of(own) == "linear" for own in enumerate(graph) if own[1]]
+    linear = [scores.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
     return scores.linear_gains if all(gaussian) and np.mean(linear or 0) > TUNING.linear_share else None
 
 

@@ -90,7 +90,7 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
             of_children = found.causes.scores(graph)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
-        noise = {scores.noise_of(own) for own in families} - {"none"}
+        noise = {scores.noise_of(family) for family in families} - {"none"}
     values, baseline = found.table.in_users_columns(len(model.names)), found.table.baseline
     model = replace(model, conditionals=conditionals, noise=(), hidden_causes=tuple(hidden))
     if noise - {"gaussian"}:
@@ -252,6 +252,6 @@ def _add_confounded(
         for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):
             conditionals[node] = districts.conditional(given[node], loading)
         nodes.sort()
-        loadings = np.array([own.loading for own in confounded(conditionals, nodes)]) * model.scaling.scale[nodes]
+        loadings = np.array([child.loading for child in confounded(conditionals, nodes)]) * model.scaling.scale[nodes]
         hidden.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, of_graph.strength(children)))
     return hidden

@@ -3,9 +3,9 @@
 import multiprocessing
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -116,8 +116,7 @@ class FoundNetwork(NamedTuple):
 
     def _columns_of(self, weights: Weights) -> Weights:
         N = len(self.rules.forbidden)
-        parts: dict[str, Any] = {field.name: getattr(weights, field.name) for field in fields(weights)}
-        parts = {name: None if part is None else part[:N] for name, part in parts.items()}
+        parts = {name: part[:N] for name, part in vars(weights).items() if part is not None}
         return Weights(**parts | {"w1": weights.w1[:N, :, :N].copy()})
 
 

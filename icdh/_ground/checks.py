@@ -147,12 +147,12 @@ def parameter(default: object, constraint: Constraint) -> Any:
 
 def constraints_of(parameters: Any) -> dict[str, Constraint]:
     """Return what the parameters of a dataclass, or of an instance of it, have to obey, by name."""
-    return {own.name: own.metadata["constraint"] for own in fields(parameters) if own.metadata}
+    return {part.name: part.metadata["constraint"] for part in fields(parameters) if part.metadata}
 
 
 def settings_of(kind: type[Settings], estimator: Settings) -> Settings:
     """Return those parameters of an estimator that a dataclass, from which it inherits them, has."""
-    return kind(**{own.name: getattr(estimator, own.name) for own in fields(kind)})  # type: ignore[arg-type]
+    return kind(**{part.name: getattr(estimator, part.name) for part in fields(kind)})  # type: ignore[arg-type]
 
 
 def aligned(frame: TableLike, names: Sequence[Hashable], argument: str, *, square: bool = False) -> Cells:

@@ -94,7 +94,7 @@ def _uniform_bias(n: int, window: int) -> float:
     return float(math.log(n / (2 * window)) + (1 - 2 * window / n) * digamma(2 * window) + ends - digamma(n + 1))
 
 
-def negentropy(sample: Floats, window: int | None = None) -> float:
+def negentropy(sample: Floats) -> float:
     """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
 
     The mean of the estimate over Gaussian samples of this size is subtracted, so that it is 0 for them.
@@ -103,15 +103,13 @@ def negentropy(sample: Floats, window: int | None = None) -> float:
     ----------
     sample : ndarray, shape (n,)
         The observations, n >= 3.
-    window : int, optional
-        k of `entropy`.
 
     Returns
     -------
     float
         The negentropy: 0 for Gaussian samples up to noise, always finite.
     """
-    k = default_window(sample.size) if window is None else window
+    k = default_window(sample.size)
     return _excess(sample, k) - _gaussian_moments(sample.size, k)[0]
 
 

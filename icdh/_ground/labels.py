@@ -70,7 +70,7 @@ def plural(things: Sized, noun: str) -> str:
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Return the question that ends a complaint about an unknown word, empty where no known one resembles it."""
-    by_lower = {str(own).casefold(): str(own) for own in known}
+    by_lower = {str(name).casefold(): str(name) for name in known}
     near = get_close_matches(str(word).casefold(), by_lower, n=1)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 

@@ -98,7 +98,7 @@ def is_confounded(conditional: Conditional) -> TypeGuard[Confounded]:
 
 def confounded(conditionals: Sequence[Conditional], nodes: Sequence[int]) -> list[Confounded]:
     """Return the distributions of the children of a hidden cause."""
-    return [own for own in (conditionals[node] for node in nodes) if is_confounded(own)]
+    return [given for given in (conditionals[node] for node in nodes) if is_confounded(given)]
 
 
 def is_of_labels(conditional: Conditional) -> TypeGuard[Discrete]:

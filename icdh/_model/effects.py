@@ -218,13 +218,13 @@ def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[
             means = np.array([outcome_values(results[value][effect], code).mean() for value in settings])
             deviation = math.sqrt(np.average(np.square(means - np.average(means, weights=shares)), weights=shares))
             share = _ratio(deviation, float(outcome_values(rows.values[effect], code).std()), of_zeros=0.0)
-            for own in contrasts:
-                low, high = (outcome_values(results[value][effect], code) for value in own[:2])
+            for contrast in contrasts:
+                low, high = (outcome_values(results[value][effect], code) for value in contrast[:2])
                 moved = high - low
                 error = float(moved.std()) / math.sqrt(moved.size)
                 names = model.names[cause], model.names[effect]
                 spread = _ratio(float(high.std()), float(low.std()))
-                total.append(TotalEffect(*names, outcome, str(own), float(moved.mean()), error, share, spread))
+                total.append(TotalEffect(*names, outcome, str(contrast), float(moved.mean()), error, share, spread))
     return total
 
 

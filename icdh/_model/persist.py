@@ -250,7 +250,7 @@ class _Content:
             sizes = {"N": n_variables, "2": 2}
             fields = {field: hint for field, hint in get_type_hints(kind).items() if field in code}
             return kind(
-                **{field: self.value(code[field], own, field, n_variables, sizes) for field, own in fields.items()}
+                **{field: self.value(code[field], hint, field, n_variables, sizes) for field, hint in fields.items()}
             )
         _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")  # pyright: ignore[reportCallIssue, reportArgumentType]
         return code
@@ -305,12 +305,11 @@ def _check_model(model: "StructuralModel") -> None:
         _check_part(part, model, n, n_labels)
     _demand(all(part.residuals.size for part in model.noise if isinstance(part, Empirical)), "residuals are missing")
     children = [child for cause in model.hidden_causes for child in cause.children]
-    confounded = {name for name, part in zip(model.names, model.conditionals, strict=True) if is_confounded(part)}
+    given = dict(zip(model.names, model.conditionals, strict=True))
+    confounded = {name for name, part in given.items() if is_confounded(part)}
     _demand({*children} == confounded and len(children) == len(confounded), "hidden causes lack their children")
-    kinds = [
-        {type(model.conditionals[model.names.index(child)]) for child in own.children} for own in model.hidden_causes
-    ]
-    _demand(all(len(own) == 1 for own in kinds), "children of a hidden cause are of several kinds")
+    kinds = [{type(given[child]) for child in cause.children} for cause in model.hidden_causes]
+    _demand(all(len(of_cause) == 1 for of_cause in kinds), "children of a hidden cause are of several kinds")
     sizes = [(len(cause.children), cause.loadings.size) for cause in model.hidden_causes]
     _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 

@@ -270,8 +270,4 @@ def _best_known(
     """Return the best known fit among families that are each given with a variable, and that variable."""
     fits = ((known_fit(family), variable) for family, variable in neighbours)
     known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
-    return min(known, key=_evidence_first, default=None)
-
-
-def _evidence_first(fit_and_variable: tuple[NodeFit, int]) -> float:
-    return fit_and_variable[0].evidence
+    return min(known, key=lambda pair: pair[0].evidence, default=None)

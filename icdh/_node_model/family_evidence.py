@@ -116,7 +116,7 @@ class FamilyEvidence(FamilyCache):
         for family in families:
             larger.keep(family, self.fit_of(family), self.network_score_of(family))
         larger.grow(families)
-        larger.polish([own for own in families if larger.units[own[0]] > self.units[own[0]]])
+        larger.polish([family for family in families if larger.units[family[0]] > self.units[family[0]]])
         return larger
 
     def with_causes(

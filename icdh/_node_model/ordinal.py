@@ -65,8 +65,8 @@ class OrdinalResponse(FittedByScoring):
         self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
     ) -> "OrdinalConditional":
         """Return the fitted node model; parameters as of `Response.conditional`."""
-        own = sign * self.values, sign * self.thresholds
-        ascending = (np.ascontiguousarray(part[:: int(sign)]) for part in own)
+        turned = sign * self.values, sign * self.thresholds
+        ascending = (np.ascontiguousarray(part[:: int(sign)]) for part in turned)
         return OrdinalConditional(inputs, widths, theta, hidden_units, *ascending)
 
     def terms(self, theta: Floats, hidden: Floats) -> Terms:

@@ -63,8 +63,8 @@ class Growth:
         """
         node, parents = family
         return any(
-            own == node and units == scores.units[node] and len({*parents} ^ {*others}) <= TUNING.few_differences
-            for units, (own, others) in self._worse_with_more
+            effect == node and units == scores.units[node] and len({*parents} ^ {*causes}) <= TUNING.few_differences
+            for units, (effect, causes) in self._worse_with_more
         )
 
 
@@ -92,7 +92,7 @@ class Polish:
         with_parents = {family: (family, scores.units[family[0]], scores.noise) for family in families if family[1]}
         new = [family for family, key in with_parents.items() if key not in self._polished]
         scores(new)
-        self._fit_again(scores, new, [1 if self._is_large(scores, own) else self.n_restarts for own in new])
+        self._fit_again(scores, new, [1 if self._is_large(scores, family) else self.n_restarts for family in new])
         self._polished.update(with_parents.values())
 
     def restart_large(self, scores: FamilyCache, families: Sequence[Family]) -> None:
@@ -102,7 +102,7 @@ class Polish:
             for family in families
             if family[1] and self._is_large(scores, family)
         }
-        new = [own for own, key in large.items() if key not in self._restarted]
+        new = [family for family, key in large.items() if key not in self._restarted]
         self._fit_again(scores, new, [self.n_restarts] * len(new))
         self._restarted.update(large.values())
 
@@ -125,7 +125,7 @@ def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tu
     first = 0 if scores.noise == "auto" else 1
     fits = [scores.fit(family, seed=scores.families.random_state + k) for k in range(first, n_starts)]
     scored = [(fit, scores.score_by(family, fit)) for fit in fits]
-    best, _ = min([(scores.fit_of(family), scores.network_score_of(family)), *scored], key=lambda own: own[1])
+    best, _ = min([(scores.fit_of(family), scores.network_score_of(family)), *scored], key=lambda pair: pair[1])
     if not best.succeeded:
         return scored
     finer = scores.fit(family, best.theta, precision=best.precision, precision_updates=2, tol=TUNING.fine_tolerance)

@@ -67,14 +67,14 @@ class TableGains:
             Nats; minus infinity for the node itself.
         """
         parents, gains = tuple(parents), np.full(len(self.sizes), -np.inf)
-        own, joint = self.score(node, parents), self._joint(parents)
+        score, joint = self.score(node, parents), self._joint(parents)
         penalties = self.families.edge_penalty[:, node]
         for other in {*range(len(self.sizes))} - {node}:
             if other in parents:
-                gains[other] = own - self.score(node, tuple(parent for parent in parents if parent != other))
+                gains[other] = score - self.score(node, tuple(parent for parent in parents if parent != other))
             else:
                 penalty = penalties[[*parents, other]].sum()
-                gains[other] = own - self._cost(node, *self._beside(*joint, other)) - penalty
+                gains[other] = score - self._cost(node, *self._beside(*joint, other)) - penalty
         return gains
 
     @property
@@ -110,8 +110,8 @@ class TableGains:
         return labels, count, possible
 
     def _cost(self, node: int, labels: Integers, count: int, possible: float) -> float:
-        size, own = self.sizes[node], self.codes[node]
-        cells = labels * size + own
+        size, codes = self.sizes[node], self.codes[node]
+        cells = labels * size + codes
         if self.families.rows is not None:
             cells = cells[self.families.rows[node]]
         counts = np.bincount(cells, minlength=count * size).reshape(count, size)

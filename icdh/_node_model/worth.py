@@ -78,8 +78,8 @@ class Worth:
 
     def apart(self, node: int) -> Mask:
         """Return which observations of a node are so far apart in their group that they are about independent."""
-        related, own = self._related(node), self._of_cause(node, node)[np.newaxis]
-        return related.every(math.ceil(float(related.design_effects(own, own)[0, 0])))
+        related, of_node = self._related(node), self._of_cause(node, node)[np.newaxis]
+        return related.every(math.ceil(float(related.design_effects(of_node, of_node)[0, 0])))
 
     def _costs(self, family: "Family", effects: Floats, cost: float) -> float:
         node, parents = family

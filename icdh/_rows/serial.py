@@ -91,7 +91,7 @@ def serial_dependence(values: Floats, residuals: Floats, classes: Integers) -> S
         return None
     of_columns, of_residuals = (_autocorrelations_left(part, explained) for part in (values, residuals))
     limit = TUNING.deviations / np.sqrt(M)
-    serial_columns, serial_residuals = (~is_sorted & (np.abs(own[:, 1]) > limit) for own in (of_columns, of_residuals))
+    serial_columns, serial_residuals = (~is_sorted & (np.abs(rho[:, 1]) > limit) for rho in (of_columns, of_residuals))
     if not (serial_columns.any() and serial_residuals.any()):
         return None
     effects = bartlett(of_residuals, of_columns) * np.outer(serial_residuals, serial_columns)
@@ -164,7 +164,7 @@ def _explained_by_position(columns: Floats, classes: Integers) -> tuple[Floats, 
     """
     M = columns.shape[1]
     blocks, is_sorted = _nested_blocks(columns)
-    functions = [classes == own for own in np.unique(classes)] + _functions_of_blocks(blocks, M, rises=False)
+    functions = [classes == label for label in np.unique(classes)] + _functions_of_blocks(blocks, M, rises=False)
     for k in np.flatnonzero(~is_sorted):
         starts = _rising_blocks(columns[k])
         if starts is not None:

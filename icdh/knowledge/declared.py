@@ -279,12 +279,12 @@ class _Variables:
         found = np.full(len(self.names), np.nan)
         patterns = [[label for label in tier if _is_pattern(label) and label not in self.index] for tier in tiers]
         for k, tier in enumerate(tiers):
-            own = self.group("tiers", [label for label in tier if label not in patterns[k]])
-            for i in np.flatnonzero(own & (found < k)):
+            members = self.group("tiers", [label for label in tier if label not in patterns[k]])
+            for i in np.flatnonzero(members & (found < k)):
                 raise ValueError(
                     f"tiers: {self.names[i]!r} is in tiers {found[i] + 1:.0f} and {k + 1}; leave it in one"
                 )
-            found[own] = k
+            found[members] = k
         for k, labels in enumerate(patterns):
             found[self.group("tiers", labels) & np.isnan(found)] = k
         return found

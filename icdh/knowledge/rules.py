@@ -46,8 +46,8 @@ class EdgeRules(NamedTuple):
 
     def among(self, variables: np.ndarray) -> "EdgeRules":
         """Return the rules among some variables, given by index or mask, in that order."""
-        own = np.ix_(variables, variables)
-        return EdgeRules(self.forbidden[own], self.required[own])
+        at = np.ix_(variables, variables)
+        return EdgeRules(self.forbidden[at], self.required[at])
 
     def dag(self, A: np.ndarray, threshold: float = 0.0) -> graphs.AcyclicPart:
         """Return the DAG that remains without weak edges and without the weakest edge of each cycle.

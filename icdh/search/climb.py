@@ -198,10 +198,10 @@ class Climber:
 
     def _contenders(self, graph: Graph) -> list[Family]:
         """Return the families of a graph, and those with a parent fewer that score nearly as well."""
-        own = list(enumerate(graph))
+        families = list(enumerate(graph))
         fewer = [
             ((node, parents), (node, toggled(parents, i)))
-            for node, parents in own
+            for node, parents in families
             for i in parents
             if i not in self.least[node]
         ]
@@ -211,7 +211,7 @@ class Climber:
             for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True)
             if after < old + TUNING.contender_margin
         ]
-        return sorted({*own, *close})
+        return sorted({*families, *close})
 
     def _best_move(self, graph: Graph, rules: EdgeRules, least_gain: float) -> tuple[Move, Graph] | None:
         self._update(graph)
@@ -240,9 +240,9 @@ class Climber:
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
         move = KINDS[kind], int(cause), int(effect)
         changed = changed_families(graph, *move)
-        own = self._own.copy()
-        own[[node for node, _ in changed]] = self.scores(changed)
-        if not math.fsum(own) < math.fsum(self._own):  # rounding hides a smaller gain
+        scores = self._own.copy()
+        scores[[node for node, _ in changed]] = self.scores(changed)
+        if not math.fsum(scores) < math.fsum(self._own):  # rounding hides a smaller gain
             return None
         families = dict(changed)
         return Move(*move, gain), tuple(families.get(node, parents) for node, parents in enumerate(graph))

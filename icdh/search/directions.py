@@ -212,7 +212,7 @@ def _turned(climber: Climber, graph: Graph, edge: tuple[int, int]) -> Graph:
     at = between.index(i), between.index(j)
     links[at], links[at[::-1]] = 0.0, np.finfo(float).max
     kept = break_cycles(links, climber.rules.required[np.ix_(between, between)]).adjacency
-    parents = [set(own) for own in graph]
+    parents = [set(causes) for causes in graph]
     for effect, causes in zip(between, kept.T != 0.0, strict=True):
         parents[effect] = parents[effect] - set(between) | {between[k] for k in np.flatnonzero(causes)}
     others = sorted(parents[i] - {j} - set(climber.least[i]), key=lambda k: _strength(climber, graph, k, i))

@@ -277,7 +277,7 @@ class Search:
     def _moves(self, graph: Graph, other: Graph) -> list[Move]:
         """Return the moves from a graph to another: variables with other parents lose theirs, then get the new ones."""
         least = self.climber.least
-        others = [node for node, own in enumerate(graph) if own != other[node]]
+        others = [node for node, _ in differing_families(graph, other)]
         moves = [detach(self.climber, graph, node) for node in others if graph[node] != least[node]]
         for node in others:
             parents = least[node]

@@ -93,7 +93,7 @@ def legal_moves(
     deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2).T for some in (edges, acyclic))
     turned = turned[:, ~(rules.forbidden[turned[1], turned[0]] | full[turned[0]])]
     found = inserted, deleted, turned
-    kinds = np.repeat(np.arange(len(KINDS)), [own.shape[1] for own in found])
+    kinds = np.repeat(np.arange(len(KINDS)), [ends.shape[1] for ends in found])
     return kinds, *np.concatenate(found, axis=1)
 
 

@@ -103,17 +103,17 @@ class _Orders:
     def best_place(self, order: list[int], variable: int) -> tuple[int, float]:
         """Return the place where a variable lowers the score most, and by how much it does."""
         before = 0
-        own: list[float] = []
+        there: list[float] = []
         without: list[float] = []
         beside: list[float] = []
         for other in order:
             if other != variable:
-                own.append(self.family(variable, before)[1])
+                there.append(self.family(variable, before)[1])
                 without.append(self.family(other, before)[1])
                 beside.append(self.family(other, before | 1 << variable)[1])
                 before |= 1 << other
-        own.append(self.family(variable, before)[1])
-        totals = own + np.append(0.0, np.cumsum(without)) + np.append(np.cumsum(beside[::-1])[::-1], 0.0)
+        there.append(self.family(variable, before)[1])
+        totals = there + np.append(0.0, np.cumsum(without)) + np.append(np.cumsum(beside[::-1])[::-1], 0.0)
         best = first_least(totals)
         return best, totals[order.index(variable)] - totals[best]
 

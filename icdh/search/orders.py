@@ -63,19 +63,19 @@ class WeighedFamilies:
 
     def index(self, node: int, parents: Iterable[int]) -> int:
         """Return the index of a set of candidates."""
-        own = self.candidates[node].tolist()
-        return sum(1 << own.index(parent) for parent in parents)
+        candidates = self.candidates[node].tolist()
+        return sum(1 << candidates.index(parent) for parent in parents)
 
     def parents(self, node: int, index: int) -> tuple[int, ...]:
         """Return the parents in a set of candidates, in ascending order."""
-        own = self.candidates[node]
-        return tuple(sorted(int(own[b]) for b in range(len(own)) if index >> b & 1))
+        candidates = self.candidates[node]
+        return tuple(sorted(int(candidates[b]) for b in range(len(candidates)) if index >> b & 1))
 
     def after(self, node: int, places: Integers) -> Integers:
         """Return the set of candidates that come after the node; ``places`` of the variables have shape (..., N)."""
-        own = self.candidates[node]
-        later = (own >= 0) & (places[..., own] > places[..., [node]])
-        sets: Integers = later @ (1 << np.arange(own.size))
+        candidates = self.candidates[node]
+        later = (candidates >= 0) & (places[..., candidates] > places[..., [node]])
+        sets: Integers = later @ (1 << np.arange(candidates.size))
         return sets
 
     def allowed(self, node: int, after: int) -> np.ndarray:
@@ -133,8 +133,8 @@ def weigh_families(
     least = rules.required_parents
     families = {
         (node, parents)
-        for node, own in enumerate(chosen)
-        for parents in _sets(own, graph[node], max_parents, len(graph) if most_parents is None else most_parents)
+        for node, candidates in enumerate(chosen)
+        for parents in _sets(candidates, graph[node], max_parents, len(graph) if most_parents is None else most_parents)
         if set(least[node]) <= set(parents)
     }
     for size in range(len(graph)):  # the smaller ones first: larger families are fitted from them

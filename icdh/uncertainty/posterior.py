@@ -216,6 +216,6 @@ def draw_posterior(
     weights = counts / np.array([n_orders_of(graph, memory) for graph in graphs])
     weights /= weights.sum()
     parents, best = best_graph(families)
-    odds = best - sum(float(families.weights[node, families.index(node, own)]) for node, own in enumerate(graph))
+    odds = best - sum(float(families.weights[node, families.index(node, causes)]) for node, causes in enumerate(graph))
     effective = 1.0 / float(np.square(weights) @ (1.0 / counts))
     return GraphPosterior(names, graphs, weights, parents_matrix(parents), float(odds), effective)

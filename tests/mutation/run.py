@@ -114,7 +114,7 @@ def kernels_for(mutant: Mutant, own: Path) -> Path:
     room = Path(mutant.module).parent.name
     if room:
         shutil.copytree(compiled_kernels(), own)
-        for folder in own.glob(f"{room}_*"):
+        for folder in (*own.glob(f"{room}_*"), *own.glob("tests_*")):  # a test compiles what it calls into its own
             shutil.rmtree(folder)
     return own
 
