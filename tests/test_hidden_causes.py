@@ -292,10 +292,32 @@ def test_right_models_with_a_hidden_cause_keep_the_level_and_distorted_ones_do_n
     assert rejects((tables[0] - 10.0) ** 3)
 
 
+def test_a_report_draws_and_names_the_hidden_cause(season, found, tmp_path):
+    pytest.importorskip("jinja2")
+    X, _ = season
+    found.report(tmp_path / "page.html", X, check=icdh.check(found, X))
+    found.report(tmp_path / "alone.html")
+    page, alone = ((tmp_path / name).read_text(encoding="utf-8") for name in ("page.html", "alone.html"))
+    name = "hidden cause of x0, x1, x2, x3, x4, x5"
+    for own in (page, alone):
+        assert own.count(f'class="edge hidden" tabindex="0" data-cause="{name}"') == 6
+        assert own.count('class="node hidden"') == 1
+        assert "1 edges, 1 hidden common cause, " in own
+        assert f">hidden, {found.hidden_causes_[0].strength:.3g} nats<" in own
+    section = page[page.index('id="hidden"') : page.index('id="arrows"')]
+    assert f"x5 {found.hidden_causes_[0].loadings[5]:.4g}</td>" in section
+    assert f"{found.hidden_values_.spread.mean():.4g}</td>" in section
+    assert "No other common cause of two variables is missing." in page
+    assert "The residuals are those given hidden causes" in page
+    assert "if hidden" not in page
+    without_edge = without(found.model_, 0, 3)
+    without_edge.report(tmp_path / "joined.html")
+    assert "hidden causes are all that joins them" in (tmp_path / "joined.html").read_text(encoding="utf-8")
+
+
 def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
     X, _ = season
     asked = [
-        lambda: found.report("page.html"),
         lambda: found.to_json(),
         lambda: found.to_dowhy(),
         lambda: found.to_pgmpy(),
@@ -403,6 +425,9 @@ def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path
     assert cli.main(["sample", str(written["m.icdh"]), "--rows", "3"]) == 0
     assert cli.main(["check", str(written["m.icdh"]), str(tmp_path / "data.csv")]) == 0
     assert "hidden common cause" in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert cli.main(["report", str(tmp_path / "data.csv"), "--model", str(written["m.icdh"]), "-o", str(page)]) == 0
+    assert 'id="hidden"' in page.read_text(encoding="utf-8")
     assert cli.main([*given, "--posterior"]) == 2
     assert "--posterior takes no account of hidden causes" in capsys.readouterr().err
 

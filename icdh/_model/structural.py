@@ -695,9 +695,9 @@ class StructuralModel:
     ) -> None:
         """Write one HTML page of what was learned, without links to anything outside it.
 
-        It shows the table, the graph (to point at), the edges with the fitted mean and spread of every
-        effect, residual checks, total effects, the assumptions with what speaks against them, and what made it. Needs
-        the extra ``[report]``.
+        It shows the table, the graph (to point at), its hidden causes, the edges with the fitted mean and spread of
+        every effect, residual checks, total effects, the assumptions with what speaks against them, and what made it.
+        Needs the extra ``[report]``.
 
         Parameters
         ----------
@@ -723,7 +723,6 @@ class StructuralModel:
         OSError
             If the file cannot be written; an older one then stays as it was.
         """
-        hidden_common.refuse_hidden_causes(self, "report")
         page = shell("report")
         model = self if edge_probability is None else self.with_edge_probability(edge_probability)
         facts = page.findings(model, X, check=check, notes=notes, command=command, title=title)

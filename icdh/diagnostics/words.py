@@ -26,10 +26,7 @@ BELOW_ZERO = (
     "below zero: the graph with that arrow turned is better, and the search missed it or weak edges were left out"
 )
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
-DRAWN = (
-    "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them; what "
-    "turned arrows lose beside hidden causes is not known"
-)
+DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
     "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "

@@ -77,19 +77,23 @@ def _polyline(x: list[str], y: list[str]) -> str:
     return " ".join(map(",".join, zip(x, y, strict=True)))
 
 
-def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
-    """Return nodes and edges of a drawn DAG, the strongest edge first.
+def graph(A: Floats, names: Sequence[str], nats: Sequence[float] = ()) -> dict[str, object]:
+    """Return nodes and edges of a drawn DAG, the strongest edge first, those from hidden causes last.
 
     Parameters
     ----------
-    A : ndarray, shape (N, N)
-        Weighted adjacency matrix.
+    A : ndarray, shape (N + K, N + K)
+        Weighted adjacency matrix; K hidden causes stand after the N variables.
     names : sequence of str
-        N labels.
+        Their names.
+    nats : sequence of float
+        What stands in the boxes of the K hidden causes.
     """
-    layout = layered_layout(A, box_sizes(names), 11.8)  # the width of the page on a desktop
-    strength = np.abs(A)
-    order = graphs.strongest_first(A)
+    N = len(names) - len(nats)
+    labels = [*names[:N], *(f"hidden, {short(own)} nats" for own in nats)]
+    layout = layered_layout(A, box_sizes(labels), 11.8)  # the width of the page on a desktop
+    strength = np.abs(A[:N, :N])
+    order = graphs.strongest_first(strength)
     texts = {edge: short(strength[edge]) for edge in order}
     places = label_places(layout, texts)
     low, high = bounds(layout)
@@ -104,14 +108,21 @@ def graph(A: Floats, names: Sequence[str]) -> dict[str, object]:
         }
         for edge in order
     ]
-    nodes = [_node(*box) for box in zip(names, layout.positions, layout.sizes, strict=True)]
+    hidden = [
+        {"path": _path(layout.routes[cause, effect]), "cause": names[cause], "effect": names[effect]}
+        for cause, effect in np.argwhere(A).tolist()
+        if cause >= N
+    ]
+    boxes = zip(names, labels, layout.positions, layout.sizes, strict=True)
+    nodes = [_node(*box) | {"is_hidden": k >= N} for k, box in enumerate(boxes)]
     sizes = {"widest": round(2.0 * width), "least": round(0.85 * width)}  # a small graph grows, a wide one scrolls
     lies = bool(sizes["least"] > 700 and width > height)  # on paper, a page in landscape
-    return {"nodes": nodes, "edges": edges, "box": f"{left} {top} {width:.1f} {height:.1f}", "lies": lies, **sizes}
+    drawn = {"nodes": nodes, "edges": edges, "hidden": hidden, "lies": lies}
+    return drawn | {"box": f"{left} {top} {width:.1f} {height:.1f}", **sizes}
 
 
-def _node(name: str, place: Floats, size: Floats) -> dict[str, object]:
-    lines, half = lines_of(name), size / 2
+def _node(name: str, label: str, place: Floats, size: Floats) -> dict[str, object]:
+    lines, half = lines_of(label), size / 2
     (left, top), (width, height) = _point(place + [-half[0], half[1]]), size * INCH
     ys = [place[1] - LOOK.line * (k - (len(lines) - 1) / 2) for k in range(len(lines))]
     written = [(_point((place[0], y)), line) for y, line in zip(ys, lines, strict=True)]

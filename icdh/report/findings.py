@@ -11,6 +11,7 @@ import scipy
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._model.conditionals import is_of_labels
+from icdh._model.hidden import graph_with_hidden, hidden_values_of
 from icdh._model.intervene import drawn
 from icdh._model.overview import weight_unit
 from icdh._model.structural import StructuralModel
@@ -42,6 +43,7 @@ def findings(
     records = _records(model, check)
     _, _, *columns = edge_columns(records, weight_unit(model))
     edges = _edges(model, rows, records, columns)
+    weights, nodes = graph_with_hidden(model)
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -50,7 +52,8 @@ def findings(
         "n_rows": None if table is None else table.n_observations,
         "notes": list(notes),
         "unit": weight_unit(model),
-        "graph": drawing.graph(model.adjacency, names),
+        "graph": drawing.graph(weights, list(map(str, nodes)), [cause.strength for cause in model.hidden_causes]),
+        "hidden": _hidden(model, rows),
         "edges": edges,
         "figures": [column.heading for column in columns],
         "legend": legend(records, weight_unit(model)),
@@ -69,6 +72,19 @@ def findings(
             **{package.__name__: package.__version__ for package in (np, scipy, numba)},
         },
     }
+
+
+def _hidden(model: StructuralModel, rows: Floats) -> list[dict[str, object]]:
+    """Return the hidden causes, each with its effects, and how closely scaled rows, shape (N, M), tell its values."""
+    spreads = hidden_values_of(model, rows).spread.mean(axis=0)
+    return [
+        {
+            "nats": cause.strength,
+            "adds": list(zip(map(str, cause.children), cause.loadings, strict=True)),
+            "spread": spread,
+        }
+        for cause, spread in zip(model.hidden_causes, spreads, strict=True)
+    ]
 
 
 def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
@@ -157,12 +173,15 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     rejected = check is not None and check.rejected
     rows = [
         ("The graph has no directed cycles.", "cannot be tested on such data; think of feedback", False),
-        ("No common cause of two variables is missing.", hidden, False),
+        (f"No{' other' * bool(model.hidden_causes)} common cause of two variables is missing.", hidden, False),
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
     ]
     if not all(map(is_of_labels, model.conditionals)):
         shape = "The noise has the shape of the residuals." if empirical else "The noise is Gaussian."
         rows.append((shape, noise, bool(odd)))
+    if model.hidden_causes:
+        of_hidden = "A hidden cause is Gaussian and independent of what it does not cause; no variable has two."
+        rows.append((of_hidden, "the check rests on it" if check is not None else residuals, rejected))
     if table is not None:
         M, N = table.n_observations, table.n_variables
         few = 20 * N > M
