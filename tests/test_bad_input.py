@@ -8,7 +8,8 @@ import pytest
 from helpers import hetero_chain
 from scipy import sparse
 
-from icdh import ICDH, DataWarning, load
+from icdh import ICDH, DataWarning, HNMSearch, load
+from icdh._table.table import Table
 
 X = hetero_chain(np.random.default_rng(0), 100)
 
@@ -176,6 +177,35 @@ def test_nothing_but_constant_columns():
         pytest.raises(ValueError, match="every column of X is constant; there is nothing to learn"),
     ):
         quick().fit(np.ones((10, 3)))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("n_rows", "n_above", "n_wrong", "is_said"),
+    [
+        (50, 10, 0, True),
+        (60, 50, 0, True),
+        (49, 20, 0, False),
+        (50, 9, 0, False),
+        (50, 41, 0, False),
+        (50, 20, 1, False),
+    ],
+)
+def test_columns_cut_at_a_threshold_are_warned_about(sign, n_rows, n_above, n_wrong, is_said, recwarn):
+    """Others are cut in few rows, where it may be an accident, or hold one row on the wrong side."""
+    number = np.random.default_rng(0).permutation(n_rows) ** 1.1
+    cut = np.where(number >= (n_rows - n_above) ** 1.1, sign, 0.0)
+    cut[np.argsort(number)[:n_wrong]] = sign
+    Table.of(np.column_stack([number, cut])).warn()
+    assert any("given by a threshold: 'x1' (of 'x0')" in str(own.message) for own in recwarn) == is_said
+
+
+def test_a_column_cut_at_a_threshold_is_warned_about_once(recwarn):
+    number = np.random.default_rng(0).normal(size=200)
+    HNMSearch(n_restarts=1, kinds={1: "binary"}).fit(
+        np.column_stack([number, number > 0.3, np.random.default_rng(1).normal(size=200)])
+    )
+    assert [str(own.message).partition(":")[0] for own in recwarn] == ["column of two values, given by a threshold"]
 
 
 @pytest.mark.parametrize("noise", ["heteroscedastic", "unequal", "equal"])

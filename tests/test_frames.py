@@ -15,7 +15,7 @@ from icdh.exceptions import MissingExtraError
 
 QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}
 X = hetero_chain(np.random.default_rng(0), 200)
-COLOURS = np.where(X[:, 0] > 0, "red", "blue")
+COLOURS = np.where(X[:, 0] + X[:, 1] > 0, "red", "blue")
 COLUMNS = {"a": X[:, 0], "b": X[:, 1], "colour": COLOURS.astype(object), "c": X[:, 2]}
 
 

@@ -49,20 +49,23 @@ def _quoted(names: Sequence[Hashable]) -> str:
     return ", ".join(map(repr, names))
 
 
-def warn_about_determined_columns(model: StructuralModel, values: Floats) -> None:
-    """Name the columns that the fitted model leaves hardly any noise.
+def warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats) -> None:
+    """Name the columns that the fitted model leaves hardly any noise, without those that a threshold gives.
 
     Parameters
     ----------
     model : StructuralModel
         The fitted model.
+    table : Table
+        The columns.
     values : ndarray, shape (N, M)
-        The standardised table.
+        The same, standardised.
     """
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
+    named = table.cuts()  # by `Table.warn`
     for name, conditional in zip(model.names, model.conditionals, strict=True):
-        if is_of_labels(conditional):
+        if is_of_labels(conditional) or name in named:
             continue
         _, deviation = conditional.mean_and_scale(values)
         if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:

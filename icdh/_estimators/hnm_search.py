@@ -289,7 +289,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             late = f"{option('max_seconds', self.max_seconds)} ended the search"
             reason = "interrupted" if self.interrupted_ else late
             warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
-        warn_about_determined_columns(model, values)
+        warn_about_determined_columns(model, table, values)
         warn_about_dependent_rows(model, table, design, values)
         return self
 

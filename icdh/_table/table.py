@@ -262,13 +262,14 @@ class Table:
             raise ValueError(f"every column of {option('X')} is constant; there is nothing to learn")
 
     def warn(self, codes: bool = True) -> None:
-        """Warn about constant and duplicated columns, point masses, few rows, labels that differ by case alone.
+        """Warn about constant, duplicated and cut columns, point masses, few rows, labels that differ by case alone.
 
         ``codes`` says whether to warn about values that look like codes of missing ones, too.
         """
         messages = [
             self._about_constants(),
             self._about_duplicates(),
+            self._about_thresholds(),
             self._about_point_masses(),
             self._about_shape(),
             self._about_case(),
@@ -300,6 +301,23 @@ class Table:
                 pair = f"column {self.names[i]!r} repeats column {self.names[first]!r}"
                 return f"{pair}: which of them is a cause cannot be told; drop one"
         return None
+
+    def cuts(self) -> dict[Hashable, Hashable]:
+        """Return the names of columns of two values that a threshold of a number gives, and the number of each."""
+        found: dict[Hashable, Hashable] = {}
+        numbers = [k for k, kind in enumerate(self.kinds) if kind in ("continuous", "gridded", "ordinal")]
+        for n in (n for n in range(self.n_variables) if self.n_observations >= 50 and self.n_distinct(n) == 2):
+            above = self.values[n] == self.values[n].max()
+            for k in numbers if 10 <= np.count_nonzero(above) <= self.n_observations - 10 else ():  # no accident
+                high, low = self.values[k, above], self.values[k, ~above]
+                if high.min() > low.max() or high.max() < low.min():
+                    found.setdefault(self.names[n], self.names[k])
+        return found
+
+    def _about_thresholds(self) -> str | None:
+        found = [f"{name!r} (of {number!r})" for name, number in self.cuts().items()]
+        what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
+        return f"{what}: the direction of these edges cannot be told; drop computed columns" if found else None
 
     def _about_point_masses(self) -> str | None:
         masses = {

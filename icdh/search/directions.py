@@ -11,6 +11,7 @@ Tarjan and Yannakakis, "Simple linear-time algorithms to test chordality of grap
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -112,6 +113,7 @@ def direction_losses(
         As of `icdh.search.order_search.search_orders`.
     """
     limits = DOUBTFUL, DOUBTFUL + TUNING.turned_margin
+    gains = gains and cache(gains)  # searches from different edges ask for the same families
     for edge, _, loss in _turned_graphs(climber, graph, edges, gains, limits):
         yield edge, loss
 
