@@ -12,7 +12,7 @@ from icdh._node_model.linear_gains import LinearGains
 from icdh.knowledge.rules import EdgeRules
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import parents_matrix, toggled
-from icdh.search.order_search import _Orders, graph_of_order, search_orders
+from icdh.search.order_search import Choices, _Orders, graph_of_order, search_orders
 
 N = 4
 
@@ -124,6 +124,21 @@ def test_random_orders_put_required_causes_first():
     orders = [search.random_order(rng) for _ in range(30)]
     assert all(order.index(3) < order.index(0) < order.index(2) for order in orders)
     assert len({tuple(order) for order in orders}) == 4
+
+
+def test_choices_are_shared_by_searches_with_other_rules_and_leave_the_graphs_as_they_are():
+    gains, asked = linear_gains(linear_table(0)), []
+    choices = Choices(lambda *family: asked.append(family) or gains(*family))
+    turned = []
+    for pair in ((0, 1), (1, 0), (2, 3)):
+        required = np.zeros((N, N), dtype=bool)
+        required[pair] = True
+        rules = EdgeRules.of(np.eye(N, dtype=bool) | required.T, required)
+        start = tuple((pair[0],) if node == pair[1] else () for node in range(N))
+        turned.append(search_orders(choices, start, rules, N))
+        assert turned[-1] == search_orders(gains, start, rules, N)
+    assert len(set(turned)) > 1
+    assert len(asked) == len(set(asked))
 
 
 def test_an_order_against_what_is_required_has_no_graph():

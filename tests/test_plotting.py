@@ -174,6 +174,9 @@ def test_of_many_arrows_the_strongest_are_drawn_and_the_others_counted():
     arrows = [patch for patch in axes.patches if hasattr(patch, "get_arrowstyle")]
     assert len(arrows) == 30
     assert axes.texts[-1].get_text() == "the 30 strongest of 40 arrows; shown_edges shows more"
+    few = plotting.plot_graph(A, range(12), shown_edges=3).axes[0].texts[-1].get_text()
+    left = 12 - len({node for edge in graphs.strongest_first(A)[:3] for node in edge})
+    assert few == f"the 3 strongest of 40 arrows, {left} variables without one of them left out; shown_edges shows more"
     assert len(plotting.plot_graph(A, range(12), shown_edges=None).axes[0].texts) == 12
     mask, style = A.max() == A, plotting.EdgeStyle("#ff0000")
     cause, effect = np.argwhere(mask)[0].tolist()

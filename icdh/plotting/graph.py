@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._ground.arrays import Floats
-from icdh._ground.labels import short
-from icdh.exceptions import import_extra
+from icdh._ground.labels import counted, short
+from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
 from icdh.plotting.style import DOTS, HIDDEN, LOOK, EdgeStyle, box_sizes, lines_of
@@ -119,7 +119,8 @@ def plot_graph(
         least, most = short(min(strengths.values())), short(max(strengths.values()))
         legend.insert(0, f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
     if len(drawn) < len(edges):
-        legend.append(f"the {shown_edges} strongest of {len(edges)} arrows; shown_edges shows more")
+        bare = f", {counted(N - len(kept), 'variable')} without one of them left out" if len(kept) < N else ""
+        legend.append(f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more")
     low, high = bounds(layout)
     if ax is None:
         words = [0.095 * len(title), *(0.066 * len(line) for line in legend)]

@@ -28,8 +28,42 @@ Change = tuple[float, int]  # a gain, and the variable that is added or removed
 Choice = tuple[tuple[int, ...], float]  # parents, and the score with them
 
 
+class Choices:
+    """Parents that variables choose among others by gains, remembered for searches with other rules, too.
+
+    Parameters
+    ----------
+    gains : callable
+        As of `search_orders`.
+    """
+
+    def __init__(self, gains: Gains):
+        self.gains, self.family, self._changes = gains, cache(self._grown_and_shrunk), cache(self._changes_that_pay)
+
+    def _grown_and_shrunk(self, variable: int, allowed: int, least: tuple[int, ...], most: int) -> Choice:
+        """Return the best parents found among those allowed (bits of a number) and the least, and their score."""
+        parents, score = least, 0.0
+        while len(parents) < most:
+            further = (change for change in self._changes(variable, parents)[0] if allowed >> change[1] & 1)
+            if (best := next(further, None)) is None:
+                break
+            score, parents = score - best[0], toggled(parents, best[1])
+        while fewer := [change for change in self._changes(variable, parents)[1] if change[1] not in least]:
+            score, parents = score - fewer[0][0], toggled(parents, fewer[0][1])
+        return parents, score
+
+    def _changes_that_pay(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
+        """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
+        gains = self.gains(variable, parents)
+        ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
+        pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
+        return [change for change in pays if change[1] not in parents], [
+            change for change in pays if change[1] in parents
+        ]
+
+
 def search_orders(
-    gains: Gains,
+    gains: Gains | Choices,
     start: Graph,
     rules: EdgeRules,
     max_parents: int,
@@ -39,7 +73,7 @@ def search_orders(
 
     Parameters
     ----------
-    gains : callable
+    gains : callable or Choices
         Returns, for a variable and its parents, by how much the score falls if each variable is added or removed.
     start : tuple
         A graph, at whose order the search begins first.
@@ -76,10 +110,11 @@ class _Orders:
     Scores are relative to those of the parents that are required.
     """
 
-    def __init__(self, gains: Gains, rules: EdgeRules, max_parents: int):
-        self.gains, self.rules, self.max_parents = gains, rules, max_parents
+    def __init__(self, gains: Gains | Choices, rules: EdgeRules, max_parents: int):
+        self.choices, self.max_parents = gains if isinstance(gains, Choices) else Choices(gains), max_parents
         self.least: Graph = rules.required_parents
-        self.family, self._changes = cache(self._grown_and_shrunk), cache(self._changes_that_pay)
+        self._required = [sum(1 << parent for parent in parents) for parents in self.least]
+        self._free = [sum(1 << int(k) for k in np.flatnonzero(~column)) for column in rules.forbidden.T]
 
     def random_order(self, rng: np.random.Generator) -> list[int]:
         """Return an order, drawn at random, of causes before what they have to be causes of."""
@@ -130,26 +165,8 @@ class _Orders:
         before = [sum(1 << other for other in order[:k]) for k in range(len(order))]
         return list(map(self.family, order, before))
 
-    def _grown_and_shrunk(self, variable: int, before: int) -> Choice:
+    def family(self, variable: int, before: int) -> Choice:
         """Return the best parents found; required ones that are not before a variable make its score infinite."""
-        parents, score = self.least[variable], 0.0
-        if not all(before >> parent & 1 for parent in parents):
-            return parents, math.inf
-        while len(parents) < self.max_parents:
-            further = self._changes(variable, parents)[0]
-            best = next((change for change in further if before >> change[1] & 1), None)
-            if best is None:
-                break
-            score, parents = score - best[0], toggled(parents, best[1])
-        while fewer := self._changes(variable, parents)[1]:
-            score, parents = score - fewer[0][0], toggled(parents, fewer[0][1])
-        return parents, score
-
-    def _changes_that_pay(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
-        """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
-        gains = np.where(self.rules.forbidden[:, variable], -np.inf, self.gains(variable, parents))
-        ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
-        pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
-        further = [change for change in pays if change[1] not in parents]
-        fewer = [change for change in pays if change[1] in parents and change[1] not in self.least[variable]]
-        return further, fewer
+        if self._required[variable] & ~before:
+            return self.least[variable], math.inf
+        return self.choices.family(variable, before & self._free[variable], self.least[variable], self.max_parents)
