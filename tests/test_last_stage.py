@@ -211,6 +211,9 @@ def test_a_family_is_given_up_that_does_not_pay_for_its_edges(table, monkeypatch
     monkeypatch.setattr(FamilyFitter, "fit", lambda *given: limits.append(given[7]) or honest(*given))
     costs([(0, (1,))])
     assert limits == [pytest.approx(costs.fits[0, ()].nats - 25.0)]
+    start = *costs.fits[0, ()][:1], *costs.fits[0, ()][2:4], np.ones(len(table.X))
+    without = [honest(costs.fitter, 0, (), *start, limit) for limit in (np.inf, -1e6)]
+    assert [fit.finished for fit in without] == [True, False]
 
 
 def test_polishing_never_raises_a_cost(table):

@@ -200,6 +200,8 @@ def test_escape_leaves_an_optimum_that_no_single_move_leaves():
     trap = SearchResult(((2,), (2,), ()), [], False)
     for escapes, expected in ((False, trap.graph), (True, graph)):
         assert greedy_search(table, free(3), start=trap, escapes=escapes).graph == expected
+    hardly_better = Table(trapped(-2.0, -1.0, -4.03))  # but large moves alone win back nearly all
+    assert greedy_search(hardly_better, free(3), least_regain=0.25).graph == graph
 
 
 def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():
