@@ -407,3 +407,11 @@ def test_text_of_two_labels_may_be_declared_binary():
     assert model.kinds_ == ["categorical", "categorical", "categorical", "continuous"]
     with pytest.raises(ValueError, match="3 different values"):
         icdh.effect(table, "sex", "survived", [], kinds={"colour": "binary"})
+
+
+@pytest.mark.parametrize(("noise", "is_said"), [(0.0, True), (0.1, False)])
+def test_an_effect_that_seems_computed_is_said(noise, is_said, recwarn):
+    a, b, rest = np.random.default_rng(0).normal(size=(3, 300))
+    answer = icdh.effect(np.column_stack([a, b, a + b + noise * rest]), 0, 2, [1])
+    assert any("hardly any noise of the effect" in note for note in answer.notes) == is_said
+    assert answer.difference == pytest.approx(a.std(), abs=0.1)

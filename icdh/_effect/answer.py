@@ -2,8 +2,11 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from icdh._effect.by_graph import adjustment_set, check_path, effect_of_model, notes_on_covariates, notes_on_tiers
 from icdh._effect.estimation import TUNING
+from icdh._effect.families import Numbers
 from icdh._effect.pair import PairFit, comparison_of, fits_of
 from icdh._effect.question import Asked, covariates_of, pairs_of, table_of, with_labels
 from icdh._effect.result import Effect
@@ -226,6 +229,12 @@ def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator
         else "rows are few, or covariates move with the cause and leave little to compare; ask for a smaller change by "
         f"{option('contrast')}"
     )
+    expected = fits[0].splits[0].expected
+    if isinstance(expected, Numbers) and np.quantile(expected.deviation, 0.9) < TUNING.determined * pair.observed.std():
+        yield (
+            "cause and covariates leave hardly any noise of the effect, as if it were computed from them: the answer "
+            "is arithmetic; leave computed columns out"
+        )
     for value, speak in rows.items():
         if speak < TUNING.few_effective and value not in outside:
             yield f"only {counted(round(speak), 'effective row')} at {shown(value)}: {why}"

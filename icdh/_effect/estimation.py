@@ -67,6 +67,8 @@ class Tuning:
         Pieces of the spline of a numeric cause; the second number from so many rows on.
     few_effective, much_beyond : float
         Effective rows, and the share of rows without a counterpart, at which an answer is called an extrapolation.
+    determined : float
+        The noise of an effect, as a share of its standard deviation, below which it seems computed.
     """
 
     fewest_rows: int = 20
@@ -85,6 +87,7 @@ class Tuning:
     many_rows: int = 1000
     few_effective: float = 20.0
     much_beyond: float = 0.2
+    determined: float = 0.01
 
 
 TUNING = Tuning()
