@@ -94,6 +94,18 @@ def test_a_step_of_em_never_raises_the_bound_of_linear_models():
     assert districts._em(FAMILIES, start, step.children).score <= districts._step(FAMILIES, start, step.children).score
 
 
+def test_loadings_are_a_weighted_regression_with_the_linear_part_free():
+    table, U = confounded(3)
+    districts, rng = Districts(family_evidence(table), linear=True), np.random.default_rng(1)
+    step = districts._step(FAMILIES, *districts._cold_start(FAMILIES))
+    child, hidden = step.children[3]._replace(variance=rng.uniform(0.1, 3.0, U.size)), Posterior(U, rng.random(U.size))
+    design, residual = np.array([np.ones(U.size), table[4], U]), table[3] - child.mean
+    system = design / child.variance @ design.T
+    system[2, 2] += hidden.variance @ (1.0 / child.variance)
+    expected = np.linalg.solve(system, design @ (residual / child.variance))[2]
+    assert districts._loadings(FAMILIES[3:], [child], hidden)[0] == pytest.approx(expected, rel=1e-9)
+
+
 def test_the_score_depends_neither_on_the_order_of_rows_nor_on_signs_nor_on_the_start():
     table, U = confounded(3)
     found = Districts(family_evidence(table), linear=True)(FAMILIES)

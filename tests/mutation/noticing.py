@@ -88,6 +88,7 @@ TESTS = {
         "test_hidden_causes::test_the_bound_at_the_posterior_is_the_marginal_likelihood",
         "test_hidden_causes::test_the_score_agrees_with_naive_and_the_hidden_values_with_the_true_ones",
         "test_hidden_causes::test_em_ends_at_the_posterior_where_the_bound_is_tight",
+        "test_hidden_causes::test_loadings_are_a_weighted_regression_with_the_linear_part_free",
         "test_hidden_causes::test_networks_and_cells_of_a_grid_have_a_hidden_cause_as_well",
     ),
     "_node_model/hidden_input.py": ("test_hidden_input",),
