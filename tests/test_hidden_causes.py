@@ -252,10 +252,20 @@ def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
     assert graph[name]["x0"]["weight"] == found.hidden_causes_[0].strength
     assert f'"{name}" -> "x5"' in found.to_dot()
     assert f'source="{name}" target="x5"' in found.to_graphml()
+    assert name in found.to_json()
     pytest.importorskip("matplotlib")
     texts = " ".join(text.get_text() for text in found.plot().axes[0].texts)
     assert f"{found.hidden_causes_[0].strength:.3g} nats" in texts
     assert "grey: hidden common causes" in texts
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pgmpy_gets_hidden_causes_as_latents_and_does_not_adjust_for_them(found):
+    dag = pytest.importorskip("pgmpy.base") and found.to_pgmpy()
+    assert dag.latents == {"hidden cause of x0, x1, x2, x3, x4, x5"}
+    assert set(dag.successors(*dag.latents)) == {f"x{k}" for k in range(6)}
+    inference = pytest.importorskip("pgmpy.inference").CausalInference(dag)
+    assert inference.get_minimal_adjustment_set("x0", "x3") is None  # none of columns alone
 
 
 def without(model, *edges):
@@ -330,9 +340,7 @@ def test_a_report_draws_and_names_the_hidden_cause(season, found, tmp_path):
 def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
     X, _ = season
     asked = [
-        lambda: found.to_json(),
         lambda: found.to_dowhy(),
-        lambda: found.to_pgmpy(),
         lambda: found.rethreshold(min_strength=1.0),
         lambda: icdh.check(found, X, interventions=X > 12.0),
         lambda: icdh.posterior(found),

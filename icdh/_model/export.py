@@ -8,7 +8,7 @@ import numpy as np
 from icdh._ground.arrays import Floats, Foreign
 from icdh._ground.labels import texts
 from icdh._model.conditionals import is_of_labels, response
-from icdh._model.hidden import refuse_hidden_causes
+from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -136,17 +136,19 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
 def to_pgmpy(model: "StructuralModel") -> Foreign:
     """Return the DAG as a pgmpy.base.DAG whose edges carry ``weight``; needs the extra ``[pgmpy]``.
 
-    pgmpy's own models are of tables of probabilities or linear: the mechanisms stay here.
+    Hidden causes are its ``latents``. pgmpy's own models are of tables of probabilities or linear: the mechanisms stay
+    here.
 
     Raises
     ------
     MissingExtraError
         If pgmpy is not installed.
     """
-    refuse_hidden_causes(model, "to_pgmpy")
-    names = texts(model.names)
-    dag = import_extra("pgmpy.base", "pgmpy").DAG()
+    weights, nodes = graph_with_hidden(model)
+    names, N = texts(nodes), len(model.names)
+    of_hidden = [(names[i], names[j]) for i, j in np.argwhere(weights).tolist() if i >= N]
+    dag = import_extra("pgmpy.base", "pgmpy").DAG(of_hidden, latents=set(names[N:]))
     dag.add_nodes_from(names)
-    for i, j in np.argwhere(model.adjacency).tolist():
-        dag.add_edge(names[i], names[j], weight=float(model.adjacency[i, j]))
+    for i, j in np.argwhere(weights).tolist():
+        dag.add_edge(names[i], names[j], weight=float(weights[i, j]))
     return dag

@@ -636,9 +636,11 @@ class StructuralModel:
         return graphs.to_graphml(*hidden_common.graph_with_hidden(self))
 
     def to_json(self) -> str:
-        """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
-        hidden_common.refuse_hidden_causes(self, "to_json")
-        return graphs.to_json(self.adjacency, self.names)
+        """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights.
+
+        Hidden causes are nodes as well.
+        """
+        return graphs.to_json(*hidden_common.graph_with_hidden(self))
 
     to_dowhy = export.to_dowhy
     to_pgmpy = export.to_pgmpy
