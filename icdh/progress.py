@@ -34,6 +34,8 @@ class Progress:
     ----------
     steps : int
         How many steps were counted.
+    is_interrupted : bool
+        Whether every further step raises KeyboardInterrupt: Python drops what is raised inside some callbacks of C.
 
     Examples
     --------
@@ -56,7 +58,7 @@ class Progress:
         between: bool = False,
     ):
         on_terminal = sys.stderr.isatty()
-        self.what, self.total, self.doing, self.steps = what, total, doing, 0
+        self.what, self.total, self.doing, self.steps, self.is_interrupted = what, total, doing, 0, False
         self.shown = on_terminal if shown is None else shown
         self._between, self._stays, self._width = between, on_terminal and not between, 0
         self._clock: Clock | None = None
@@ -67,6 +69,8 @@ class Progress:
 
     def __call__(self, record: object = None) -> None:
         """Count a step."""
+        if self.is_interrupted:
+            raise KeyboardInterrupt
         self.steps += 1
         if self._between:
             self._last = time.monotonic()

@@ -1,6 +1,8 @@
 """Lines that show progress."""
 
+import contextlib
 import io
+import signal
 import sys
 import threading
 import time
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
-from icdh.cli import _input
+from icdh.cli import _input, _learning
 from icdh.files import read_with_labels, write_table
 
 X = np.random.default_rng(0).normal(size=(80, 3)) @ np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
@@ -111,3 +113,19 @@ def test_commands_are_silent_where_they_are_told_to_be(tmp_path, monkeypatch):
     assert "\n" not in stream.getvalue()
     assert cli.main([*command, "--verbose"]) == 0
     assert "insert" in stream.getvalue()
+
+
+def test_a_dropped_interrupt_ends_the_fit_at_its_next_step():
+    progress = Progress("steps", shown=False)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with _learning.answered(progress):
+            progress()
+            with contextlib.suppress(KeyboardInterrupt):  # as a callback of C drops it
+                signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)  # a later one changes nothing
+            with pytest.raises(KeyboardInterrupt):
+                progress()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert progress.steps == 1

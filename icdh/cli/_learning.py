@@ -72,12 +72,11 @@ def answered(callback: Progress) -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    heard: list[int] = []
 
     def answer(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
-        if len(heard) > 1:
+        if callback.is_interrupted:
             return
+        callback.is_interrupted = True
         if callback.shown and callback.steps > 0:
             begin = b"\n" if sys.stderr.isatty() else b""
             os.write(2, begin + b"icdh: note: stopping; the best graph so far follows\n")  # even inside a print
@@ -87,7 +86,7 @@ def answered(callback: Progress) -> Iterator[None]:
     try:
         yield
     finally:
-        if not heard:
+        if not callback.is_interrupted:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
