@@ -4,9 +4,9 @@
     python benchmarks/invariance.py R.json --tables 20 --pairs
 
 Each table is learned as it is and after every change; numbers of columns and rows vary. Mixed tables hold numbers,
-counts, grades and two values, continuous ones linear and curved effects, half of them with a spread that varies. With
-``--pairs`` the verdicts of `causal_direction` are compared. R.json gets a line for each table, and a run goes on where
-one ended.
+counts, grades and two values, continuous ones linear and curved effects, half of them with a spread that varies;
+heteroscedastic ones are drawn by `icdh.simulate`. With ``--pairs`` the verdicts of `causal_direction` are compared.
+R.json gets a line for each table, and a run goes on where one ended.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import numpy as np
 
 from icdh import HNMSearch, causal_direction
 from icdh.files import LabelledTable
+from icdh.simulate import erdos_renyi, simulate_sem
 
 FIRST_SEED = 500
 
@@ -58,7 +59,13 @@ def mixed(rng):
     return X
 
 
-TABLES = {"continuous": continuous, "linear": linear, "mixed": mixed}
+def heteroscedastic(rng):
+    """Return a table of ten variables and two edges a variable, some of them nearly determined."""
+    seed = int(rng.integers(2**31))
+    return simulate_sem(erdos_renyi(10, 2, random_state=seed), 300, random_state=seed).X
+
+
+TABLES = {"continuous": continuous, "linear": linear, "mixed": mixed, "heteroscedastic": heteroscedastic}
 
 
 def changed(X, rng):
