@@ -354,6 +354,14 @@ def test_any_names_of_a_table_read_back(tmp_path, suffix, names, rows):
     np.testing.assert_array_equal(table.values, values)
 
 
+def test_names_that_are_labels_read_back(tmp_path):
+    path, names = tmp_path / "table.csv", ["no", "red"]
+    write_table(path, np.array([["yes", "red"], ["no", "blue"]]), names)
+    table = read_table(path, categorical=names)
+    assert table.columns == names
+    assert len(table.values) == 2
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json"])
 @FILES
 @given(names=st.lists(NAME, min_size=1, max_size=4, unique=True), seed=st.integers(0, 99))

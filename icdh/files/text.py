@@ -205,8 +205,13 @@ def name_of(cell: str) -> str:
 
 
 def delimited(rows: Sequence[Sequence[object]], delimiter: str) -> str:
-    """Return rows of names, numbers and None (an empty cell) as text that reads back to the same values."""
-    return "".join(delimiter.join(map(_cell, row)) + "\n" for row in rows)
+    """Return names, and rows of labels, numbers and None (an empty cell), as text that reads back to the same values.
+
+    A name that is a label, too, is quoted: the first line might be taken for a row.
+    """
+    labels = {cell for row in rows[1:] for cell in row if isinstance(cell, str)}
+    names = [Quoted(name) if name in labels else name for name in rows[0]]
+    return "".join(delimiter.join(map(_cell, row)) + "\n" for row in (names, *rows[1:]))
 
 
 def _cell(value: object) -> str:
@@ -214,6 +219,6 @@ def _cell(value: object) -> str:
         return "" if value is None else str(value)
     text = f"'{value}" if _FORMULA.match(value) else value
     special = any(character in text for character in (*DELIMITERS, '"', "\n", "\r", _MARK))
-    if special or text != text.strip() or looks_like_a_value(text):
+    if special or isinstance(value, Quoted) or text != text.strip() or looks_like_a_value(text):
         return '"' + text.replace('"', '""') + '"'
     return text
