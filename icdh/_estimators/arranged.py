@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from icdh._node_model.columns import Columns
 
 DIGITS = 9  # of moments of standardised columns that do not depend on the order of sums and on units
-BITS = 20  # of a standardised value that do not depend on units: a long descent makes another graph of the others
 
 
 @dataclass(frozen=True)
@@ -154,8 +153,8 @@ class CanonicalTable(ArrangedTable):
             Edges among columns and contexts that must not, and that must, appear.
         """
         N, names = table.n_variables, [*table.names, *design.conditions]
-        mantissas, exponents = np.frexp(design.with_contexts(scaling.apply(table.values)))
-        extended = np.ldexp(np.round(np.ldexp(mantissas, BITS)), exponents - BITS)
+        # Units, offsets and signs change the last digits, and a long descent makes another graph of them.
+        extended = design.with_contexts(scaling.apply(table.values)).astype(np.float32).astype(float)
         columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
         order, signs = _order_and_signs(extended, columns)
         signs[np.isin(order, table.unordered)] = 1.0

@@ -9,7 +9,7 @@ from icdh._estimators.graph_search import TUNING, FoundGraph, family_evidence
 from icdh._estimators.hidden_causes import FoundCauses
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.threads import single_blas_thread
-from icdh._model.conditionals import Conditional, Constant, confounded, log_density
+from icdh._model.conditionals import Conditional, Constant, confounded, log_density, nearest
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._node_model.cache import FamilyCache
@@ -23,6 +23,7 @@ from icdh._node_model.family_evidence import (
     quick_evidence,
 )
 from icdh._node_model.network import in_original_signs
+from icdh._node_model.ordinal import OrdinalConditional
 from icdh._node_model.responses import Response
 from icdh.search.moves import Family, Graph, toggled
 
@@ -88,6 +89,7 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
         if found.causes is not None and found.confounded:
             hidden = _add_confounded(found, found.causes, graph, model, conditionals)
             of_children = found.causes.scores(graph)
+        _make_levels_exact(model, conditionals)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
         noise = {scores.noise_of(family) for family in families} - {"none"}
@@ -230,6 +232,14 @@ def _conditionals(
         conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
         conditionals[table.order[node]] = conditional.at_zero(n_variables)
     return conditionals
+
+
+def _make_levels_exact(model: StructuralModel, conditionals: list[Conditional]) -> None:
+    """Give distributions over levels those of the user's columns, of which the search saw the first digits."""
+    for node, known in model.levels.items():
+        conditional, exact = conditionals[node], model.scaling.apply(known, node)
+        if isinstance(conditional, OrdinalConditional):
+            conditionals[node] = replace(conditional, levels=exact[nearest(exact, conditional.levels)])
 
 
 def _add_confounded(
