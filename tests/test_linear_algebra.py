@@ -29,7 +29,7 @@ def test_products_are_added_to_what_is_there(shape):
     rng = np.random.default_rng(shape)
     a, b, before = rng.normal(size=(shape[0], 9)), rng.normal(size=(shape[1], 9)), rng.normal(size=shape)
     product, gram = before.copy(), np.ones((shape[0], shape[0]))
-    _jit.add_product(a, b, 7, product)
+    _jit.add_product(a, len(a), b, 7, product)
     _jit.add_gram(a, 7, gram)
     np.testing.assert_allclose(product - before, a[:, :7] @ b[:, :7].T, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(np.triu(gram - 1.0), np.triu(a[:, :7] @ a[:, :7].T), rtol=1e-12, atol=1e-14)

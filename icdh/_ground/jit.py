@@ -129,11 +129,21 @@ def add_gram(a: Floats, rows: int, gram: Floats) -> None:
 
 
 @kernel(fastmath=REASSOCIATE)
-def add_product(a: Floats, b: Floats, rows: int, product: Floats) -> None:
-    """Add a @ b.T, of the first ``rows`` columns of both, whose numbers of rows are multiples of four."""
+def add_product(a: Floats, size: int, b: Floats, rows: int, product: Floats) -> None:
+    """Add a @ b.T, of ``size`` rows of a and all of b, multiples of four, and the first ``rows`` columns of both."""
     for j in range(0, b.shape[0], 4):
-        for i in range(0, a.shape[0], 2):
+        for i in range(0, size, 2):
             _add_tile(a, i, b, j, rows, product)
+
+
+@kernel()
+def fill_product(a: Floats, size: int, b: Floats, rows: int, product: Floats) -> None:
+    """Fill ``size`` rows of a product with a @ b.T, of as many rows of a, and the first ``rows`` columns of both."""
+    for i in range(size):
+        row = product[i]
+        for j in range(row.size):
+            row[j] = 0.0
+    add_product(a, padded(size), b, rows, product)
 
 
 @kernel(fastmath=CONTRACT)

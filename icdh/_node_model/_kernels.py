@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, add_product, empty_block, exp, kernel
+from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, add_product, empty_block, exp, fill_product, kernel
 
 LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5
@@ -117,30 +117,39 @@ def _fill_outputs(hidden, first, rows, theta, out, weight, pull, outer, slopes):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_inputs(x, first, rows, slopes, inner):
+def _fill_inputs(causes, size, rows, slopes, inner):
     """Fill weight * d(output)/d(w1, b1), one weight a row: an input times the slope of a unit."""
-    p, m = x.shape[0], slopes.shape[0]
+    m = slopes.shape[0]
     for h in range(m):
-        slope, bias = slopes[h], inner[p * m + h]
-        for r in range(rows):
-            bias[r] = slope[r]
-        for j in range(p):
-            cause, weight = x[j, first : first + rows], inner[j * m + h]
+        slope = slopes[h]
+        for j in range(size):
+            cause, weight = causes[j], inner[j * m + h]
             for r in range(rows):
                 weight[r] = cause[r] * slope[r]
 
 
 @kernel()
-def fill_causes(x, first, rows, causes):
-    """Fill a block with the inputs, and a last row of ones."""
-    p = x.shape[0]
+def fill_causes(x, first, rows, causes, at):
+    """Fill a block with the inputs that are not zero throughout it, and with ones; return how many rows these are.
+
+    ``at`` is filled with their places among all inputs. A label that no observation of the block has costs nothing.
+    """
+    p, size = x.shape[0], 0
     for j in range(p):
-        source, cause = x[j, first : first + rows], causes[j]
+        source, cause, r = x[j, first : first + rows], causes[size], 0
+        while r < rows and source[r] == 0.0:
+            r += 1
+        if r == rows:
+            continue
         for r in range(rows):
             cause[r] = source[r]
-    one = causes[p]
+        at[size] = j
+        size += 1
+    one = causes[size]
     for r in range(rows):
         one[r] = 1.0
+    at[size] = p
+    return size + 1
 
 
 @kernel(fastmath=CONTRACT)
@@ -162,6 +171,21 @@ def _fill_products_of_units(slopes, rows, products):
             a, b, c, d, product = slopes[0, i], slopes[0, j], slopes[1, i], slopes[1, j], products[pair(i, j, m)]
             for r in range(rows):
                 product[r] = a[r] * b[r] + c[r] * d[r]
+
+
+@kernel(fastmath=CONTRACT)
+def add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, sums):
+    """Add the products of pairs of inputs, ``size`` of them in a block, and pairs of units to the sums over pairs.
+
+    ``of_inputs`` and ``part``, shaped as the products of pairs of inputs and as ``sums``, are memory.
+    """
+    fill_products(causes, size, rows, of_inputs)
+    fill_product(of_inputs, pairs(size), of_units, rows, part)
+    for i in range(size):
+        for j in range(i, size):
+            source, target = part[pair(i, j, size)], sums[pair(at[i], at[j], inputs)]
+            for k in range(part.shape[1]):
+                target[k] += source[k]
 
 
 @kernel()
@@ -214,22 +238,28 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
     shared = inputs * m
     weight, pull, slopes = np.empty((2, ROWS)), np.empty((2, ROWS)), np.empty((2, m, ROWS))
     inner, outer = empty_block(shared), empty_block(own + 1)
-    causes, of_inputs, of_units = np.empty((inputs, ROWS)), empty_block(pairs(inputs)), empty_block(pairs(m))
-    sums = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    causes, at = np.empty((inputs, ROWS)), np.empty(inputs, dtype=np.int64)
+    of_inputs, of_units = empty_block(pairs(inputs)), empty_block(pairs(m))
+    sums, part = np.zeros((2, of_inputs.shape[0], of_units.shape[0]))
     cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
+    among = np.zeros((inner.shape[0], outer.shape[0]))
     for first in range(0, y.size, ROWS):
         rows = min(ROWS, y.size - first)
+        size = fill_causes(x, first, rows, causes, at)
         _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull)
         for output in range(2):
             out = shared + output * own
             _fill_outputs(hidden, first, rows, theta, out, weight[output], pull[output], outer, slopes[output])
-            _fill_inputs(x, first, rows, slopes[output], inner)
-            add_product(inner, outer, rows, cross[output])
+            _fill_inputs(causes, size, rows, slopes[output], inner)
+            fill_product(inner, size * m, outer, rows, among)
+            for i in range(size):
+                for h in range(m):
+                    source, target = among[i * m + h], cross[output, at[i] * m + h]
+                    for j in range(own + 1):
+                        target[j] += source[j]
             add_gram(outer, rows, gram[output])
-        fill_causes(x, first, rows, causes)
-        fill_products(causes, inputs, rows, of_inputs)
         _fill_products_of_units(slopes, rows, of_units)
-        add_product(of_inputs, of_units, rows, sums)
+        add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, sums)
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
         for j in range(theta.size):
@@ -306,7 +336,7 @@ def add_products_of_features(candidates, hidden, others, grams, products):
         for c in range(candidates.shape[0]):
             _fill_features(candidates[c], hidden, first, rows, features)
             add_gram(features, rows, grams[c])
-            add_product(features, block, rows, products[c])
+            add_product(features, features.shape[0], block, rows, products[c])
     for c in range(candidates.shape[0]):
         for i in range(k):
             for j in range(i):

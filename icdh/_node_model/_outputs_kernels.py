@@ -11,8 +11,16 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_product, empty_block, exp, kernel
-from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, add_first_layer, fill_causes, fill_products, pair, pairs
+from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_product, empty_block, exp, fill_product, kernel
+from icdh._node_model._kernels import (
+    LOG_VARIANCE_LIMIT,
+    add_first_layer,
+    add_pairs,
+    fill_causes,
+    fill_products,
+    pair,
+    pairs,
+)
 
 LEAST_GAP = 1e-300  # between thresholds
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
@@ -130,16 +138,16 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
     """
     p, m, outputs = x.shape[0], hidden.shape[0], intercepts.size
     inputs, functions = p + 1, m + 1
-    causes, basis = empty_block(inputs), np.empty((functions, ROWS))
+    causes, basis, at = empty_block(inputs), np.empty((functions, ROWS)), np.empty(inputs, dtype=np.int64)
     slopes, by_output, across = np.empty((m, ROWS)), np.empty((outputs, ROWS)), empty_block(outputs * functions)
     of_inputs, of_units = empty_block(pairs(inputs)), empty_block(pairs(m))
     of_functions, of_outputs = empty_block(pairs(functions)), empty_block(pairs(outputs))
-    first_layer = np.zeros((of_inputs.shape[0], of_units.shape[0]))
-    between = np.zeros((m, causes.shape[0], across.shape[0]))
+    first_layer, part = np.zeros((2, of_inputs.shape[0], of_units.shape[0]))
+    between, among = np.zeros((m, inputs, across.shape[0])), np.zeros((causes.shape[0], across.shape[0]))
     last_layer = np.zeros((of_outputs.shape[0], of_functions.shape[0]))
     for first in range(0, x.shape[1], ROWS):
         rows = min(ROWS, x.shape[1] - first)
-        fill_causes(x, first, rows, causes)
+        size = fill_causes(x, first, rows, causes, at)
         for r in range(rows):
             basis[0, r] = 1.0
         for h in range(m):
@@ -154,11 +162,14 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
         for h in range(m):
             _fill_across(slopes[h], theta, weights, unit, h, of_outputs, basis, rows, by_output, across)
             _fill_between_units(slopes, theta, weights, unit, h, by_output, rows, of_units)
-            add_product(causes, across, rows, between[h])
-        fill_products(causes, inputs, rows, of_inputs)
+            fill_product(causes, size, across, rows, among)
+            for i in range(size):
+                source, target = among[i], between[h, at[i]]
+                for j in range(target.size):
+                    target[j] += source[j]
+        add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, first_layer)
         fill_products(basis, functions, rows, of_functions)
-        add_product(of_inputs, of_units, rows, first_layer)
-        add_product(of_outputs, of_functions, rows, last_layer)
+        add_product(of_outputs, of_outputs.shape[0], of_functions, rows, last_layer)
     add_first_layer(first_layer, inputs, m, fisher)
     for o in range(outputs):
         for g in range(functions):
