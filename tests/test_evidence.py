@@ -50,10 +50,12 @@ def problem(kind, p, n=23):
         theta[-UNITS - 1] = 29.9
     if kind == "constant":
         y[:] = 0.0
+    if kind == "label":
+        x[:, 0] = np.arange(n) >= 256  # the first block of observations lacks it
     return x, y, theta, rng.uniform(0.1, 5.0, size=theta.size)
 
 
-KINDS = ["ordinary", "saturated", "floor", "clipped", "constant"]
+KINDS = ["ordinary", "saturated", "floor", "clipped", "constant", "label"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
