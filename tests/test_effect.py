@@ -109,6 +109,16 @@ def test_risks_of_labels():
     assert comparison.spread_ratio is None
 
 
+def test_intervals_of_risks_are_risks():
+    treated = np.random.default_rng(0).permutation(np.arange(40) % 2)
+    X = np.column_stack([treated, (treated == 1) & (np.arange(40) > 3)]).astype(float)
+    answer = icdh.effect(X, "x0", "x1", adjust=[], kinds={"x0": "binary", "x1": "binary"})
+    (comparison,) = answer.comparisons
+    for risk in comparison.means:
+        assert 0.0 <= risk.lower <= risk.estimate <= risk.upper <= 1.0
+    assert comparison.difference.upper <= 1.0
+
+
 def test_each_label_is_compared_with_the_reference_and_each_outcome_has_its_risk():
     table = labelled()
     by_colour = icdh.effect(table, "colour", "survived", ["sex"])

@@ -234,19 +234,20 @@ def comparison_of(fit: PairFit, outcome: str, label: int | None, level: float) -
     """
     pair, groups = fit.pair, fit.pair.groups
 
-    def interval(estimate: Estimate) -> Interval:
-        return Interval(estimate.value, *estimate.interval(level, groups))
+    def interval(estimate: Estimate, least: float = -math.inf, most: float = math.inf) -> Interval:
+        figures = estimate.value, *estimate.interval(level, groups)
+        return Interval(*(min(max(figure, least), most) for figure in figures))
 
     low, high = fit.outcome(0, label), fit.outcome(1, label)
     quantiles = QUANTILES if label is None and isinstance(fit.splits[0].expected, Numbers) else ()
     is_risk = label is not None or set(np.unique(pair.observed).tolist()) == {0.0, 1.0}
-    difference = high.minus(low)
+    difference, bounds = high.minus(low), (0.0, 1.0) if is_risk else (-math.inf, math.inf)
     return Comparison(
         pair.contrast.reference,
         pair.contrast.value,
         outcome,
-        (interval(low), interval(high)),
-        interval(difference),
+        (interval(low, *bounds), interval(high, *bounds)),
+        interval(difference, -bounds[1], bounds[1]),
         difference.error(groups),
         _crude(pair, label),
         _exponential(interval(high.over(low))) if is_risk and min(low.value, high.value) > 0.0 else None,
