@@ -240,7 +240,8 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
     inner, outer = empty_block(shared), empty_block(own + 1)
     causes, at = np.empty((inputs, ROWS)), np.empty(inputs, dtype=np.int64)
     of_inputs, of_units = empty_block(pairs(inputs)), empty_block(pairs(m))
-    sums, part = np.zeros((2, of_inputs.shape[0], of_units.shape[0]))
+    sums = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    part = np.zeros(sums.shape)
     cross, gram = np.zeros((2, inner.shape[0], outer.shape[0])), np.zeros((2, outer.shape[0], outer.shape[0]))
     among = np.zeros((inner.shape[0], outer.shape[0]))
     for first in range(0, y.size, ROWS):

@@ -142,7 +142,8 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
     slopes, by_output, across = np.empty((m, ROWS)), np.empty((outputs, ROWS)), empty_block(outputs * functions)
     of_inputs, of_units = empty_block(pairs(inputs)), empty_block(pairs(m))
     of_functions, of_outputs = empty_block(pairs(functions)), empty_block(pairs(outputs))
-    first_layer, part = np.zeros((2, of_inputs.shape[0], of_units.shape[0]))
+    first_layer = np.zeros((of_inputs.shape[0], of_units.shape[0]))
+    part = np.zeros(first_layer.shape)
     between, among = np.zeros((m, inputs, across.shape[0])), np.zeros((causes.shape[0], across.shape[0]))
     last_layer = np.zeros((of_outputs.shape[0], of_functions.shape[0]))
     for first in range(0, x.shape[1], ROWS):

@@ -207,10 +207,10 @@ def name_of(cell: str) -> str:
 def delimited(rows: Sequence[Sequence[object]], delimiter: str) -> str:
     """Return names, and rows of labels, numbers and None (an empty cell), as text that reads back to the same values.
 
-    A name that is a label, too, is quoted: the first line might be taken for a row.
+    A name that is a label of its column, too, is quoted: the first line might be taken for a row.
     """
-    labels = {cell for row in rows[1:] for cell in row if isinstance(cell, str)}
-    names = [Quoted(name) if name in labels else name for name in rows[0]]
+    columns = [*zip(*rows[1:], strict=True)] or [()] * len(rows[0])
+    names = [Quoted(name) if name in column else name for name, column in zip(rows[0], columns, strict=True)]
     return "".join(delimiter.join(map(_cell, row)) + "\n" for row in (names, *rows[1:]))
 
 
