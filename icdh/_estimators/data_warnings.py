@@ -63,7 +63,7 @@ def warn_about_determined_columns(model: StructuralModel, table: Table, values: 
     """
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
-    named = table.cuts()  # by `Table.warn`
+    named = table.cuts  # by `Table.warn`
     for name, conditional in zip(model.names, model.conditionals, strict=True):
         if is_of_labels(conditional) or name in named:
             continue

@@ -302,20 +302,23 @@ class Table:
                 return f"{pair}: which of them is a cause cannot be told; drop one"
         return None
 
+    @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:
-        """Return the names of columns of two values that a threshold of a number gives, and the number of each."""
+        """The names of columns of two values that a threshold of a number gives, and the number of each."""
         found: dict[Hashable, Hashable] = {}
         numbers = [k for k, kind in enumerate(self.kinds) if kind in ("continuous", "gridded", "ordinal")]
-        for n in (n for n in range(self.n_variables) if self.n_observations >= 50 and self.n_distinct(n) == 2):
+        for n in (n for n in range(self.n_variables) if self.n_distinct(n) == 2):
             above = self.values[n] == self.values[n].max()
-            for k in numbers if 10 <= np.count_nonzero(above) <= self.n_observations - 10 else ():  # no accident
-                high, low = self.values[k, above], self.values[k, ~above]
-                if high.min() > low.max() or high.max() < low.min():
-                    found.setdefault(self.names[n], self.names[k])
+            if self.n_observations < 50 or min(np.count_nonzero(above), np.count_nonzero(~above)) < 10:
+                continue  # it may be an accident
+            high, low = self.values[numbers][:, above], self.values[numbers][:, ~above]
+            is_cut = (high.min(axis=1) > low.max(axis=1)) | (high.max(axis=1) < low.min(axis=1))
+            if is_cut.any():
+                found[self.names[n]] = self.names[numbers[int(np.argmax(is_cut))]]
         return found
 
     def _about_thresholds(self) -> str | None:
-        found = [f"{name!r} (of {number!r})" for name, number in self.cuts().items()]
+        found = [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]
         what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
         return f"{what}: the direction of these edges cannot be told; drop computed columns" if found else None
 

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         check=check(model, rows.table, interventions=rows.interventions, **rows.relations),
         notes=[*notes, *getattr(args, "changes", ())],
         command=shlex.join(["icdh", *sys.argv[1:]]),
-        title=args.title or (f"Causal graph of {_source(args)}" if _source(args) else ""),
+        title=args.title or (f"Causal graph of {name}" if (name := _source(args)) else ""),
     )
     if not complete:
         if not args.model:
