@@ -324,7 +324,7 @@ def test_a_report_draws_and_names_the_hidden_cause(season, found, tmp_path):
     for own in (page, alone):
         assert own.count(f'class="edge hidden" tabindex="0" data-cause="{name}"') == 6
         assert own.count('class="node hidden"') == 1
-        assert "1 edges, 1 hidden common cause, " in own
+        assert "1 edge, 1 hidden common cause, " in own
         assert f">hidden, {found.hidden_causes_[0].strength:.3g} nats<" in own
     section = page[page.index('id="hidden"') : page.index('id="arrows"')]
     assert f"x5 {found.hidden_causes_[0].loadings[5]:.4g}</td>" in section
