@@ -4,6 +4,10 @@ import signal
 import tempfile
 from pathlib import Path
 
+# Before NumPy loads it: a second thread of the BLAS makes the short vectors of these tests ten times slower. Commands
+# that run as processes (helpers.ENVIRONMENT) have as many threads as a user's.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 

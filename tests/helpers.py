@@ -25,7 +25,8 @@ OWN_WORDS = {
 }
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+ENVIRONMENT["PYTHONPATH"] = str(Path(__file__).parent.parent)
 
 
 def free(n):

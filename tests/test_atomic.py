@@ -1,11 +1,9 @@
 """A file is old or new, never half, whatever happens to the process or the disk meanwhile."""
 
 import os
-import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -131,28 +129,32 @@ def test_leftovers_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
     assert own.exists()
 
 
-WRITER = """
-import sys, itertools
+KILLED = """
+import itertools, os, random, signal, sys, time
 from icdh.files import replace_on_success
-for turn in itertools.count():
-    with replace_on_success(sys.argv[1]) as temporary:
-        temporary.write_text(str(turn % 10) * 100_000)
-    print(turn, flush=True)
+random.seed(0)
+for _ in range(20):
+    told, tells = os.pipe()
+    writer = os.fork()
+    if not writer:
+        for turn in itertools.count():
+            with replace_on_success(sys.argv[1]) as temporary:
+                temporary.write_text(str(turn % 10) * 100_000)
+            os.write(tells, b".")
+    os.read(told, 1)
+    time.sleep(random.uniform(0, 0.01))
+    os.kill(writer, signal.SIGKILL)
+    os.waitpid(writer, 0)
+    with open(sys.argv[1]) as file:
+        text = file.read()
+    print(len(text), len(set(text)))
 """
 
 
 def test_a_writer_killed_at_any_moment_leaves_the_old_or_the_new_file(tmp_path):
     path = written(tmp_path, "0" * 100_000)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        command = [sys.executable, "-c", WRITER, str(path)]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-            process.stdout.readline()
-            time.sleep(rng.uniform(0, 0.01))
-            process.send_signal(signal.SIGKILL)
-        text = path.read_text()
-        assert len(text) == 100_000
-        assert len(set(text)) == 1
+    command = [sys.executable, "-c", KILLED, str(path)]
+    assert subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout == b"100000 1\n" * 20
     with replace_on_success(path) as temporary:
         temporary.write_text("new")
     assert os.listdir(tmp_path) == ["file.csv"]

@@ -3,10 +3,19 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
-METHOD = "import numpy as np\ndef strong(X):\n    return np.triu(np.abs(np.corrcoef(X.T)) > 0.3, 1)\n"
+METHOD = """
+import numpy as np
+def strong(X):
+    return np.triu(np.abs(np.corrcoef(X.T)) > 0.3, 1)
+def bad(X):
+    return 1 / 0
+"""
 
 
 def run(*arguments, folder=ROOT, **environment):
@@ -25,23 +34,27 @@ def test_without_a_name_the_benchmarks_are_listed():
     assert "there is no benchmark 'nothing'" in unknown.stderr
 
 
-def test_ones_own_method_stands_beside_ours(tmp_path):
+def test_ones_own_method_stands_beside_ours_and_one_that_fails_is_told_so(tmp_path):
     (tmp_path / "mine.py").write_text(METHOD, encoding="utf-8")
-    arguments = ("own_method", "mine:strong", "mine.json", "--sets", "zeros", "--tables", "1")
-    done = run(*arguments, folder=tmp_path, PYTHONPATH=str(ROOT))
+
+    def shown(method):
+        arguments = ("own_method", method, "mine.json", "--sets", "zeros", "--tables", "1")
+        return run(*arguments, folder=tmp_path, PYTHONPATH=str(ROOT))
+
+    done = shown("mine:strong")
     assert done.returncode == 0, done.stderr
     for method in ("mine:strong", "HNMSearch", "no edge"):
         assert f"| {method} | 1 |" in done.stdout
     assert (tmp_path / "mine.json").exists()
+    assert "| mine:bad | 0, 1 failed: division by zero |" in shown("mine:bad").stdout
 
 
-def test_a_method_that_fails_is_told_so(tmp_path):
-    (tmp_path / "mine.py").write_text("def bad(X):\n    return 1 / 0\n", encoding="utf-8")
-
-    def errors_of(method):
-        arguments = ("own_method", method, "mine.json", "--sets", "zeros", "--tables", "1")
-        return run(*arguments, folder=tmp_path, PYTHONPATH=str(ROOT))
-
-    assert "no attribute 'good'" in errors_of("mine:good").stderr
-    assert "No module named 'yours'" in errors_of("yours:method").stderr
-    assert "| mine:bad | 0, 1 failed: division by zero |" in errors_of("mine:bad").stdout
+@pytest.mark.parametrize(
+    ("place", "error"), [("mine:good", "no attribute 'good'"), ("yours:method", "No module named 'yours'")]
+)
+def test_a_method_that_is_not_there_is_told_so(tmp_path, monkeypatch, place, error):
+    (tmp_path / "mine.py").write_text(METHOD, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    with pytest.raises(SystemExit, match=error):
+        import_module("own_method").method_of(place)

@@ -62,13 +62,17 @@ def test_a_library_that_the_process_has_not_loaded_is_left_alone(tmp_path):
 
 
 def test_the_number_of_threads_is_restored_after_the_last_body():
-    counts = [getter for getter, _ in _threads._bundled_openblas()]
-    before = [count() for count in counts]
+    controls = _threads._bundled_openblas()
+    before = [count() for count, _ in controls]
+    for _, set_to in controls:
+        set_to(2)
     with _threads.single_blas_thread():
         with _threads.single_blas_thread():
             pass
-        assert all(count() == 1 for count in counts)
-    assert [count() for count in counts] == before
+        assert all(count() == 1 for count, _ in controls)
+    assert all(count() == 2 for count, _ in controls)
+    for (_, set_to), own in zip(controls, before, strict=True):
+        set_to(own)
 
 
 @pytest.fixture(scope="module")
