@@ -47,12 +47,12 @@ def test_fit_as_a_process_prints_the_graph_that_the_estimator_learns(table, fitt
     assert [tuple(line.split()) for line in edges] == expected
 
 
-def test_output_that_nobody_reads_is_no_error_and_costs_no_file(table, tmp_path):
-    """As in ``icdh fit data.csv --output graph.csv | head``."""
+def test_output_that_nobody_reads_is_no_error_and_costs_no_file(tmp_path):
+    """As in ``icdh simulate data.csv graph.csv | head``."""
     reader, writer = os.pipe()
     os.close(reader)
     streams = {"capture_output": False, "stdout": writer, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
-    result = process("fit", table, *ICDH_METHOD, "--output", "graph.csv", **streams)
+    result = process("simulate", "data.csv", "graph.csv", **streams)
     os.close(writer)
     assert result.returncode == 141
     assert result.stderr == ""
