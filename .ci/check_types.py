@@ -1,4 +1,4 @@
-"""Check the types of the package by ``mypy --strict`` and pyright."""
+"""Check the types of the package by ``mypy --strict`` and pyright, at the same time."""
 
 import subprocess
 import sys
@@ -7,4 +7,5 @@ from pathlib import Path
 if __name__ == "__main__":
     checks = (("mypy", "--strict", "icdh"), ("pyright", "--pythonpath", sys.executable, "icdh"))
     root = Path(__file__).parent.parent
-    sys.exit(max(subprocess.run([sys.executable, "-m", *check], cwd=root, check=False).returncode for check in checks))
+    running = [subprocess.Popen([sys.executable, "-m", *check], cwd=root) for check in checks]
+    sys.exit(max([check.wait() for check in running]))

@@ -216,32 +216,40 @@ def lines_on(text, *cells):
     return [line for line in text.splitlines() if line.startswith("| " + " | ".join(cells) + " |")]
 
 
-@pytest.mark.parametrize(
-    ("setting", "method", "heading", "metric", "printed"),
-    [
-        (Setting("homo-ev", "ER1", 10, "raw"), "NOTEARS-MLP", "SHD", "shd", "2.2 ± 1.8"),
-        (Setting("homo-nv", "ER2", 20, "raw"), "GOLEM-NV", "auSHDC", "au_shdc", "76.64 ± 18.72"),
-        (Setting("exp", "ER2", 50, "raw"), "GraN-DAG", "SHD", "shd", "123.1 ± 9.6"),
-        (Setting("exp", "ER3", 10, "raw"), "HOST", "SID", "sid", "42.2"),
-    ],
-)
-def test_the_report_shows_ours_beside_the_published_number(tmp_path, setting, method, heading, metric, printed):
-    add_trials(tmp_path, setting, method, metric, (201.0, 203.0))
-    write_report(tmp_path)
-    data = f"{setting.data}, {setting.graph}, N = {setting.nodes}"
-    (line,) = lines_on((tmp_path / "report.md").read_text(), data, method, heading, printed)
-    assert "| 202.0" in line
-    assert "| 10, 2 |" in line
-    assert line.endswith("| worse |")
-    assert all((tmp_path / name).stat().st_size > 0 for name in ("figure.svg", "parity.svg"))
+SHOWN = [
+    (Setting("homo-ev", "ER1", 10, "raw"), "NOTEARS-MLP", "SHD", "shd", "2.2 ± 1.8"),
+    (Setting("homo-nv", "ER2", 20, "raw"), "GOLEM-NV", "auSHDC", "au_shdc", "76.64 ± 18.72"),
+    (Setting("exp", "ER2", 50, "raw"), "GraN-DAG", "SHD", "shd", "123.1 ± 9.6"),
+    (Setting("exp", "ER3", 10, "raw"), "HOST", "SID", "sid", "42.2"),
+]
 
 
-def test_every_number_of_the_article_has_a_line(tmp_path):
-    add_trials(tmp_path, Setting("homo-ev", "ER1", 10, "raw"), "NOTEARS-MLP", "shd", (2.0, 3.0))
-    text = write_report(tmp_path)
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """A folder with a report of two trials each, and what was printed."""
+    folder = tmp_path_factory.mktemp("report")
+    for setting, method, _, metric, _ in SHOWN:
+        add_trials(folder, setting, method, metric, (201.0, 203.0))
+    return folder, write_report(folder)
+
+
+def test_the_report_shows_ours_beside_the_published_number(reported):
+    folder, _ = reported
+    report = (folder / "report.md").read_text()
+    for setting, method, heading, _, printed in SHOWN:
+        data = f"{setting.data}, {setting.graph}, N = {setting.nodes}"
+        (line,) = lines_on(report, data, method, heading, printed)
+        assert "| 202.0" in line
+        assert "| 10, 2 |" in line
+        assert line.endswith("| worse |")
+    assert all((folder / name).stat().st_size > 0 for name in ("figure.svg", "parity.svg"))
+
+
+def test_every_number_of_the_article_has_a_line(reported):
+    folder, text = reported
     assert f"Of the article's {len(OF_THE_ARTICLE)} numbers, " in text
     assert len(OF_THE_ARTICLE) == 279
-    report = (tmp_path / "report.md").read_text()
+    report = (folder / "report.md").read_text()
     sections = re.findall(r"^## Every number of the article:.*?(?=^## )", report, flags=re.MULTILINE | re.DOTALL)
     assert sum(section.count("\n| ") - 2 for section in sections) == 279  # without heading and rule
     for method in {number.method for number in OF_THE_ARTICLE}:
