@@ -1,5 +1,6 @@
 import hashlib
 import os
+import shutil
 import signal
 import tempfile
 from pathlib import Path
@@ -13,22 +14,37 @@ import pytest
 
 
 def _key_kernel_cache_by_content():
-    """Numba's cache does not notice edits in another file than a kernel's own: so each state of them has its own."""
+    """Numba's cache does not notice edits in another file than a kernel's own: so each state of them has its own.
+
+    Returns whether this one is new.
+    """
     package = Path(__file__).parent.parent / "icdh"
     kernels = sorted([package / "_ground" / "jit.py", *package.rglob("*_kernels.py")])
     key = hashlib.sha256(b"".join(path.read_bytes() for path in kernels)).hexdigest()[:16]
     root = Path(os.environ.get("NUMBA_CACHE_DIR", Path(tempfile.gettempdir()) / "icdh-kernels"))
-    os.environ["NUMBA_CACHE_DIR"] = str(root / key)
+    folder = root if root.name == key else root / key  # a worker has the environment of its controller
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    return not folder.exists()
 
 
-_key_kernel_cache_by_content()
+KERNELS_ARE_NEW = _key_kernel_cache_by_content()
 # A shell that starts the tests in the background has Ctrl-C ignored, in what they start, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from helpers import command, hetero_chain  # noqa: E402
+from helpers import command, hetero_chain, warmed_up  # noqa: E402
 
 from icdh import ICDH  # noqa: E402
 from icdh.files import LabelledTable  # noqa: E402
+
+
+def pytest_configure(config):
+    """Kernels that are new are compiled once for all workers, by the command that `test_compilation` looks at."""
+    if KERNELS_ARE_NEW and getattr(config.option, "numprocesses", None):
+        folder = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(folder))
+        warmed_up(folder)
+        shutil.copytree(folder, os.environ["NUMBA_CACHE_DIR"], dirs_exist_ok=True)
+        os.environ["ICDH_WARMED_UP"] = folder  # for the workers
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Small tables and networks that several tests share."""
 
+import json
 import os
 import re
 import subprocess
@@ -25,8 +26,9 @@ OWN_WORDS = {
 }
 
 
+ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-ENVIRONMENT["PYTHONPATH"] = str(Path(__file__).parent.parent)
+ENVIRONMENT["PYTHONPATH"] = str(ROOT)
 
 
 def free(n):
@@ -70,6 +72,33 @@ def process(*words, **options):
     result = subprocess.run(line, **{"capture_output": True, "env": ENVIRONMENT, "check": False} | options)
     result.stderr = result.stderr and without_progress(result.stderr)
     return result
+
+
+def python(folder, *command):
+    """Run Python in another process that keeps what it compiles in ``folder``."""
+    environment = {**os.environ, "PYTHONPATH": ENVIRONMENT["PYTHONPATH"], "NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, env=environment, cwd=ROOT, check=True
+    )
+
+
+IMPATIENT = """
+import sys
+from icdh import cli
+from icdh._ground import compilation as _compilation
+_compilation.watch.patience = 0.01
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def warmed_up(folder):
+    """Let ``icdh warmup`` fill an empty folder, unless it did for these tests; return the folder and what it said."""
+    folder = Path(os.environ.get("ICDH_WARMED_UP", folder))
+    said = folder / "said.json"
+    if not said.exists():
+        done = python(folder, "-c", IMPATIENT, "warmup")
+        said.write_text(json.dumps([done.stdout, done.stderr]), encoding="utf-8")
+    return folder, *json.loads(said.read_text(encoding="utf-8"))
 
 
 def random_weights(rng, n=4, m1=3, bias=True):

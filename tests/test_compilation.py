@@ -2,14 +2,11 @@
 
 import ast
 import logging
-import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
-from helpers import without_progress
+from helpers import IMPATIENT, python, warmed_up, without_progress
 from numba import njit
 
 from icdh import cli
@@ -18,13 +15,6 @@ from icdh._node_model import _descent_kernels
 from icdh.cli import warmup
 
 ROOT = Path(__file__).parent.parent
-IMPATIENT = """
-import sys
-from icdh import cli
-from icdh._ground import compilation as _compilation
-_compilation.watch.patience = 0.01
-sys.exit(cli.main(sys.argv[1:]))
-"""
 FITS_OF_EVERY_KIND = """
 import warnings
 import numpy as np
@@ -60,23 +50,10 @@ print(watch.compiled)
 """
 
 
-def run(folder, *command):
-    """Run Python in a process of its own that keeps what it compiles in ``folder``."""
-    return subprocess.run(
-        [sys.executable, *command],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder)},
-        check=True,
-    )
-
-
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory):
-    """A folder that the command ``warmup`` filled, and what it said."""
-    folder = tmp_path_factory.mktemp("warm")
-    return folder, run(folder, "-c", IMPATIENT, "warmup")
+    """A folder that the command ``warmup`` filled, and what it wrote to both streams."""
+    return warmed_up(tmp_path_factory.mktemp("warm"))
 
 
 @pytest.fixture
@@ -97,24 +74,26 @@ def kernels():
 
 
 def test_the_command_compiles_every_kernel_once_and_says_so_once(warm):
-    folder, said = warm
+    folder, out, err = warm
     kept = [path.name.partition("-")[0] for path in folder.rglob("*.nbi")]
     assert sorted(kept) == sorted(kernels())
-    assert "functions compiled in" in said.stdout
-    assert str(folder) in said.stdout
-    assert said.stderr == "icdh: note: compiling what is needed for the first time; later runs find it\n"
+    assert "functions compiled in" in out
+    assert str(folder) in out
+    assert err == "icdh: note: compiling what is needed for the first time; later runs find it\n"
 
 
 def test_after_it_no_fit_compiles_anything(warm):
     """No kernel is compiled twice either, for another layout of an array."""
-    assert run(warm[0], "-c", FITS_OF_EVERY_KIND).stdout == "0\n"
+    assert python(warm[0], "-c", FITS_OF_EVERY_KIND).stdout == "0\n"
     assert not list(warm[0].rglob("*.2.nbc"))
 
 
 def test_the_command_line_is_silent_when_nothing_is_compiled(warm, table):
-    for command in (["warmup"], ["fit", table], ["direction", table, "--columns", "a", "b"]):
-        assert without_progress(run(warm[0], "-c", IMPATIENT, *command).stderr) == ""
-    assert run(warm[0], "-m", "icdh", "warmup").stdout.startswith("nothing to compile; kept under ")
+    for command in (["fit", table], ["direction", table, "--columns", "a", "b"]):
+        assert without_progress(python(warm[0], "-c", IMPATIENT, *command).stderr) == ""
+    again = python(warm[0], "-c", IMPATIENT, "warmup")
+    assert again.stdout.startswith("nothing to compile; kept under ")
+    assert without_progress(again.stderr) == ""
 
 
 def test_the_command_fails_where_nothing_can_be_kept(monkeypatch, capsys):
