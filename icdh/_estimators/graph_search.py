@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +48,13 @@ class Tuning:
     """
 
     long_table: int = 20_000  # observations of which all are fitted only to the graph found
-    subsample: int = 10_000  # of them that the search sees; on 3000, errors at 10^5 rise from 2 to 7 in three tables
+    few_rows: int = 2500  # of them that a search sees first, from which one on ``subsample`` goes on: half of the time
+    subsample: int = 10_000  # on 3000, errors at 10^5 rise from 2 to 7 in three tables
     short_table: int = 1500  # observations up to which ``search_units`` do; in longer tables misfit looks like edges
     fewest_units: int = 5  # of hidden_units="auto": at first
     search_units: int = 10
     most_units: int = 20
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
-    least_regain: float = 0.5  # of detours in long tables: half of the fits; one of 11 that gained is left out
     linear_share: float = 0.5  # of the effects, from which linear models have a search of their own
     lingam_variables: int = 200  # an order of 1000 rows takes 2 s; it grows with the cube, 200 s among 1000 variables
     exact_candidates: int = 8
@@ -278,21 +279,34 @@ class GraphSearch:
         return most_asked_for(evidences, rows.size)
 
     def _greedy(self, columns: Columns) -> tuple[FamilyEvidence, SearchResult]:
-        """Search greedily, a long table on a subsample."""
-        first = family_evidence(self.settings, columns, self.table, self.seed, self.clock)
-        found = greedy_search(
-            first,
-            self.table.rules,
-            max_parents=self.settings.max_parents,
-            callback=self._tell,
-            least_regain=0.0 if first.families.whole is first.families else TUNING.least_regain,
-            other_start=lambda graph: self._cheap_start(first, graph),
-            start_of_noise=lambda graph: self._lingam_start(first, graph),
+        """Search greedily; a long table on a few of its rows, and on from that graph on a larger subsample."""
+        scores = family_evidence(self.settings, columns, self.table, self.seed, self.clock)
+        families = scores.families
+        if families is families.whole:
+            return scores, self._searched(scores)
+        few = scores.on(families.whole.subsample(TUNING.few_rows), self.clock)
+        found = self._searched(few)
+        if found.ended_early:
+            return few, found
+        scores = few.on(families, self.clock)
+        return scores, self._climb(scores, start=found)
+
+    def _searched(self, scores: FamilyEvidence) -> SearchResult:
+        """Return the end of a climb, and of every escape from it that gains."""
+        found = self._climb(
+            scores,
+            other_start=lambda graph: self._cheap_start(scores, graph),
+            start_of_noise=lambda graph: self._lingam_start(scores, graph),
         )
-        if not found.ended_early and cheap_gains(first, found.graph) is None:  # else the orders searched have decided
-            climber = Climber(first, self.table.rules, self.settings.max_parents)
-            found = turn_while_it_gains(climber, found, self._tell)
-        return first, found
+        if found.ended_early or cheap_gains(scores, found.graph) is not None:  # the orders searched have decided
+            return found
+        return turn_while_it_gains(Climber(scores, self.table.rules, self.settings.max_parents), found, self._tell)
+
+    @property
+    def _climb(self) -> Callable[..., SearchResult]:
+        return partial(
+            greedy_search, rules=self.table.rules, max_parents=self.settings.max_parents, callback=self._tell
+        )
 
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))

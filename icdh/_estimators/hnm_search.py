@@ -143,7 +143,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         The variables, causes before effects.
     history_ : list of icdh.search.Move
         The moves from the graph of required edges, by default the empty one, to the one found, with the gain of each
-        in nats at the time of the move. Conditions of unknown targets are numbered from N on.
+        in nats at the time of the move, of the rows that were searched then. Conditions of unknown targets are
+        numbered from N on.
     edge_penalty_ : float
         The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
     evidence_ : float

@@ -41,8 +41,6 @@ class Tuning:
     batch: int = 2  # moves scored at once
     contender_margin: float = 100.0  # nats that polish may gain for a family that lacks a parent
     far: float = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
-    detour_share: float = 0.01  # of what the node loses as an effect, that a large move gains
-    few_small_moves: int = 3  # as many large moves: more than small ones win back
     detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
     gathered_share: float = 0.8  # of what its effects lose, that a node has to win as their effect
     turned_margin: float = 100.0  # nats: the same for the families of a turned graph
@@ -130,16 +128,6 @@ class Climber:
         before = self.scores(differing_families(graph, other))
         after = self.scores(differing_families(other, graph))
         return math.fsum([*before, *(-score for score in after)])
-
-    def worth_as_cause(self, graph: Graph, node: int) -> float:
-        """Return an estimate of what a graph gains with a node as a cause of all others that do not have it as one."""
-        self._update(graph)
-        gains, others = self._gains[node], ~self.rules.forbidden[node]
-        others &= [node not in parents for parents in graph]
-        strengths = np.zeros(len(graph))
-        parents = list(graph[node])
-        strengths[parents] = -self._gains[parents, node]
-        return float(np.maximum(np.where(np.isposinf(gains), strengths, gains), 0.0)[others].sum())
 
     def climb(self, graph: Graph, report: Report = ignored) -> tuple[Graph, list[Move]]:
         """Climb to a graph that is a local optimum even after its families are polished and grown."""

@@ -17,9 +17,7 @@ from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores, Report
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled
 
 
-def detour(
-    climber: Climber, graph: Graph, node: int, tell: Report, least_regain: float = 0.0
-) -> tuple[Graph, list[Move]] | None:
+def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]] | None:
     """Detach a node, climb while it gets no parent, then freely; return a better graph and the moves to it, if any.
 
     If the graph at the end scores nearly as well as the first one, it is polished like the first one.
@@ -34,18 +32,9 @@ def detour(
         The node to detach.
     tell : callable
         Called with every tried move.
-    least_regain : float
-        The share of what the node loses as an effect that it has to win back as a cause, by estimates; else there is no
-        climb. Where it is positive, there is none either if large moves alone leave too much to be won by small ones.
     """
     moves = [detach(climber, graph, node)]
     end = (*graph[:node], climber.least[node], *graph[node + 1 :])
-    if least_regain > 0.0:
-        if climber.worth_as_cause(graph, node) < -least_regain * moves[0].gain:
-            return None
-        large = TUNING.detour_share * -moves[0].gain
-        if climber.fall(graph, _climb_as_source(climber, end, node, tell, large)[0]) < -TUNING.few_small_moves * large:
-            return None
     end, further = _climb_as_source(climber, end, node, tell)
     if not further:  # no node gains it as a parent: the climb would lead back
         return None
@@ -106,15 +95,13 @@ def _better_end(
     return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
 
 
-def _climb_as_source(
-    climber: Climber, graph: Graph, node: int, tell: Report, least_gain: float = 0.0
-) -> tuple[Graph, list[Move]]:
+def _climb_as_source(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]]:
     """Climb while a node gets no parent, then freely if it became one."""
     forbidden = climber.rules.forbidden.copy()
     forbidden[:, node] = True
-    end, moves = climber.climb_once(graph, tell, least_gain, climber.rules._replace(forbidden=forbidden))
+    end, moves = climber.climb_once(graph, tell, rules=climber.rules._replace(forbidden=forbidden))
     if moves:
-        end, further = climber.climb_once(end, tell, least_gain)
+        end, further = climber.climb_once(end, tell)
         moves += further
     return end, moves
 
@@ -159,7 +146,6 @@ def greedy_search(
     callback: Callable[[Move], None] | None = None,
     start: SearchResult | None = None,
     escapes: bool = False,
-    least_regain: float = 0.0,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
     start_of_noise: Callable[[Graph], Graph | None] = lambda graph: None,
 ) -> SearchResult:
@@ -180,8 +166,6 @@ def greedy_search(
         The result of a search by other scores. The climb goes on from there.
     escapes : bool
         Whether the search tries to escape after a ``start``, too. Without one it always does.
-    least_regain : float
-        As of `icdh.search.escapes.detour`.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
     start_of_noise : callable
@@ -204,9 +188,9 @@ def greedy_search(
         if start is None and (other := other_start(search.graph)) is not None:
             search.climb_from(other)
         if start is None or escapes:
-            search.escape(least_regain)
+            search.escape()
         while start is None and search.choose_noise(start_of_noise):
-            search.escape(least_regain)
+            search.escape()
 
     return search.result_of(run)
 
@@ -296,12 +280,12 @@ class Search:
     def _try(self, move: Move, graph: Graph) -> None:
         self.callback(move._replace(kept=False))
 
-    def escape(self, least_regain: float) -> None:
+    def escape(self) -> None:
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
         before, least = self.graph, self.climber.least
         for node in range(len(before)):
             if self.graph[node] != least[node]:
-                better = detour(self.climber, self.graph, node, self._try, least_regain)
+                better = detour(self.climber, self.graph, node, self._try)
                 if better is not None:
                     self._take(*better)
         for node in range(len(before)):
