@@ -20,7 +20,7 @@ from icdh._node_model import families
 from icdh.two_phase import objective
 
 PACKAGE = str(Path(icdh.__file__).parent)
-ESTIMATORS = str(Path(PACKAGE) / "estimators")
+ESTIMATORS = str(Path(PACKAGE) / "_estimators")
 
 
 class Interrupter:
