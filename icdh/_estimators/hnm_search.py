@@ -289,7 +289,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         if self.interrupted_ or self.timed_out_:
             late = f"{option('max_seconds', self.max_seconds)} ended the search"
             reason = "interrupted" if self.interrupted_ else late
-            warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
+            named, _ = Knowledge.of(self.knowledge).hidden_causes(table.names)
+            lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < len(named) else ""
+            told = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
+            warn(told, ConvergenceWarning)
         warn_about_determined_columns(model, table, values)
         warn_about_dependent_rows(model, table, design, values)
         return self
