@@ -311,7 +311,7 @@ class Table:
             above = self.values[n] == self.values[n].max()
             if self.n_observations < 50 or min(np.count_nonzero(above), np.count_nonzero(~above)) < 10:
                 continue  # it may be an accident
-            high, low = self.values[numbers][:, above], self.values[numbers][:, ~above]
+            high, low = self.values[np.ix_(numbers, above)], self.values[np.ix_(numbers, ~above)]
             is_cut = (high.min(axis=1) > low.max(axis=1)) | (high.max(axis=1) < low.min(axis=1))
             if is_cut.any():
                 found[self.names[n]] = self.names[numbers[int(np.argmax(is_cut))]]
