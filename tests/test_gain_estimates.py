@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from icdh import HNMSearch
 from icdh._node_model._kernels import add_products_of_features
 from icdh._node_model.evidence import fit_node, odds_without_parents
-from icdh._node_model.families import TUNING
+from icdh._node_model.families import TUNING, Start
 from icdh._node_model.gain_estimates import gain_estimates
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.ordinal import OrdinalResponse
@@ -309,7 +309,7 @@ def test_a_better_fit_leaves_nothing_of_the_one_before(noise):
     a, b = rng.normal(size=(2, N))
     scores = family_evidence(standardised(a, b, np.tanh(3 * a) + 0.5 * b * a + 0.3 * rng.normal(size=N)), noise=noise)
     family = (2, (0,))
-    poor = scores.fit(family, tol=1e6)
+    poor = scores.fit(family, Start(tol=1e6))
     scores.keep(family, poor)
     stale = scores.gain_estimates(family)[1]
     scores.keep(family, scores.fit(family))

@@ -26,8 +26,8 @@ from icdh._ground.checks import (
     random_generator,
 )
 from icdh._ground.clock import Clock
-from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Design, Interventions, InterventionsLike
+from icdh._model.structural import About, StructuralModel
+from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.missing_codes import Declared
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
@@ -182,9 +182,9 @@ class CausalGraphEstimator(SharedParameters):
         kept = {name: value for name, value in vars(self).items() if thresholds is not None or not name.endswith("_")}
         parameters = {name: _text(value) for name, value in (self.get_params() | (thresholds or {})).items()}
         del parameters["callback"]
-        how = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
+        how: About = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
         settled = (model.adjacency != 0.0) & self._rules(model.names).settled
-        model = replace(model, about=model.about | how, settled=settled.astype(float) if settled.any() else None)
+        model = replace(model, about={**model.about, **how}, settled=settled.astype(float) if settled.any() else None)
         attributes: dict[str, object] = {
             "model_": model,
             "adjacency_matrix_": model.adjacency,
@@ -212,7 +212,7 @@ class CausalGraphEstimator(SharedParameters):
         X: TableLike,
         y: None = None,
         *,
-        interventions: ArrayLike | Interventions | None = None,
+        interventions: InterventionsLike = None,
         groups: Groups = None,
         sequence: bool = False,
     ) -> Estimator:
@@ -328,9 +328,7 @@ class CausalGraphEstimator(SharedParameters):
             )
         return self
 
-    def for_resamples(
-        self: Estimator, X: TableLike, interventions: ArrayLike | Interventions | None = None
-    ) -> Estimator:
+    def for_resamples(self: Estimator, X: TableLike, interventions: InterventionsLike = None) -> Estimator:
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.
 
         Parameters
@@ -340,18 +338,15 @@ class CausalGraphEstimator(SharedParameters):
         """
         return type(self)(**self.get_params())
 
-    def _strong(
-        self, dag: Floats, strength: Floats, rules: EdgeRules, thresholds: dict[str, Any] | None = None
-    ) -> Floats:
-        """Return the strong edges, by the parameters or by other thresholds; warn if they are many."""
-        limits = {"min_strength": self.min_strength, "max_edges": self.max_edges} | (thresholds or {})
-        kept = rules.strong(dag, strength, limits["min_strength"], limits["max_edges"])
+    def _strong(self, dag: Floats, strength: Floats, rules: EdgeRules) -> Floats:
+        """Return the strong edges; warn if they are many."""
+        kept = rules.strong(dag, strength, self.min_strength, self.max_edges)
         warn_about_density(kept)
         return kept
 
-    def _checked(self, **thresholds: float | None) -> dict[str, Any]:
+    def _checked(self, **thresholds: float | None) -> dict[str, object]:
         """Return the thresholds that are not None, checked as the parameters that they are."""
-        given = {name: value for name, value in thresholds.items() if value is not None}
+        given: dict[str, object] = {name: value for name, value in thresholds.items() if value is not None}
         for name, value in given.items():
             constraints_of(self)[name].check(name, value)
         return given

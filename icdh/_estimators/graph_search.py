@@ -245,10 +245,10 @@ class GraphSearch:
         linear = cheap_gains(scores, found.graph) is scores.linear_gains
         return find_hidden_causes(
             found,
+            scores,
+            self.table.rules,
+            self.settings.max_parents,
             linear,
-            scores=scores,
-            rules=self.table.rules,
-            max_parents=self.settings.max_parents,
             named=[mask[self.table.order] for mask in self.hidden[0]],
             without=self.hidden[1][self.table.order],
         )

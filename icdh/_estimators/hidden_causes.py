@@ -25,7 +25,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,22 +118,24 @@ class FoundCauses(NamedTuple):
         return [self.search.districts(state.families(children)).score for children in self.hidden]
 
 
-def find_hidden_causes(found: SearchResult, linear: bool, **options: Any) -> tuple[SearchResult, FoundCauses]:
-    """Return the graph with hidden causes of the better model, from one without.
+def find_hidden_causes(
+    found: SearchResult,
+    scores: FamilyEvidence,
+    rules: EdgeRules,
+    max_parents: int,
+    linear: bool,
+    named: Sequence[Mask],
+    without: Mask,
+) -> tuple[SearchResult, FoundCauses]:
+    """Return the graph with hidden causes of the better model, from one without; further arguments are the search's."""
 
-    Parameters
-    ----------
-    found : SearchResult
-        The graph without.
-    linear : bool
-        Whether most effects are linear.
-    **options : Any
-        Further arguments of `HiddenCauseSearch`.
-    """
-    best = HiddenCauseSearch(linear=linear, inputs=False, **options).run(found)
+    def search(inputs: bool) -> tuple[SearchResult, FoundCauses]:
+        return HiddenCauseSearch(scores, rules, max_parents, linear, inputs, named, without).run(found)
+
+    best = search(inputs=False)
     if linear or best[0].ended_early:
         return best
-    other = HiddenCauseSearch(linear=False, inputs=True, **options).run(found)
+    other = search(inputs=True)
     if other[0].ended_early:
         return best[0]._replace(interrupted=other[0].interrupted, timed_out=other[0].timed_out), best[1]
     return min(best, other, key=lambda own: own[1].search.total(HiddenGraph(own[0].graph, own[1].hidden)))

@@ -1,12 +1,12 @@
 """HNMSearch: the estimator that learns a DAG by greedy search on the evidence of heteroscedastic noise models."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator
@@ -23,7 +23,7 @@ from icdh._ground.interrupts import unheard
 from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Design, Interventions
+from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
@@ -342,7 +342,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         model = self._fitted_model()
         refuse_hidden_causes(model, "rethreshold")
         thresholds, rules = self._checked(min_strength=min_strength, max_edges=max_edges), self._rules(model.names)
-        kept = self._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules, thresholds)
+        stricter = copy(self).set_params(**thresholds)
+        kept = stricter._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
         found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
         model, learned, _ = refit(found, replace(model, adjacency=kept), Clock())
         self._learn(model, thresholds, **learned)
@@ -361,7 +362,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         refuse_hidden_causes(self._fitted_model(), "what asks for the graph found")
         return self._found
 
-    def for_resamples(self, X: TableLike, interventions: ArrayLike | Interventions | None = None) -> "HNMSearch":
+    def for_resamples(self, X: TableLike, interventions: InterventionsLike = None) -> "HNMSearch":
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`, after a fit to the whole of it.
 
         Kinds and transform of the columns are those of that fit. The kinds of continuous columns alone are guessed

@@ -1,6 +1,7 @@
 """ICDH: the estimator that learns a DAG by the two-phase procedure."""
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -332,7 +333,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         thresholds = self._checked(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         found, least = self._found, self._least_weight if threshold is None else threshold
         dag = found.rules.dag(self.weights_, least)
-        kept = self._strong(dag.adjacency, self.edge_strength_, found.rules, thresholds)
+        kept = copy(self).set_params(**thresholds)._strong(dag.adjacency, self.edge_strength_, found.rules)
         model, learned = found.on_graph(model, kept)
         self._learn(model, thresholds, **learned, _least_weight=least)
         _warn_about_cycles(dag)

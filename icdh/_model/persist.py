@@ -16,7 +16,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -34,13 +34,15 @@ from icdh.network import NetworkConditional
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
+    from icdh._node_model.network import GivenParents
 
 Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted before it is used
 
 FORMAT, VERSION = "icdh model", 2
 CONTENT = "model.json"
 FLOATS, INTEGERS = "<f8", "<i8"
-DATES = {"datetime": datetime.datetime, "date": datetime.date}  # subclass first: a datetime is a date, too
+# Subclass first: a datetime is a date, too.
+DATES: dict[str, type[datetime.date]] = {"datetime": datetime.datetime, "date": datetime.date}
 # In a shape, letters are sizes: N that of the table, others any, but the same within a part.
 SHAPES_OF_INTEGERS = {"inputs": "p", "widths": "p"}
 SHAPES = {
@@ -49,7 +51,6 @@ SHAPES = {
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
     **{"cuts": "c", "residuals": "M", "loadings": "c"},
 }
-ABOUT = {"estimator": str, "n_observations": int, "parameters": dict[str, str], "versions": dict[str, str]}
 
 
 def _kinds() -> dict[object, dict[str, type]]:
@@ -139,7 +140,7 @@ def _encoded_name(name: Hashable) -> Json:
     return code
 
 
-def _json_of(name: Any) -> Json:
+def _json_of(name: object) -> Json:
     if isinstance(name, tuple):
         return [_json_of(part) for part in name]
     if isinstance(name, (bool, np.bool_)):
@@ -148,12 +149,13 @@ def _json_of(name: Any) -> Json:
         return int(name)
     if isinstance(name, numbers.Real) and np.isfinite(float(name)):
         return float(name)
-    dates = (kind for kind, of_kind in DATES.items() if isinstance(name, of_kind) and name == name)
-    kind = next(dates, None)  # pandas' NaT is a date, too, and no other
-    return str(name) if kind is None else {kind: name.isoformat()}  # pyright: ignore[reportAttributeAccessIssue]
+    for kind, of_kind in DATES.items():
+        if isinstance(name, of_kind) and name == name:  # pandas' NaT is a date, too, and no other
+            return {kind: name.isoformat()}
+    return str(name)
 
 
-def _name(code: Json) -> Any:
+def _name(code: Json) -> Hashable:
     """Return a name that stands in JSON."""
     if isinstance(code, list):
         return tuple(_name(part) for part in code if not isinstance(part, list))
@@ -162,7 +164,8 @@ def _name(code: Json) -> Any:
         ((kind, text),) = code.items()
         return DATES[kind].fromisoformat(text)
     _demand(isinstance(code, (str, int, float)), "names are neither text, numbers nor dates")
-    return code
+    name: Hashable = code
+    return name
 
 
 def read_model(path: str | os.PathLike[str], kind: type["StructuralModel"]) -> "StructuralModel":
@@ -228,9 +231,10 @@ class _Content:
         origin, inner = get_origin(kind), get_args(kind)
         if kind is Hashable:
             return _name(code)
-        if name == "about":
-            _demand(isinstance(code, dict) and code.keys() <= ABOUT.keys(), "it does not say how the model was made")
-            return {key: self.value(text, ABOUT[key], key, n_variables) for key, text in code.items()}
+        if is_typeddict(kind):
+            parts = get_type_hints(kind)
+            _demand(isinstance(code, dict) and code.keys() <= parts.keys(), "it does not say how the model was made")
+            return {key: self.value(part, parts[key], key, n_variables) for key, part in code.items()}
         if origin in (Union, UnionType):
             chosen = next((one for one in inner if type(code) is one), inner[0])
             return None if chosen is type(None) else self.value(code, chosen, name, n_variables, sizes)
@@ -314,16 +318,20 @@ def _check_model(model: "StructuralModel") -> None:
     _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 
 
-def _check_part(part: Any, model: "StructuralModel", n: int, n_labels: dict[int, int]) -> None:
+def _check_part(part: Conditional, model: "StructuralModel", n: int, n_labels: dict[int, int]) -> None:
     """Demand that the fields of the distribution of variable ``n`` go together, and with the labels of variables."""
+    from icdh._node_model.categorical import CategoricalConditional
+    from icdh._node_model.network import GivenParents
+    from icdh._node_model.ordinal import OrdinalConditional
+
     known = ((part.inputs >= 0) & (part.inputs < len(model.names))).all() and np.unique(part.inputs).size
     _demand(known == part.inputs.size, "inputs are not variables")
-    shares = getattr(part, "log_shares", np.zeros(n_labels.get(n, 0)))
-    _demand(shares.size == n_labels.get(n, 0), "labels do not go with their probabilities")
-    if hasattr(part, "widths"):
+    same = not isinstance(part, CategoricalConditional) or part.log_shares.size == n_labels.get(n, 0)
+    _demand(same, "labels do not go with their probabilities")
+    if isinstance(part, GivenParents):
         _demand(part.widths.tolist() == [n_labels.get(int(k), 1) for k in part.inputs], "inputs lack their labels")
         _check_weights(part)
-    if hasattr(part, "levels"):
+    if isinstance(part, OrdinalConditional):
         _check_ascending(part.levels)
         _demand(part.cuts.size == part.levels.size - 1 and (np.diff(part.cuts) >= 0.0).all(), "cuts do not ascend")
         _demand(model.levels[n].size == part.levels.size, "levels do not go with their probabilities")
@@ -334,14 +342,15 @@ def _check_part(part: Any, model: "StructuralModel", n: int, n_labels: dict[int,
         _demand(part.floor > 0.0, "a scale is not positive")
 
 
-def _check_weights(part: Any) -> None:
-    from icdh._node_model.categorical import n_categorical_weights
+def _check_weights(part: "GivenParents") -> None:
+    from icdh._node_model.categorical import CategoricalConditional, n_categorical_weights
+    from icdh._node_model.hidden_input import HiddenInputConditional
     from icdh._node_model.network import n_weights
 
     _demand(part.hidden_units > 0, "there are no hidden units")
-    width = int(part.widths.sum()) + getattr(part, "hidden_inputs", 0)
+    width = int(part.widths.sum()) + isinstance(part, HiddenInputConditional)
     needed = n_weights(width, part.hidden_units)
-    if hasattr(part, "log_shares"):
+    if isinstance(part, CategoricalConditional):
         _demand(part.log_shares.size > 1, "labels are too few")
         needed = n_categorical_weights(width, part.hidden_units, part.log_shares.size)
     _demand(part.theta.size == needed, f"theta has shape [{part.theta.size}], not [{needed}]")

@@ -11,7 +11,7 @@ A variable of labels, or of few ordered levels, has a probability for each of th
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,15 @@ from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh.exceptions import DataWarning, option, warn
 
 SUM_ROUNDING = 1e-9  # by which a sum of weights may exceed one
+
+
+class About(TypedDict, total=False):
+    """How a model was made."""
+
+    estimator: str
+    n_observations: int
+    parameters: dict[str, str]
+    versions: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ class StructuralModel:
     centre: Floats
     noise: Sequence[Noise] = ()
     frame: str = ""
-    about: dict[str, Any] = field(default_factory=dict)
+    about: About = field(default_factory=About)
     edge_probability: Floats | None = None
     direction_loss: Floats | None = None
     hidden_loss: Floats | None = None

@@ -12,7 +12,7 @@ A fit begins at known fits of families with one parent fewer, or one more.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from icdh._ground.threads import map_on_threads
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import TUNING, Families, Family
+from icdh._node_model.families import COLD, TUNING, Families, Family, Start
 from icdh._node_model.linear_gains import LinearGains
 
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ class FamilyCache:
         """Return the score of each family, in nats."""
         new = [family for family in dict.fromkeys(families) if family not in self]
         starts = [self._start_of(family) for family in new]
-        for family, fit in zip(new, self.run("fitting families", self._fit_from, new, starts), strict=True):
+        for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
             self.keep(family, fit)
         return [self.score_of(family) for family in families]
 
@@ -80,22 +80,19 @@ class FamilyCache:
     def _key(self, family: Family) -> Key:
         return family, self.units[family[0]]
 
-    def _start_of(self, family: Family) -> dict[str, Floats]:
+    def _start_of(self, family: Family) -> Start:
         known = self._known_parents.get(family[0], ())
         return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
 
-    def _fit_from(self, family: Family, start: dict[str, Floats]) -> NodeFit:
-        return self.fit(family, **start)
-
-    def fit(self, family: Family, start: Floats | None = None, **options: Any) -> NodeFit:
-        """Return a new fit of a family, which is not kept; options are those of `Families.fit`."""
+    def fit(self, family: Family, start: Start = COLD) -> NodeFit:
+        """Return a new fit of a family, which is not kept."""
         self.clock.check()
-        return self.families.fit(family, self.units[family[0]], start, **options)
+        return self.families.fit(family, self.units[family[0]], start)
 
-    def fit_twice_the_units(self, family: Family, **options: Any) -> NodeFit:
+    def fit_twice_the_units(self, family: Family) -> NodeFit:
         """Return a fit of a family that was scored with twice the units, which is not kept."""
         self.clock.check()
-        return self.families.fit_twice_the_units(family, self.fit_of(family), **options)
+        return self.families.fit_twice_the_units(family, self.fit_of(family))
 
     def known_fit(self, family: Family) -> NodeFit | None:
         """Return the fit of a family; None if it has none."""
@@ -222,8 +219,8 @@ def warm_start(
     hidden_units: int,
     known_fit: Callable[[Family], NodeFit | None],
     known_parents: Iterable[tuple[int, ...]],
-) -> dict[str, Floats]:
-    """Return the arguments of a fit that starts from the best known fit of a neighbouring family.
+) -> Start:
+    """Return the best known fit of a neighbouring family as a start; a cold one if there is none.
 
     The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a node
     that has just got more hidden units have only neighbours with a parent more; the weights of that parent are left
@@ -241,27 +238,22 @@ def warm_start(
         Returns the fit of a family, None if it has none.
     known_parents : iterable of tuple
         The parents that the node was fitted with: few, where there are many variables.
-
-    Returns
-    -------
-    dict
-        ``start`` and ``precision``; nothing for a cold start.
     """
     node, parents = family
     if not parents:
-        return {}
+        return COLD
     fewer = [((node, parents[:k] + parents[k + 1 :]), parents[k]) for k in range(len(parents))]
     if best := _best_known(fewer if len(parents) > 1 else [], known_fit):
         fit, new = best
         weights = families.weights_of(new, parents, hidden_units)
         theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
-        return {"start": theta, "precision": fit.precision}
+        return Start(theta, fit.precision)
     more = [other for other in known_parents if len(other) == len(parents) + 1 and {*parents} < {*other}]
     if best := _best_known([((node, other), min({*other} - {*parents})) for other in more], known_fit):
         fit, new = best
         theta = np.delete(fit.theta, families.weights_of(new, parents, hidden_units))
-        return {"start": theta, "precision": fit.precision}
-    return {}
+        return Start(theta, fit.precision)
+    return COLD
 
 
 def _best_known(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,34 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+
+class Start(NamedTuple):
+    """Where the fit of a family begins, and when it ends; see `icdh._node_model.evidence.fit_node`.
+
+    Attributes
+    ----------
+    theta : ndarray or None
+        Weights to start from; None for a cold start.
+    precision : ndarray or None
+        The precisions of the prior to start from.
+    seed : int or None
+        That of a cold start; if None, ``random_state`` of the families.
+    tol : float
+        Nats, for at most 10,000 observations.
+    precision_updates, max_steps : int
+        The most updates of the precisions, and steps.
+    """
+
+    theta: Floats | None = None
+    precision: Floats | None = None
+    seed: int | None = None
+    tol: float = TUNING.tolerance
+    precision_updates: int = 2
+    max_steps: int = 300
+
+
+COLD = Start()
 
 
 class Families:
@@ -186,51 +214,28 @@ class Families:
         before = int(self.widths[[k for k in others if k < parent]].sum())
         return slice(before * hidden_units, (before + int(self.widths[parent])) * hidden_units)
 
-    def fit(
-        self,
-        family: Family,
-        hidden_units: int,
-        start: Floats | None = None,
-        *,
-        seed: int | None = None,
-        tol: float = TUNING.tolerance,
-        **options: Any,
-    ) -> NodeFit:
-        """Return a fit of a family.
-
-        Parameters
-        ----------
-        family : tuple
-            The node and its parents.
-        hidden_units : int
-            m.
-        start : ndarray, optional
-            Weights to start from; by default a cold start.
-        seed : int, optional
-            That of a cold start, by default ``random_state``.
-        tol : float
-            Nats, for at most 10,000 observations.
-        **options : Any
-            Further arguments of `icdh._node_model.evidence.fit_node`.
-        """
+    def fit(self, family: Family, hidden_units: int, start: Start = COLD) -> NodeFit:
+        """Return a fit of a family, the node and its parents, with so many hidden units."""
         x, response = self.data(family)
         return fit_node(
             x,
             response,
             hidden_units=hidden_units,
-            start=start,
-            random_state=self.random_state if seed is None else seed,
             prior_precision=self.prior_precision,
-            tol=tol * max(1.0, x.shape[1] / TUNING.tolerance_observations),
+            random_state=self.random_state if start.seed is None else start.seed,
+            start=start.theta,
+            precision=start.precision,
+            max_steps=start.max_steps,
+            tol=start.tol * max(1.0, x.shape[1] / TUNING.tolerance_observations),
+            precision_updates=start.precision_updates,
             weight=self._weight(family),
-            **options,
         )
 
-    def fit_twice_the_units(self, family: Family, fit: NodeFit, **options: Any) -> NodeFit:
-        """Return a fit with twice the hidden units, from weights that compute nearly the same; options as of `fit`."""
+    def fit_twice_the_units(self, family: Family, fit: NodeFit) -> NodeFit:
+        """Return a fit with twice the hidden units, from weights that compute nearly the same."""
         n_inputs = int(self.widths[list(family[1])].sum())
-        start = with_twice_the_units(fit.theta, n_inputs, fit.hidden_units, self.random_state)
-        return self.fit(family, 2 * fit.hidden_units, start, **options)
+        theta = with_twice_the_units(fit.theta, n_inputs, fit.hidden_units, self.random_state)
+        return self.fit(family, 2 * fit.hidden_units, Start(theta))
 
     def fit_at_fixed_point(self, family: Family, fit: NodeFit) -> NodeFit:
         """Return the fit where updates of the prior's precisions end."""

@@ -6,7 +6,7 @@ is decided on the subsample that needs many fits: initial weights, detours, unit
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import TUNING, Families, Family
+from icdh._node_model.families import TUNING, Families, Family, Start
 from icdh._node_model.stages import Growth, Polish
 
-FEW_STEPS = {"precision_updates": 0, "max_steps": 50}  # from a fit to a subsample; outliers would take hundreds
+FEW_STEPS = 50  # from a fit to a subsample; outliers would take hundreds
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
 
 
@@ -174,15 +174,10 @@ class WholeEvidence(FamilyCache):
         self.subsample([family for family in dict.fromkeys(families) if family not in self])
         return super().__call__(families)
 
-    def _start_of(self, family: Family) -> dict[str, Floats]:
+    def _start_of(self, family: Family) -> Start:
         begun = self.subsample.fit_of(family)
-        if begun.succeeded:  # the precisions stay
-            return {"start": begun.theta, "precision": begun.precision}
-        return super()._start_of(family)
-
-    def fit(self, family: Family, start: Floats | None = None, **options: Any) -> NodeFit:
-        """Return a new fit of a family, in few steps and with the precisions given."""
-        return super().fit(family, start, **{**FEW_STEPS, **options})
+        start = Start(begun.theta, begun.precision) if begun.succeeded else super()._start_of(family)
+        return start._replace(precision_updates=0, max_steps=FEW_STEPS)
 
 
 Evidence: TypeAlias = FamilyEvidence | WholeEvidence

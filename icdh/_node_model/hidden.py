@@ -41,7 +41,7 @@ from icdh._ground.arrays import Floats
 from icdh._ground.density import pointwise_nll
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import Families, Family
+from icdh._node_model.families import COLD, Families, Family, Start
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gain_estimates import orthonormal
 from icdh._node_model.gaussian import GaussianResponse
@@ -234,7 +234,7 @@ class Districts:
         district, found = self(families), []
         for family, loading in zip(district.families, district.loadings, strict=True):
             known, units = self._responding(family[0], loading, district.hidden), self.scores.units[family[0]]
-            fits = (known.fit(family, units, seed=known.random_state + k) for k in range(n_restarts))
+            fits = (known.fit(family, units, Start(seed=known.random_state + k)) for k in range(n_restarts))
             best = min(fits, key=lambda fit: fit.evidence)
             found.append((known.responses[family[0]], known.fit_at_fixed_point(family, best)))
         return found
@@ -329,10 +329,8 @@ class Districts:
         if self.linear and family[1]:
             lead = math.inf
         elif fit is None or lead < TUNING.far_ahead:
-            if fit is None or not fit.succeeded:
-                fit = families.fit(family, units)
-            else:
-                fit = families.fit(family, units, fit.theta, precision=fit.precision, precision_updates=1)
+            start = COLD if fit is None or not fit.succeeded else Start(fit.theta, fit.precision, precision_updates=1)
+            fit = families.fit(family, units, start)
             lead = families.score(family, fit, noise) - linear
         if fit is None or lead > 0.0:
             assert isinstance(response, GaussianResponse)

@@ -20,7 +20,7 @@ Wei and Tanner, "A Monte Carlo implementation of the EM algorithm", Journal of t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
@@ -320,16 +320,16 @@ class InputDistricts:
         return InputDistrict(math.fsum([*costs, *cells.nll]), families, cells, tuple(fits))
 
     def _fit(self, node: int, x: Floats, response: Response, last: NodeFit | None, seed: int = 0) -> NodeFit:
-        known, start = self.scores.families, dict[str, Any]()
-        if last is not None:
-            start = {"start": last.theta, "precision": last.precision, "precision_updates": 1}
+        known = self.scores.families
         return fit_node(
             x,
             response,
             hidden_units=self.scores.units[node],
             prior_precision=known.prior_precision,
             random_state=known.random_state + seed,
+            start=None if last is None else last.theta,
+            precision=None if last is None else last.precision,
             tol=OF_FAMILIES.tolerance,
+            precision_updates=2 if last is None else 1,
             weight=1.0 / TUNING.values,
-            **start,
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import TUNING, Family
+from icdh._node_model.families import TUNING, Family, Start
 
 
 class Growth:
@@ -123,10 +123,10 @@ def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tu
     """Return fits from further cold starts, and the best of all fits at a finer tolerance; each with its score."""
     # Once families choose their noise, a cold start that lost to a better Gaussian fit may win.
     first = 0 if scores.noise == "auto" else 1
-    fits = [scores.fit(family, seed=scores.families.random_state + k) for k in range(first, n_starts)]
+    fits = [scores.fit(family, Start(seed=scores.families.random_state + k)) for k in range(first, n_starts)]
     scored = [(fit, scores.score_by(family, fit)) for fit in fits]
     best, _ = min([(scores.fit_of(family), scores.network_score_of(family)), *scored], key=lambda pair: pair[1])
     if not best.succeeded:
         return scored
-    finer = scores.fit(family, best.theta, precision=best.precision, precision_updates=2, tol=TUNING.fine_tolerance)
+    finer = scores.fit(family, Start(best.theta, best.precision, tol=TUNING.fine_tolerance))
     return [*scored, (finer, scores.score_by(family, finer))]

@@ -12,6 +12,7 @@ Yeo, Johnson: "A new family of power transformations to improve normality or sym
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,13 +102,15 @@ def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
     """
     if kind == "none":
         return Transform()
+    if kind == "yeo-johnson":
+        return _best(lambda power: Transform(kind, power), x, (-3.0, 5.0))
+    low = float(x.min()) if low is None else low
+    return _best(lambda shift: Transform(kind, math.exp(shift), low), x, (math.log(1e-3), math.log(1e3)))
+
+
+def _best(transform: Callable[[float], Transform], x: Floats, bounds: tuple[float, float]) -> Transform:
+    """Return the transform of a number within bounds that gains most on a column."""
     from scipy.optimize import minimize_scalar
 
-    found: Any
-    if kind == "yeo-johnson":
-        found = minimize_scalar(lambda power: -Transform(kind, power).log_density_gain(x), bounds=(-3.0, 5.0))
-        return Transform(kind, float(found.x))
-    low = float(x.min()) if low is None else low
-    limits = (math.log(1e-3), math.log(1e3))  # standard deviations
-    found = minimize_scalar(lambda shift: -Transform(kind, math.exp(shift), low).log_density_gain(x), bounds=limits)
-    return Transform(kind, math.exp(float(found.x)), low)
+    found: Any = minimize_scalar(lambda at: -transform(at).log_density_gain(x), bounds=bounds)
+    return transform(float(found.x))

@@ -11,7 +11,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
@@ -161,9 +161,11 @@ class CommandParser(argparse.ArgumentParser):
             self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
             self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse unknown arguments at once, with a suggestion."""
-        known, unknown = super().parse_known_args(args, namespace)
+        known, unknown = super().parse_known_args(args, namespace or argparse.Namespace())
         takes_model = "--model" in self._option_string_actions and not known.model and is_model(known.data)
         if takes_model and len(unknown) == 1 and not unknown[0].startswith("-"):
             known.model, known.data, unknown = known.data, unknown[0], []  # first the model, then the table
@@ -221,7 +223,8 @@ def _add(group: argparse._ActionsContainer, options: Mapping[str, Option | Eithe
 
 
 class _HelpAll(argparse.Action):
-    def __call__(self, parser: Any, *_: object, **__: object) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        assert isinstance(parser, CommandParser)
         parser.usual = ()
         parser.print_help()
         parser.exit()

@@ -2,7 +2,7 @@
 
 import argparse
 import shlex
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -74,20 +74,21 @@ def _declared_labels(args: argparse.Namespace) -> list[str] | None:
     return [name for name, kind in kinds if kind == "categorical"] if args.method == "search" else None
 
 
-def _remedy(args: argparse.Namespace, options: dict[str, Any]) -> str:
+def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:
     """Return the command that reads the table, "" if no options do."""
     given, words = args.words, []
     for name, value in options.items():
+        several = value if isinstance(value, list) else []
         if name == "gaps":
             words += ["--missing", "drop"]
         elif name == "categorical":
-            words += ["--kinds", *(f"{column}=categorical" for column in value)]
+            words += ["--kinds", *(f"{column}=categorical" for column in several)]
         elif name == "missing_values":
-            words.append("--na=" + ",".join(value))
+            words.append("--na=" + ",".join(several))
         elif isinstance(value, bool):
             words.append(as_option(name, (value,)))
-        elif isinstance(value, list):
-            words += [option_named(name), *value]
+        elif several:
+            words += [option_named(name), *several]
         else:
             given = _without(given, option_named(name), f"--{name.replace('_', '-')}")
             character = next((word for word, mark in DELIMITERS.items() if mark == value), str(value))
@@ -162,11 +163,6 @@ class Input(NamedTuple):
     groups: list[str] | None = None
     sequence: bool = False
     truth: Floats | None = None
-
-    @property
-    def relations(self) -> dict[str, Any]:
-        """What is known of rows that depend on one another, as arguments of ``fit``."""
-        return {"groups": self.groups, "sequence": self.sequence}
 
     def complete(self) -> "Input":
         """Return the rows without gaps."""

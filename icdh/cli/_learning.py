@@ -62,7 +62,9 @@ def learned(args: argparse.Namespace, rows: Input) -> Learned:
     estimator = estimator_of(args, rows.table.names)
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
     with watched(args, what) as callback, answered(callback):
-        estimator.set_params(callback=callback).fit(rows.table, interventions=rows.interventions, **rows.relations)
+        estimator.set_params(callback=callback).fit(
+            rows.table, interventions=rows.interventions, groups=rows.groups, sequence=rows.sequence
+        )
     return estimator.set_params(callback=None)
 
 
@@ -116,7 +118,8 @@ def ensemble_of(
                 rows.table,
                 n_resamples,
                 interventions=rows.interventions,
-                **rows.relations,
+                groups=rows.groups,
+                sequence=rows.sequence,
                 sampling=args.sampling,
                 checkpoint=args.checkpoint,
                 n_jobs=model.n_jobs,
@@ -177,7 +180,7 @@ def _about_subsample(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     """Return a line about the rows that strengths and losses are counted in, if not in all."""
     from icdh._estimators.graph_search import TUNING
 
-    n_rows = model.model_.about["n_observations"]
+    n_rows = model.model_.about.get("n_observations", 0)
     if not records or not isinstance(model, HNMSearch) or n_rows <= TUNING.long_table:
         return []
     return [f"the search saw {TUNING.subsample:,} of {n_rows:,} rows: strengths and losses are in nats of these"]
@@ -189,7 +192,7 @@ def _head(model: Learned, n_edges: int) -> str:
     else:
         course = counted(len(model.history_), "round") + (", converged" if model.converged_ else ", not converged")
     return (
-        f"{counted(model.model_.about['n_observations'], 'observation')} of "
+        f"{counted(model.model_.about.get('n_observations', 0), 'observation')} of "
         f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "
         f"negative log-likelihood {model.nll_:.4f} nats a row, {course}"
     )

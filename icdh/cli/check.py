@@ -18,8 +18,15 @@ def run(args: argparse.Namespace) -> int:
     model = loaded(args.model, args.data)
     knowledge = Knowledge.read(args.knowledge) if args.knowledge else None
     rows = read_input(args, model).complete()
-    how = {"interventions": rows.interventions, "knowledge": knowledge, "random_state": args.seed, **rows.relations}
-    result = check(model, rows.table, **how)
+    result = check(
+        model,
+        rows.table,
+        interventions=rows.interventions,
+        knowledge=knowledge,
+        groups=rows.groups,
+        sequence=rows.sequence,
+        random_state=args.seed,
+    )
     done = succeeds(write_text, args.questions, result.questions(args.n_questions))
     print(json.dumps(result.to_dict(), indent=2) if args.json else result.summary())
     return 0 if done else BAD_INPUT

@@ -116,7 +116,7 @@ def _draw(
         weights, unit = drawn_weights(fitted)
         return save_figure(path, plot_comparison(weights, truth, fitted.names, weight=unit))
     table = args.dataset or ("standard input" if args.data == STANDARD_INPUT else os.path.basename(args.data))
-    title = f"{table}: {counted(fitted.about['n_observations'], 'row')}, {fitted.about['estimator']}"
+    title = f"{table}: {counted(fitted.about.get('n_observations', 0), 'row')}, {fitted.about.get('estimator', '')}"
     return save_figure(path, plot_model(fitted, records=records, title=title, shown_edges=args.shown_edges))
 
 

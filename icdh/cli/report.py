@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
@@ -15,7 +15,18 @@ from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
 from icdh.cli._input import Input, read_input, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
 from icdh.cli._messages import BAD_INPUT
-from icdh.cli._options import LEARNING, LOUDNESS, MODEL, USUAL_INPUT, USUAL_KNOWLEDGE, Command, read, text, written
+from icdh.cli._options import (
+    LEARNING,
+    LOUDNESS,
+    MODEL,
+    USUAL_INPUT,
+    USUAL_KNOWLEDGE,
+    Command,
+    Learned,
+    read,
+    text,
+    written,
+)
 
 T = TypeVar("T")
 
@@ -30,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     args.output = args.output or _usual_output(args)
     check_files(args)
     notes: list[str] = []
-    model: Any
-    ensemble = failure = None
+    model: StructuralModel | Learned
+    fitted = ensemble = failure = None
     if args.model:
         if args.bootstrap is not None or args.posterior:
             raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
@@ -41,27 +52,28 @@ def run(args: argparse.Namespace) -> int:
     else:
         rows = read_input(args)
         clock = Clock(getattr(args, "max_seconds", None))
-        model, notes = _with_warnings(partial(learned, args, rows))
-        notes += target_lines(model)
-        ensemble, failure = ensemble_of(args, model, rows, clock)
+        fitted, notes = _with_warnings(partial(learned, args, rows))
+        notes += target_lines(fitted)
+        ensemble, failure = ensemble_of(args, fitted, rows, clock)
+        model = fitted
     rows = rows.complete()
     complete = succeeds(
         model.report,
         args.output,
         rows.table,
         edge_probability=None if ensemble is None else ensemble.edge_probability,
-        check=check(model, rows.table, interventions=rows.interventions, **rows.relations),
+        check=check(model, rows.table, interventions=rows.interventions, groups=rows.groups, sequence=rows.sequence),
         notes=[*notes, *getattr(args, "changes", ())],
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title or (f"Causal graph of {name}" if (name := _source(args)) else ""),
     )
     if not complete:
-        if not args.model:
-            print(*edge_list(model, records_of(model.model_, rows.table)), sep="\n")
+        if fitted is not None:
+            print(*edge_list(fitted, records_of(fitted.model_, rows.table)), sep="\n")
         return BAD_INPUT
     if not args.quiet:
         print(args.output)
-    return 0 if args.model else exit_code(model, failure)
+    return 0 if fitted is None else exit_code(fitted, failure)
 
 
 def _usual_output(args: argparse.Namespace) -> str:

@@ -19,7 +19,7 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 """
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -31,11 +31,14 @@ from icdh._estimators.settings import SearchSettings
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.threads import single_blas_thread
-from icdh._model.conditionals import is_of_labels, nearest
+from icdh._model.conditionals import has_probabilities, nearest
 from icdh._node_model.families import TUNING
 from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
+from icdh._node_model.ordinal import OrdinalConditional
+from icdh._node_model.point_masses import PointMassResponse
 from icdh._table.experiments import LEAST_PART, Design
 from icdh._table.table import Scaling, Table
 from icdh.knowledge.rules import EdgeRules
@@ -146,18 +149,19 @@ def _residual_of(scores: FamilyEvidence, family: Family, values: Floats, random_
         samples, deviation = families.residuals(family, fit)
         x, response = families.data(family)
         mean = node_outputs(fit.theta, x, fit.hidden_units)[0]
-        density: Any = response  # of numbers, which have more than the protocol of responses
-        seen = density.has_density.copy()
+        assert isinstance(response, GaussianResponse | PointMassResponse)
+        seen = response.has_density.copy()
         resolved = deviation**2 > TUNING.resolved
         samples = [sample[resolved] for sample in samples]
         seen[seen] = resolved
         return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
     inputs = np.array(parents, dtype=int), families.widths[list(parents)]
-    conditional: Any = families.responses[node].conditional(*inputs, fit.theta, fit.hidden_units)  # of few values
+    given = families.responses[node].conditional(*inputs, fit.theta, fit.hidden_units)
     values = values if families.rows is None else values[:, families.rows[node]]
-    codes = values[node].astype(int) if is_of_labels(conditional) else nearest(conditional.levels, values[node])
+    codes = nearest(given.levels, values[node]) if isinstance(given, OrdinalConditional) else values[node].astype(int)
+    assert has_probabilities(given)
     rng = np.random.default_rng([random_state, node])
-    residual = quantile_residuals(np.exp(conditional.log_probabilities(values)), codes, rng)
+    residual = quantile_residuals(np.exp(given.log_probabilities(values)), codes, rng)
     return Residual(residual, np.ones(residual.size, dtype=bool), None, "none")
 
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from icdh._ground.checks import check_number
 from icdh._ground.labels import listed
@@ -50,7 +50,7 @@ class Refusals:
     def __init__(self, name: str):
         self.name, self.unsolved, self.gaps = name, False, False
         self.problems: list[str] = []
-        self.options: dict[str, Any] = {}
+        self.options: dict[str, object] = {}
 
     def add(self, problem: str, option: str, value: object) -> None:
         """Add a problem, and the argument that solves it; an empty one if none does."""
@@ -58,7 +58,8 @@ class Refusals:
         self.unsolved |= not option
         if option:
             if isinstance(value, list):
-                value = list(dict.fromkeys([*self.options.get(option, []), *value]))
+                known = self.options.get(option)
+                value = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *value]))
             self.options[option] = value
 
     def check(self) -> None:

@@ -294,7 +294,7 @@ def _is_pattern(label: object) -> bool:
     return isinstance(label, str) and not set("*?[").isdisjoint(label)
 
 
-def _checked_parts(name: str, value: object) -> tuple[Any, ...]:
+def _checked_parts(name: str, value: object) -> tuple[Hashable, ...]:
     """Return one part of the knowledge as nested tuples."""
     if name in ("roots", "leaves", "no_hidden"):
         return _labels(name, value)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -293,7 +293,7 @@ class _Fits:
         quiet = {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
         self.estimator = type(estimator)(**quiet)
         with _without_warnings():
-            self.design: Any = Design.of(interventions, self.table)  # every fit takes it as interventions
+            self.design = Design.of(interventions, self.table)  # every fit takes it as interventions
 
     def fingerprint(self) -> str:
         """Return what tells resamples of other data, parameters or seeds apart."""
@@ -339,7 +339,7 @@ class _Fits:
         left = max(self.clock.left, 1e-3)  # of a fit that begins as time ends
         return copy(self.estimator).set_params(max_seconds=min(left, self.estimator.max_seconds or left))
 
-    def _drawn(self, index: int) -> tuple[Table, Any, int]:
+    def _drawn(self, index: int) -> tuple[Table, Design, int]:
         """Return the rows of a resample, what was done to them, and the seed of its fit."""
         rng = np.random.default_rng(np.random.SeedSequence([self.random_state, index]))
         units = self._units()
