@@ -22,11 +22,11 @@ import numpy as np
 from harness import Results, cpu_limit, summary
 
 from icdh import ICDH, simulate
-from icdh._ground.threads import single_blas_thread
+from icdh._ground.parallel import single_blas_thread
 from icdh.acyclicity import acyclicity
 from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.metrics import shd
 from icdh.network import Weights
 from icdh.two_phase.objective import NetworkObjective, Problem

@@ -45,7 +45,7 @@ wall, cpu = time.perf_counter(), time.process_time()
 import icdh
 import numpy as np
 from icdh.network import initial_weights
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.two_phase.objective import NetworkObjective
 from icdh.two_phase.objective import Problem
 rng = np.random.default_rng(0)

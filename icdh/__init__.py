@@ -33,8 +33,8 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh._model.hidden import HiddenValues as HiddenValues
     from icdh._model.structural import StructuralModel as StructuralModel
     from icdh._model.structural import load as load
-    from icdh._table.actions import Shift as Shift
     from icdh._table.experiments import Interventions as Interventions
+    from icdh._table.experiments import Shift as Shift
     from icdh.diagnostics.check import check as check
     from icdh.exceptions import ConvergenceWarning as ConvergenceWarning
     from icdh.exceptions import DataWarning as DataWarning
@@ -59,7 +59,7 @@ _PUBLIC = {
     "DataWarning": "icdh.exceptions",
     "NotFittedError": "icdh.exceptions",
     "Progress": "icdh.progress",
-    "Shift": "icdh._table.actions",
+    "Shift": "icdh._table.experiments",
     "StructuralModel": "icdh._model.structural",
     "TotalEffect": "icdh._model.effects",
     "bootstrap": "icdh.uncertainty.resampling",

@@ -13,7 +13,7 @@ import numpy as np
 from icdh import cli
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.two_phase.objective import Problem
 

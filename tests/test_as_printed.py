@@ -9,12 +9,12 @@ from helpers import hetero_chain, problem_of, random_weights
 
 from icdh import ICDH
 from icdh.acyclicity import acyclicity
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import forward, initial_weights
 from icdh.two_phase import as_printed, fit_two_phase
 from icdh.two_phase.as_printed import Unknowns, algorithm_2, algorithm_3, phase_two_objective
-from icdh.two_phase.lagrangian import fit_means
+from icdh.two_phase.procedure import fit_means
 
 FREE = EdgeRules.of(np.eye(3, dtype=bool))
 

@@ -6,7 +6,7 @@ import pytest
 from icdh._estimators.arranged import CanonicalTable
 from icdh._table.experiments import Design
 from icdh._table.table import Scaling, Table
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 
 # Columns with the same fourth moment, 1, and third moments of 1/2 and 1/4: exact sums of small integers.
 SPIKE, SIGNS = np.r_[2.0, np.zeros(15)], np.r_[np.ones(10), -np.ones(6)]

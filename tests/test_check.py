@@ -20,8 +20,7 @@ from icdh._node_model.families import TUNING
 from icdh._table.table import Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
-from icdh.diagnostics.independence import Distances, distance_correlation, p_value
-from icdh.diagnostics.nodes import holm, node_tests
+from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
 from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.result import questions_about

@@ -20,7 +20,7 @@ from icdh.diagnostics.records import edge_records
 from icdh.diagnostics.track_record import NEITHER, TAILS, UNLIKELY, Marginals
 from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
 from icdh.files import read_table, write_table
-from icdh.plotting.model import edge_styles
+from icdh.plotting.graph import edge_styles
 from icdh.plotting.style import LOOK
 from icdh.uncertainty import direction_loss
 

@@ -10,7 +10,7 @@ from icdh import ICDH, DataWarning, HNMSearch, Interventions, Shift, bootstrap, 
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.files import LabelledTable
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 
 ESTIMATORS = {
     "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, max_rounds=3),

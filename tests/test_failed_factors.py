@@ -11,8 +11,8 @@ from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_par
 from icdh._node_model.network import node_outputs
 from icdh.network import initial_weights
 from icdh.two_phase.dag import minimise_on_dag
-from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.objective import FamilyObjective, NetworkObjective
+from icdh.two_phase.procedure import fit_means
 from icdh.two_phase.solvers import minimise_by_lbfgs, minimise_by_newton
 
 

@@ -16,9 +16,9 @@ from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import Districts, Posterior, extrapolated, posterior
 from icdh.exceptions import ArgumentError, ConvergenceWarning, DataWarning
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.uncertainty import hidden_loss
-from icdh.uncertainty.directions import direction_loss
+from icdh.uncertainty.losses import direction_loss
 
 LOADINGS = np.array([0.8, -0.7, 0.6, 0.9])
 

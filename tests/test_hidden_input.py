@@ -16,7 +16,7 @@ from icdh._node_model import hidden_input
 from icdh._node_model.hidden import Districts
 from icdh._node_model.hidden_input import Cells, HiddenInputConditional, InputDistricts, Network, posterior
 from icdh._node_model.network import n_weights
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 
 UNITS = 3
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from icdh import DataWarning, HNMSearch, graphs
-from icdh._estimators.settings import SearchSettings
+from icdh._estimators.base import SearchSettings
 from icdh._ground.checks import settings_of
 from icdh._node_model.noise import free_cost
 from icdh.exceptions import NotFittedError

@@ -15,7 +15,7 @@ from helpers import hetero_chain, replayed
 import icdh
 from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
 from icdh._estimators import refit
-from icdh._ground import threads as _threads
+from icdh._ground import parallel as _threads
 from icdh._node_model import families
 from icdh.two_phase import objective
 

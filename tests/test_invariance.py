@@ -7,7 +7,7 @@ from icdh import HNMSearch, causal_direction, simulate
 from icdh._estimators.arranged import CanonicalTable
 from icdh._table.experiments import Design
 from icdh._table.table import Scaling, Table
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 
 M = 250
 CHANGES = {

@@ -16,7 +16,7 @@ from icdh import ICDH, DataWarning, HNMSearch, Knowledge, causal_direction, post
 from icdh.cli import main
 from icdh.files import LabelledTable, write_table
 from icdh.graphs import break_cycles, find_cycle, is_dag
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.moves import KINDS, legal_moves
 
 pytestmark = pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")

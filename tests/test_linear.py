@@ -9,9 +9,8 @@ from icdh import HNMSearch
 from icdh._ground.entropy import negentropy
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import fit_node
-from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.linear import LEAST_ROWS, fit_linear
-from icdh._node_model.linear_gains import LinearGains
+from icdh._node_model.gaussian import LEAST_ROWS, GaussianResponse, fit_linear
+from icdh._node_model.without_fits import LinearGains
 
 N = 400
 

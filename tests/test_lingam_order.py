@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from icdh import HNMSearch
-from icdh._node_model.lingam_order import _lead, _standardised, lingam_order
+from icdh._node_model.without_fits import _lead, _standardised, lingam_order
 
 
 def linear_table(seed, draw, n=5, rows=200):

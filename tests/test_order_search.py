@@ -8,8 +8,8 @@ from helpers import family_evidence, free
 from naive import all_dags
 
 from icdh import HNMSearch, simulate
-from icdh._node_model.linear_gains import LinearGains
-from icdh.knowledge.rules import EdgeRules
+from icdh._node_model.without_fits import LinearGains
+from icdh.knowledge import EdgeRules
 from icdh.search.escapes import greedy_search
 from icdh.search.moves import parents_matrix, toggled
 from icdh.search.order_search import Choices, _Orders, graph_of_order, search_orders

@@ -7,8 +7,7 @@ from pathlib import Path
 import joblib
 import pytest
 
-from icdh._ground.interrupts import follows_interrupt, postponed
-from icdh._ground.parallel import in_parallel
+from icdh._ground.parallel import follows_interrupt, in_parallel, postponed
 from icdh.exceptions import WorkerLostError
 
 

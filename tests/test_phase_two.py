@@ -11,7 +11,7 @@ from icdh._ground.clock import Clock
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
 from icdh.network import Weights, initial_weights
-from icdh.two_phase import dag, lagrangian
+from icdh.two_phase import dag, procedure
 from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.objective import Lagrangian, NetworkObjective
 from icdh.two_phase.rounds import FAST_ALONE, Schedule
@@ -28,7 +28,7 @@ def network_objective(X, scale, weights, forbidden, l1, l2, required=None):
 
 def fit_means(X, scale, weights, forbidden, l1, l2, *arguments):
     problem = problem_of(X.T, forbidden, l1=l1, l2=l2, bias=weights.hidden_bias is not None)
-    return lagrangian.fit_means(problem, scale.T, weights, *arguments)
+    return procedure.fit_means(problem, scale.T, weights, *arguments)
 
 
 def at(problem, edges):
@@ -283,14 +283,14 @@ def test_a_further_start_has_the_largest_weight_that_is_asked_for_at_every_node(
 def test_the_multiplier_follows_the_constraint(monkeypatch):
     """alpha grows by rho h after every minimisation that brought h down far enough; rho by ten after the others."""
     seen = []
-    honest = lagrangian.minimise_by_lbfgs
+    honest = procedure.minimise_by_lbfgs
 
     def recorded(objective, *arguments):
         minimum = honest(objective, *arguments)
         seen.append((objective.rho, objective.alpha, objective.acyclicity(minimum.w)[0]))
         return minimum
 
-    monkeypatch.setattr(lagrangian, "minimise_by_lbfgs", recorded)
+    monkeypatch.setattr(procedure, "minimise_by_lbfgs", recorded)
     X = hetero_chain(np.random.default_rng(22))
     weights = initial_weights(X, 5, False, np.random.default_rng(1))
     patient = Schedule(1e-5, decided_h=1e-6, reaches=())
@@ -510,9 +510,9 @@ def test_few_weights_are_minimised_to_the_end_whatever_the_tolerance():
 
 
 def test_further_starts_are_those_that_are_given(monkeypatch):
-    seen, honest = [], lagrangian.further_starts
+    seen, honest = [], procedure.further_starts
     monkeypatch.setattr(
-        lagrangian,
+        procedure,
         "further_starts",
         lambda problem, explore, reaches: seen.append(explore) or honest(problem, explore, reaches),
     )

@@ -7,8 +7,8 @@ from helpers import family_evidence, hetero_chain, problem_of, random_weights
 from icdh._ground.density import gaussian_nll
 from icdh.network import initial_weights, node_inputs, outputs
 from icdh.two_phase import fit_two_phase
-from icdh.two_phase.lagrangian import fit_means
 from icdh.two_phase.objective import FamilyObjective
+from icdh.two_phase.procedure import fit_means
 from icdh.two_phase.scales import fit_scales
 
 N = 3

@@ -13,7 +13,7 @@ from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, Interventions
 from icdh._estimators import graph_search
 from icdh._estimators.data_warnings import warn_about_density
 from icdh._ground.density import gaussian_nll
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.network import forward
 
 ESTIMATORS = {

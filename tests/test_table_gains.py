@@ -6,9 +6,9 @@ from helpers import scores_of_columns
 from naive import all_dags, table_evidence
 
 from icdh import HNMSearch
-from icdh._node_model import table_gains
+from icdh._node_model import without_fits
 from icdh._node_model.columns import columns_of
-from icdh._node_model.table_gains import TUNING, TableGains
+from icdh._node_model.without_fits import TUNING, TableGains
 from icdh.uncertainty import direction_loss
 
 SIZES = (3, 2, 4, 3)
@@ -33,7 +33,7 @@ def gains_of(values, **options):
 @pytest.mark.parametrize("parents", [(), (0,), (1, 2), (0, 1, 2)])
 @pytest.mark.parametrize("most_cells", [TUNING.most_cells, 4])
 def test_the_evidence_agrees_with_naive(parents, most_cells, monkeypatch):
-    monkeypatch.setattr(table_gains, "TUNING", table_gains.Tuning(most_cells=most_cells))
+    monkeypatch.setattr(without_fits, "TUNING", without_fits.Tuning(most_cells=most_cells))
     values = labels()
     sizes = [SIZES[3], *(SIZES[k] for k in parents)]
     exact = table_evidence(values[3], values[list(parents)].T, sizes, TUNING.worth)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from icdh import HNMSearch, simulate
-from icdh._ground import threads as _threads
+from icdh._ground import parallel as _threads
 
 FIRST_ACT = """
 import numpy as np
 from icdh import HNMSearch
 x = np.random.default_rng(0).normal(size=(60, 2))
 HNMSearch().fit(x)
-from icdh._ground import threads as _threads
+from icdh._ground import parallel as _threads
 print(len(_threads._bundled_openblas()))
 """
 

@@ -8,7 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from icdh.datasets import fetch_tuebingen, load_sachs, tuebingen
+from icdh import datasets
+from icdh.datasets import fetch_tuebingen, load_sachs
 from icdh.exceptions import MissingExtraError
 
 EFFECT_COMES_FIRST = {47, 48, 49, 50, 51, 52, 53, 55, *range(56, 64), 68, 69, 73, 75, 77, 79, 80, 84, 89, 90, 92, 99}
@@ -45,7 +46,7 @@ def server(tmp_path, folder, monkeypatch):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(tuebingen, "ARCHIVE", f"http://127.0.0.1:{server.server_port}/pairs.zip")
+        monkeypatch.setattr(datasets, "ARCHIVE", f"http://127.0.0.1:{server.server_port}/pairs.zip")
         yield hashlib.sha256(archive.read_bytes()).hexdigest()
         server.shutdown()
 
@@ -74,9 +75,7 @@ def test_directions_and_columns(folder):
         assert pair.cause.shape[0] == 3
         columns = np.r_[np.atleast_2d(pair.first.T)[:, 0], np.atleast_2d(pair.second.T)[:, 0]] - 100 * pair.id
         np.testing.assert_array_equal(columns, np.arange(1, len(columns) + 1))
-        assert (pair.first.ndim == pair.second.ndim == 1) == (
-            pair.id not in tuebingen.MULTIVARIATE or len(columns) == 2
-        )
+        assert (pair.first.ndim == pair.second.ndim == 1) == (pair.id not in datasets.MULTIVARIATE or len(columns) == 2)
         assert pair.cause is (pair.first if pair.first_causes_second else pair.second)
         assert pair.effect is (pair.second if pair.first_causes_second else pair.first)
 
@@ -125,7 +124,7 @@ def test_a_changed_archive_is_refused_only_if_a_checksum_is_given(server, tmp_pa
 
 
 def test_a_failed_download_says_what_to_do(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuebingen, "ARCHIVE", tuebingen.ARCHIVE + ".gone")
+    monkeypatch.setattr(datasets, "ARCHIVE", datasets.ARCHIVE + ".gone")
     with pytest.raises(OSError, match=r"cannot download.*by hand.*ICDH_DATA_HOME"):
         fetch_tuebingen(data_home=tmp_path / "home")
 

@@ -13,7 +13,7 @@ from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, metric
 from icdh.cli.fit import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.orders import (
     OrderSums,
     WeighedFamilies,

@@ -12,8 +12,7 @@ from icdh._ground.arrays import Floats, RandomState
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import listed, printable
 from icdh._model.contrasts import Contrast, contrasts_of, outcomes_of
-from icdh._model.effects import outcome_values
-from icdh._model.intervene import drawn, under
+from icdh._model.effects import drawn, outcome_values, under
 from icdh._model.structural import StructuralModel
 from icdh._table.categories import Label
 from icdh.exceptions import option

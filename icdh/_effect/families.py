@@ -15,12 +15,11 @@ from scipy.special import ndtr
 
 from icdh._effect.estimation import TUNING
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.threads import single_blas_thread
+from icdh._ground.parallel import single_blas_thread
 from icdh._model.conditionals import Conditional, has_probabilities
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.evidence import NodeFit, fit_node
-from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.linear import fit_linear
+from icdh._node_model.gaussian import GaussianResponse, fit_linear
 from icdh._node_model.network import GivenParents, indicators, with_twice_the_units
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._table.table import LEVEL_KINDS

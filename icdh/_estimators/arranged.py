@@ -13,7 +13,7 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
 from icdh._table.table import Scaling, Table, point_masses, rows_by_content
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.search.moves import Move
 

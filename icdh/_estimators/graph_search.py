@@ -8,17 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
+from icdh._estimators.base import SearchSettings
 from icdh._estimators.hidden_causes import FoundCauses, find_hidden_causes
-from icdh._estimators.settings import SearchSettings
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.threads import single_blas_thread
+from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.columns import Columns
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
-from icdh._node_model.lingam_order import lingam_order
-from icdh._node_model.table_gains import TableGains
+from icdh._node_model.without_fits import TableGains, lingam_order
 from icdh._table.transforms import TRANSFORMS
 from icdh.exceptions import option
 from icdh.search.climb import Climber

@@ -34,9 +34,9 @@ from icdh._ground.clock import OutOfTime
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.hidden import Districts
 from icdh._node_model.hidden_input import InputDistricts
-from icdh._node_model.linear_gains import LinearGains
+from icdh._node_model.without_fits import LinearGains
 from icdh.exceptions import ArgumentValueError
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import SearchResult
 from icdh.search.moves import Family, Graph, parents_matrix, toggled

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
-from icdh._estimators.base import CausalGraphEstimator
+from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import (
     warn_about_dependent_rows,
     warn_about_determined_columns,
     warn_about_guessed_kinds,
 )
-from icdh._estimators.settings import SearchSettings
 from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
-from icdh._ground.interrupts import unheard
+from icdh._ground.parallel import unheard
 from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
@@ -41,8 +40,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     Given its causes every variable is Gaussian, with a mean and a standard deviation that are functions of the causes
     (`icdh._node_model`). The score of a graph is the sum of the evidence of its families; `icdh.search` looks for the
     best graph. A family has the evidence of a neural network or, if that is higher, of a linear mean and a constant
-    standard deviation (`icdh._node_model.linear`). The fitted model holds the networks: they describe linear effects as
-    well. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
+    standard deviation (`icdh._node_model.gaussian`). The fitted model holds the networks: they describe linear effects
+    as well. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
 
     Parameters
     ----------

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from icdh._estimators.base import CausalGraphEstimator
+from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
 from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
-from icdh._estimators.settings import TwoPhaseSettings
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock

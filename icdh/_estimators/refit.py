@@ -8,7 +8,7 @@ import numpy as np
 from icdh._estimators.graph_search import TUNING, FoundGraph, family_evidence
 from icdh._estimators.hidden_causes import FoundCauses
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.threads import single_blas_thread
+from icdh._ground.parallel import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, confounded, log_density, nearest
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
@@ -22,9 +22,8 @@ from icdh._node_model.family_evidence import (
     WholeEvidence,
     quick_evidence,
 )
-from icdh._node_model.network import in_original_signs
+from icdh._node_model.network import Response, in_original_signs
 from icdh._node_model.ordinal import OrdinalConditional
-from icdh._node_model.responses import Response
 from icdh.search.moves import Family, Graph, toggled
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from icdh._estimators.arranged import ArrangedTable
-from icdh._estimators.settings import TwoPhaseSettings
+from icdh._estimators.base import TwoPhaseSettings
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
@@ -22,7 +22,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights
 from icdh.search.moves import Move
 from icdh.two_phase.family import FamilyFit, FamilyFitter, refit_to_graph, with_families

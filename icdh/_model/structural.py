@@ -23,7 +23,7 @@ from icdh._ground.density import mean_of_counted
 from icdh._ground.labels import listed, variable_index
 from icdh._ground.shell import shell
 from icdh._model import effects as interventional
-from icdh._model import export, intervene, overview
+from icdh._model import export
 from icdh._model import hidden as hidden_common
 from icdh._model.conditionals import (
     Conditional,
@@ -194,7 +194,7 @@ class StructuralModel:
         rows : ndarray of bool, shape (N, M), optional
             The observations that count for each variable; by default, or if none does, all.
         """
-        residuals = intervene.abducted(self, self.scaling.undo(values), values).noise
+        residuals = interventional.abducted(self, self.scaling.undo(values), values).noise
         counts = np.ones(values.shape, dtype=bool) if rows is None else rows | ~rows.any(axis=1, keepdims=True)
         noise: list[Noise] = [
             Uniform()
@@ -515,8 +515,8 @@ class StructuralModel:
         same with and without it.
         """
         check_number("n_samples", n_samples, low=1, integer=True)
-        rows = intervene.drawn(self, n_samples, random_generator(random_state))
-        return self._given_back(intervene.under(self, rows, do, self.as_numbers))
+        rows = interventional.drawn(self, n_samples, random_generator(random_state))
+        return self._given_back(interventional.under(self, rows, do, self.as_numbers))
 
     def as_numbers(self, node: int, action: object, said: str) -> Foreign:
         """Return what an intervention sets a variable to as numbers or codes of labels; of a function, one that does.
@@ -613,8 +613,8 @@ class StructuralModel:
         table = self.as_table(X)
         for key, values in do.items() if isinstance(do, Mapping) else ():
             check_same_rows(X, values, f"do[{key!r}]")
-        rows = intervene.abducted(self, table.values, self._scaled(table))
-        return self._given_back(intervene.under(self, rows, do, self.as_numbers), X)
+        rows = interventional.abducted(self, table.values, self._scaled(table))
+        return self._given_back(interventional.under(self, rows, do, self.as_numbers), X)
 
     hidden_values = hidden_common.hidden_values
     bidirected_edges = hidden_common.bidirected_edges
@@ -675,8 +675,8 @@ class StructuralModel:
 
         write_model(path, self if edge_probability is None else self.with_edge_probability(edge_probability))
 
-    summary = overview.summary
-    _repr_html_ = overview.as_html
+    summary = export.summary
+    _repr_html_ = export.as_html
 
     def plot(self, ax: Foreign = None) -> Foreign:
         """Draw the graph, and return the matplotlib figure; needs the extra ``[plot]``.

@@ -30,8 +30,7 @@ from icdh._node_model._additive_kernels import fit_smooths
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
-from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.linear import LEAST_ROWS, RESOLVED
+from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse
 from icdh._node_model.network import intercepts, n_weights
 
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
-from icdh._ground.threads import map_on_threads
+from icdh._ground.parallel import map_on_threads
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
-from icdh._node_model.linear_gains import LinearGains
+from icdh._node_model.without_fits import LinearGains
 
 Result = TypeVar("Result")
 Own = TypeVar("Own", bound="FamilyCache")  # typing.Self of Python 3.11

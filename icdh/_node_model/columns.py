@@ -17,10 +17,9 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.entropy import cells, places
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.network import indicators
+from icdh._node_model.network import Response, indicators
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
-from icdh._node_model.responses import Response
 from icdh._table.table import LEVEL_KINDS
 from icdh._table.transforms import fit_transform, is_heavy_tailed, normal_scores
 

@@ -34,8 +34,7 @@ from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessI
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.network import cold_start
-from icdh._node_model.responses import Response
+from icdh._node_model.network import Response, cold_start
 
 
 class NodeFit(NamedTuple):

@@ -13,13 +13,11 @@ from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
-from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.linear import LinearFit, fit_linear
-from icdh._node_model.network import node_outputs, with_twice_the_units
+from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear
+from icdh._node_model.network import Response, node_outputs, with_twice_the_units
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
-from icdh._node_model.responses import Response
 from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
 

@@ -15,7 +15,7 @@ For any u and V the negative log-likelihood of the children in a row is, without
 with equality at the posterior above. Each term is the cost of a Gaussian response with centre x_i - lambda_i u and
 spread lambda_i^2 V (`icdh._node_model.gaussian`). So the fit of a family is the M-step of f_i and sigma_i. The score of
 the children is the sum of their families' scores, plus the divergence, plus a price for each loading: that of an edge,
-and (1/2) log n nats as for any coefficient (`icdh._node_model.linear`).
+and (1/2) log n nats as for any coefficient (`icdh._node_model.gaussian`).
 
 EM alone stalls, because f_i has explained what lambda_i should explain. So the M-step of lambda_i lets the linear part
 of f_i follow, in the parents and in the hidden units, U is scaled to unit variance after each step (PX-EM), and after
@@ -44,10 +44,8 @@ from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, Families, Family, Start
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gain_estimates import orthonormal
-from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.linear import fit_linear
-from icdh._node_model.network import NodeConditional, hidden_units_of, node_outputs
-from icdh._node_model.responses import Response
+from icdh._node_model.gaussian import GaussianResponse, fit_linear
+from icdh._node_model.network import NodeConditional, Response, hidden_units_of, node_outputs
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ from icdh._node_model.families import Family
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import Districts
-from icdh._node_model.network import NodeConditional, forward, node_outputs
-from icdh._node_model.responses import Response
+from icdh._node_model.network import NodeConditional, Response, forward, node_outputs
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
 from icdh._ground.jit import ROWS
 from icdh._node_model._outputs_kernels import add_fisher, backpropagate
-from icdh._node_model.network import hidden_units_of
-from icdh._node_model.responses import Minimiser, Response
+from icdh._node_model.network import Minimiser, Response, hidden_units_of
 
 Own = TypeVar("Own", bound="FittedByScoring")  # typing.Self of Python 3.11
 

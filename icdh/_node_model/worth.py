@@ -18,7 +18,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._node_model.evidence import NodeFit, likelihood_and_cost
-from icdh._node_model.linear import LinearFit
+from icdh._node_model.gaussian import LinearFit
 from icdh._node_model.network import indicators
 from icdh._rows.related import RelatedRows
 

@@ -18,8 +18,7 @@ from icdh._ground.checks import check_choice
 from icdh._ground.labels import counted, plural, variable_index
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import MOST_LABELS, Categories
-from icdh._table.frames import library_of
-from icdh._table.intake import columns_as_numbers
+from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.missing_codes import Declared, said_of_codes
 from icdh.exceptions import DataWarning, option, warn
 

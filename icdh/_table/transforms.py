@@ -1,4 +1,4 @@
-"""Monotone transforms of a column, each with one parameter that is fitted to the column.
+"""Functions of columns: monotone transforms, each with one parameter that is fitted to the column; normal scores; R2.
 
     log           z = log(x - low + c),  low just below the least value, c > 0
     yeo-johnson   z = ((1 + x)^l - 1) / l for x >= 0,  -((1 - x)^(2 - l) - 1) / (2 - l) for x < 0
@@ -114,3 +114,18 @@ def _best(transform: Callable[[float], Transform], x: Floats, bounds: tuple[floa
 
     found: Any = minimize_scalar(lambda at: -transform(at).log_density_gain(x), bounds=bounds)
     return transform(float(found.x))
+
+
+def explained_variance(X: Floats) -> Floats:
+    """Return R2 of every variable given all others, shape (N,), from observations, shape (M, N).
+
+    It is one less the reciprocal of the variable's entry in the inverse correlation matrix.
+    """
+    deviations = X - X.mean(axis=0)
+    norms = np.linalg.norm(deviations, axis=0)
+    deviations /= np.where(norms > 0, norms, 1.0)
+    eigenvalues, vectors = np.linalg.eigh(deviations.T @ deviations)
+    # a variable that is a linear function of others has R2 = 1, up to rounding
+    floor = len(eigenvalues) * np.finfo(float).eps
+    explained: Floats = 1.0 - 1.0 / np.sum(vectors**2 / np.maximum(eigenvalues, floor), axis=1)
+    return explained

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from icdh._ground.labels import variable_index
 from icdh._model.structural import StructuralModel, load
-from icdh._table.actions import Shift
+from icdh._table.experiments import Shift
 from icdh._table.table import Table
 from icdh.cli._messages import report
 from icdh.files import check_writable, write_table

@@ -13,7 +13,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted, edge_lines, printable
-from icdh._model.overview import hidden_line, weight_unit
+from icdh._model.export import hidden_line, weight_unit
 from icdh._model.structural import StructuralModel
 from icdh.cli._files import source
 from icdh.cli._input import Input, complete_rows

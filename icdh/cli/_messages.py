@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from icdh._ground.interrupts import follows_interrupt
 from icdh._ground.labels import did_you_mean, printable
+from icdh._ground.parallel import follows_interrupt
 from icdh.cli._options import option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
 from icdh.progress import Progress

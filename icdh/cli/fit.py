@@ -27,7 +27,7 @@ from icdh.files.graphs import PROBABILITIES
 from icdh.files.text import delimited
 from icdh.graphs import is_dag
 from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
-from icdh.plotting.model import drawn_weights
+from icdh.plotting.graph import drawn_weights
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
@@ -62,8 +62,7 @@ def _with_directions(
     args: argparse.Namespace, model: Learned, ensemble: "GraphEnsemble | None", clock: Clock
 ) -> StructuralModel:
     """Return the fitted model with what is known of its edges: from turned edges, and from an ensemble of graphs."""
-    from icdh.uncertainty.directions import direction_loss
-    from icdh.uncertainty.hidden import hidden_loss
+    from icdh.uncertainty.losses import direction_loss, hidden_loss
 
     fitted: StructuralModel = model.model_
     if ensemble is not None:

@@ -10,21 +10,20 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import TableLike
 from icdh._ground.checks import check_same_rows, random_generator
 from icdh._ground.labels import printable
+from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes, with_hidden_draws
-from icdh._model.overview import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table
-from icdh.diagnostics.nodes import NodeTest, node_tests
+from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.records import NodeCheck, edge_records
 from icdh.diagnostics.residuals import Residual, fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck
 from icdh.diagnostics.track_record import Marginals
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
-from icdh.uncertainty.directions import direction_loss
-from icdh.uncertainty.hidden import hidden_loss
+from icdh.uncertainty.losses import direction_loss, hidden_loss
 
 MEANING = (  # of dependence on causes, on the mean that they predict, and on others
     "depends on its cause {}: a distorted scale, a cause that is missing or wrong, or too simple a spread",
@@ -48,7 +47,8 @@ def check(
 
     Every variable is fitted to its causes again, as the search does: its transform, its grid, its kinds of columns.
     Then the residual is tested for independence of its causes, of the mean that they predict, and of all others that
-    the variable does not cause (`icdh.diagnostics.nodes`). If the model is right, at most 5 % of tables are rejected.
+    the variable does not cause (`icdh.diagnostics.independence`). If the model is right, at most 5 % of
+    tables are rejected.
     The question is whether heteroscedastic noise models on this graph can explain the table, whatever found the graph.
     No graph is changed. Hidden causes of the model are causes in it, too: of the values that each has given a row one
     is drawn. Their own arrows are not asked about, nor is it known what the turn of an arrow loses beside them.

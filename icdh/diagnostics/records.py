@@ -7,7 +7,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._ground.arrays import Floats, Mask
-from icdh._model.overview import weight_unit
+from icdh._model.export import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh.diagnostics.track_record import Marginals, TrackRecord
 from icdh.search.moves import DOUBTFUL

@@ -25,12 +25,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from icdh._estimators.arranged import CanonicalTable
+from icdh._estimators.base import SearchSettings
 from icdh._estimators.graph_search import TUNING as SEARCH
 from icdh._estimators.graph_search import family_evidence
-from icdh._estimators.settings import SearchSettings
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
-from icdh._ground.threads import single_blas_thread
+from icdh._ground.parallel import single_blas_thread
 from icdh._model.conditionals import has_probabilities, nearest
 from icdh._node_model.families import TUNING
 from icdh._node_model.family_evidence import FamilyEvidence
@@ -41,7 +41,7 @@ from icdh._node_model.ordinal import OrdinalConditional
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._table.experiments import LEAST_PART, Design
 from icdh._table.table import Scaling, Table
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.moves import Family
 
 

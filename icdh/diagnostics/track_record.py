@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.regression import explained_variance
 from icdh._table.table import Table
+from icdh._table.transforms import explained_variance
 
 
 class TrackRecord(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh._ground.labels import counted, edge_lines, html_table, printable
-from icdh._model.overview import MOST_EDGES, hidden_line
+from icdh._model.export import MOST_EDGES, hidden_line
 from icdh.diagnostics.records import DECIDED, EdgeCheck, NodeCheck
 from icdh.diagnostics.track_record import LEGEND, NEITHER
 from icdh.search.moves import DOUBTFUL

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from icdh._ground.labels import counted
 from icdh._table.categories import MOST_LABELS, most_guessed
 from icdh._table.missing_codes import Codes
-from icdh.files.cells import (
+from icdh.files.text import (
+    DELIMITERS,
     MISSING,
     TRUTH,
     days_of,
@@ -20,10 +21,10 @@ from icdh.files.cells import (
     is_label,
     is_number,
     looks_like_a_number,
+    name_of,
     number,
     thousands_mark,
 )
-from icdh.files.text import DELIMITERS, name_of
 
 Part: TypeAlias = "NDArray[np.float64] | Sequence[str]"
 

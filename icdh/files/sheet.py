@@ -11,8 +11,18 @@ from icdh._ground.checks import check_number
 from icdh._ground.labels import listed
 from icdh._table.missing_codes import Declared
 from icdh.exceptions import ArgumentValueError, option
-from icdh.files.cells import MISSING, is_number, looks_like_a_value
-from icdh.files.text import Quoted, Source, name_of, read_text, rows_of, sniffed_delimiter, table_start
+from icdh.files.text import (
+    MISSING,
+    Quoted,
+    Source,
+    is_number,
+    looks_like_a_value,
+    name_of,
+    read_text,
+    rows_of,
+    sniffed_delimiter,
+    table_start,
+)
 
 
 class UnreadableTableError(ValueError):

@@ -4,8 +4,19 @@ Everywhere A[i, j] != 0 means the edge i -> j, and the strength of an edge is it
 """
 
 from icdh.graphs.cycles import AcyclicPart, break_cycles, causal_order, descendants, find_cycle, is_dag
-from icdh.graphs.edges import Edge, LabelledGraph, check_adjacency, check_graph, edge_list, strongest_first, threshold
-from icdh.graphs.exports import to_dot, to_graphml, to_json, to_networkx
+from icdh.graphs.edges import (
+    Edge,
+    LabelledGraph,
+    check_adjacency,
+    check_graph,
+    edge_list,
+    strongest_first,
+    threshold,
+    to_dot,
+    to_graphml,
+    to_json,
+    to_networkx,
+)
 
 __all__ = [
     "AcyclicPart",

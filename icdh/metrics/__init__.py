@@ -4,15 +4,19 @@ Graphs are arrays in which ``A[i, j] != 0`` means i -> j, DataFrames of such arr
 by their absolute value. An undirected edge, as in a CPDAG, has both entries, ``A[i, j]`` and ``A[j, i]``.
 """
 
-from icdh.metrics.calibration import ReliabilityCurve, brier_score, calibration_error, log_score, reliability_curve
 from icdh.metrics.distances import EdgeDifferences, au_shdc, edge_differences, minimum_shd, shd, shd_curve, sid
 from icdh.metrics.rates import (
     EdgeScores,
     PrecisionRecallCurve,
+    ReliabilityCurve,
     average_precision,
+    brier_score,
+    calibration_error,
     edge_scores,
     evaluate,
+    log_score,
     precision_recall_curve,
+    reliability_curve,
     skeleton_scores,
     truncated_auprc,
 )

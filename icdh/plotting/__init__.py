@@ -1,9 +1,8 @@
 """Pictures of graphs and effects. Needs the extra ``[plot]``."""
 
 from icdh.plotting.effect import plot_comparisons, plot_effect
-from icdh.plotting.graph import check_plot_path, edge_kinds, plot_comparison, plot_graph, save_figure
+from icdh.plotting.graph import check_plot_path, edge_kinds, plot_comparison, plot_graph, plot_model, save_figure
 from icdh.plotting.layout import Layout, layered_layout
-from icdh.plotting.model import plot_model
 from icdh.plotting.style import DOUBTFUL, EdgeStyle
 
 __all__ = [

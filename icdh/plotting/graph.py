@@ -1,4 +1,7 @@
-"""Pictures of DAGs, for slides: causes above their effects, stronger edges wider; two side by side; and as files."""
+"""Pictures of DAGs, for slides: causes above their effects, stronger edges wider; two side by side; and as files.
+
+The graph of a fitted model shows what is known of its edges.
+"""
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -11,10 +14,16 @@ from numpy.typing import ArrayLike
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import counted, short
+from icdh._model.export import weight_unit
+from icdh._model.hidden import graph_with_hidden
+from icdh._model.structural import StructuralModel
+from icdh.diagnostics.records import EdgeCheck, edge_records
+from icdh.diagnostics.track_record import UNLIKELY
+from icdh.diagnostics.words import doubt
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
-from icdh.plotting.style import DOTS, HIDDEN, LOOK, EdgeStyle, box_sizes, lines_of
+from icdh.plotting.style import DOTS, DOUBTFUL, GIVEN, HIDDEN, LOOK, EdgeStyle, box_sizes, lines_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -379,3 +388,90 @@ def check_plot_path(path: str | os.PathLike[str]) -> None:
     if Path(path).suffix.lower().lstrip(".") not in formats:
         raise ValueError(f"{path}: pictures are written as {', '.join(formats)}; choose one of these extensions")
     check_writable(path)
+
+
+def plot_model(
+    model: StructuralModel,
+    ax: "Axes | None" = None,
+    *,
+    records: Sequence[EdgeCheck] | None = None,
+    title: str = "",
+    shown_edges: int | None = LOOK.shown_edges,
+) -> "Figure":
+    """Draw the graph of a model, with what is known of its edges.
+
+    Parameters
+    ----------
+    model : StructuralModel
+        The model; if it has probabilities of its edges, these are the widths.
+    ax : matplotlib.axes.Axes, optional
+        As of `plot_graph`, like ``title`` and ``shown_edges``.
+    records : sequence of EdgeCheck, optional
+        What is known of the edges; by default what the model holds.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh import HNMSearch
+    >>> from icdh.plotting import plot_model
+    >>> rng = np.random.default_rng(0)
+    >>> dose = rng.uniform(-2.0, 2.0, 300)
+    >>> answer = np.sin(2.0 * dose) + 0.2 * rng.normal(size=300)
+    >>> model = HNMSearch().fit(np.column_stack([dose, answer])).model_
+    >>> sorted(text.get_text() for text in plot_model(model).axes[0].texts)[-2:]
+    ['x0', 'x1']
+    """
+    weights, names = graph_with_hidden(model)
+    N = len(model.names)
+    weights[:N, :N], unit = drawn_weights(model)
+    styles = edge_styles(edge_records(model, None) if records is None else records, model.names)
+    return plot_graph(
+        weights,
+        names,
+        ax,
+        styles=styles,
+        title=title,
+        unit=unit,
+        n_hidden=len(model.hidden_causes),
+        shown_edges=shown_edges,
+    )
+
+
+def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
+    """Return the weights that edges are drawn with, shape (N, N), probabilities if there are any, and their unit."""
+    if model.edge_probability is None:
+        return model.adjacency, weight_unit(model)
+    return (model.adjacency != 0) * np.maximum(model.edge_probability, 0.02), "probability"
+
+
+def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict[Edge, EdgeStyle]:
+    """Return the styles of the edges of a model: given, doubtful, unlikely, and marked if they may be hidden causes.
+
+    Parameters
+    ----------
+    records : sequence of EdgeCheck
+        What is known of the edges.
+    names : sequence
+        The variables.
+    """
+    doubtful = DOUBTFUL._replace(meanings=(f"dashed, ?: {doubt(records)}",))
+    styles, place = {}, {name: k for k, name in enumerate(names)}
+    for record in records:
+        style = GIVEN if record.known else doubtful if record.close else EdgeStyle()
+        if record.track_record is not None and record.track_record.unlikely:
+            style = style._replace(color=LOOK.unlikely, meanings=(*style.meanings, f"orange: {UNLIKELY}"))
+        if record.hidden_loss is not None and not record.survives:
+            star = "*: may be a hidden common cause in place of the arrow"
+            style = style._replace(mark=f"{style.mark}*", meanings=(*style.meanings, star))
+        styles[place[record.cause], place[record.effect]] = style
+    return styles

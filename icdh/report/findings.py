@@ -11,9 +11,9 @@ import scipy
 from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._model.conditionals import is_of_labels
+from icdh._model.effects import drawn
+from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, hidden_values_of
-from icdh._model.intervene import drawn
-from icdh._model.overview import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
 from icdh._version import __version__

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.moves import (
     KINDS,
     Family,
@@ -167,11 +167,7 @@ class Climber:
         self._scored.clear()  # moves that were worth scoring need not be so any more
 
     def climb_once(
-        self,
-        graph: Graph,
-        report: Report = ignored,
-        least_gain: float = 0.0,
-        rules: EdgeRules | None = None,
+        self, graph: Graph, report: Report = ignored, least_gain: float = 0.0, rules: EdgeRules | None = None
     ) -> tuple[Graph, list[Move]]:
         """Climb to a graph that no move improves by more than ``least_gain``, by the scores as they are.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from icdh._ground.clock import OutOfTime
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores, Report
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled
 

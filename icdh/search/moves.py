@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Integers, Mask
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]

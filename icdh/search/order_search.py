@@ -19,7 +19,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh.graphs.cycles import causes_first
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, first_least
 from icdh.search.moves import Graph, toggled
 
@@ -62,13 +62,7 @@ class Choices:
         ]
 
 
-def search_orders(
-    gains: Gains | Choices,
-    start: Graph,
-    rules: EdgeRules,
-    max_parents: int,
-    n_random: int = 4,
-) -> Graph:
+def search_orders(gains: Gains | Choices, start: Graph, rules: EdgeRules, max_parents: int, n_random: int = 4) -> Graph:
     """Return the parents of every variable in the graph of the best order found.
 
     Parameters

@@ -8,8 +8,15 @@ Draw a graph, then observations from it::
 """
 
 from icdh.simulate.random_graphs import GRAPHS, bipartite, erdos_renyi, relabel, scale_free
-from icdh.simulate.sem import Report, SimulatedData, SimulatedExperiments, simulate_experiments, simulate_sem
-from icdh.simulate.sortability import r2_sortability, varsortability
+from icdh.simulate.sem import (
+    Report,
+    SimulatedData,
+    SimulatedExperiments,
+    r2_sortability,
+    simulate_experiments,
+    simulate_sem,
+    varsortability,
+)
 
 __all__ = [
     "GRAPHS",

@@ -13,11 +13,7 @@ from icdh._ground.checks import check_number
 from icdh.graphs import check_graph
 
 
-def erdos_renyi(
-    n_variables: int,
-    edges_per_variable: float,
-    random_state: RandomState = None,
-) -> Integers:
+def erdos_renyi(n_variables: int, edges_per_variable: float, random_state: RandomState = None) -> Integers:
     """Draw a DAG uniformly among the orientations, by a random order, of graphs with exactly k N edges.
 
     Parameters
@@ -52,11 +48,7 @@ def erdos_renyi(
 
 
 def bipartite(
-    n_variables: int,
-    edges_per_variable: float,
-    random_state: RandomState = None,
-    *,
-    share_of_causes: float = 0.2,
+    n_variables: int, edges_per_variable: float, random_state: RandomState = None, *, share_of_causes: float = 0.2
 ) -> Integers:
     """Draw a DAG with exactly k N edges, each from one of the variables that are causes to one of the others.
 
@@ -97,11 +89,7 @@ def bipartite(
     return _draw_edges(n_variables, edges_per_variable, causes, effects + n_causes, np.random.default_rng(random_state))
 
 
-def scale_free(
-    n_variables: int,
-    edges_per_variable: float,
-    random_state: RandomState = None,
-) -> Integers:
+def scale_free(n_variables: int, edges_per_variable: float, random_state: RandomState = None) -> Integers:
     """Draw a DAG by preferential attachment: a few variables have very many causes.
 
     Variables arrive one after the other. Each becomes a cause of k earlier ones (of all, while there are fewer than

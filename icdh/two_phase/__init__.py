@@ -1,7 +1,7 @@
 """The article's procedure: alternate means (Phase II) and scales (Phase I) until the likelihood stands still.
 
-objective (one child, whose sum is the network) <- solvers <- dag <- lagrangian (Algorithm 3);
-scales (Algorithm 2); procedure (Algorithm 1); solvers, scales <- family <- last_stage.
+objective (one child, whose sum is the network) <- solvers <- dag; scales (Algorithm 2);
+dag, scales <- procedure (Algorithms 1 and 3); solvers, scales <- family <- last_stage.
 
 Public names load on first use: an estimator asks `icdh.two_phase.rounds` for its words without the kernels.
 """

@@ -29,7 +29,7 @@ from scipy.optimize import Bounds
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.acyclicity import acyclicity
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import Weights, forward
 from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep, Round, Rounds, TwoPhaseResult

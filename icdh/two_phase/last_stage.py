@@ -21,7 +21,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.threads import single_blas_thread
+from icdh._ground.parallel import single_blas_thread
 from icdh._table.transforms import normal_scores
 from icdh.network import Weights, root_mean_square
 from icdh.search.climb import FamilyScores

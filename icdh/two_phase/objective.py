@@ -24,7 +24,7 @@ import numpy as np
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.clock import Clock
 from icdh.acyclicity import acyclicity
-from icdh.knowledge.rules import EdgeRules
+from icdh.knowledge import EdgeRules
 from icdh.network import Weights, features_of, node_inputs
 from icdh.two_phase._kernels import projected_least_squares
 

@@ -3,13 +3,11 @@
 - ensemble: graphs with weights, and what they say of edges, ancestors and paths
 - resampling, on ensemble: the graphs of many resamples of the rows, by `icdh.bootstrap` and `icdh.refits`
 - posterior, on ensemble: graphs drawn from their probability given the data, by `icdh.posterior`
-- directions: what a graph loses if an arrow points the other way
-- hidden: what it loses if an arrow is a hidden common cause
+- losses: what a graph loses if an arrow points the other way, or is a hidden common cause
 """
 
-from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.ensemble import EdgeBelief, GraphEnsemble
-from icdh.uncertainty.hidden import hidden_loss
+from icdh.uncertainty.losses import direction_loss, hidden_loss
 from icdh.uncertainty.posterior import GraphPosterior
 from icdh.uncertainty.resampling import Resample
 

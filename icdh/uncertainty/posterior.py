@@ -22,8 +22,8 @@ from icdh.search.orders import (
     walk,
     weigh_families,
 )
-from icdh.uncertainty.directions import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
+from icdh.uncertainty.losses import direction_loss
 
 TEMPERATURE = 1.75  # of 1 to 2.5 the best log score, 0.208 for 0.223 of 1, on 302 tables of their own
 
