@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 READING = (ROOT / "docs" / "reading.rst").read_text(encoding="utf-8")
 FIGURES = ROOT / "benchmarks" / "figures"
+WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 # SciPy 1.15 rewrote L-BFGS-B. Its steps differ in the last digits, and on some processors a fit ends elsewhere.
@@ -94,6 +95,30 @@ def test_the_picture_is_what_the_first_command_learns(tmp_path, monkeypatch, cap
     assert {" ".join(line.split()[:3]) for line in out.splitlines() if line.startswith("   x")} == drawn_in("first.svg")
 
 
+@same_steps
+def test_other_seeds_of_the_first_command_err_as_it_says(tmp_path, monkeypatch, capsys):
+    first, last, low, high, mean = map(
+        float, re.search(r"seeds (\d) to (\d) it is (\d) to (\d), and ([\d.]+) on average", README).groups()
+    )
+    monkeypatch.chdir(tmp_path)
+    simulate = shlex.split(blocks("sh")[0].split(" && ")[2])[1:]
+    assert simulate[-2] == "--seed"
+    for seed in range(int(first), int(last) + 1):
+        assert cli.main([*simulate[:-1], str(seed)]) == 0
+        assert cli.main(["fit", "data.csv", "--truth", "truth.csv"]) == 0
+    errors = list(map(int, re.findall(r"\(SHD\) (\d+)", capsys.readouterr().out)))
+    assert low <= min(errors) + 1
+    assert max(errors) <= high + 1
+    assert abs(np.mean(errors) - mean) <= 0.5
+
+
+def test_as_many_rows_are_lost_as_it_says():
+    rows = [line for line in README.splitlines() if re.match(r"\| [^|]+ \| \d{1,2} \| ", line)]
+    lost = [line for line in rows if not line.split(" | ")[2].startswith("**")]
+    assert f"not the best in {WORDS[len(lost)]} rows" in README
+    assert len(rows) == 22
+
+
 @pytest.fixture(scope="module")
 def article_fit():
     """What the command on the article's data learns."""
@@ -113,7 +138,6 @@ def test_the_picture_of_the_articles_data_is_what_its_command_learns(article_fit
 def test_the_text_counts_what_the_command_on_the_articles_data_prints(article_fit):
     from icdh.metrics import edge_differences
 
-    words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     differences = edge_differences(article_fit.adjacency_matrix_, load_sachs().adjacency)
     learned = np.count_nonzero(article_fit.adjacency_matrix_)
     right = learned - differences.extra - differences.reversed
@@ -121,9 +145,9 @@ def test_the_text_counts_what_the_command_on_the_articles_data_prints(article_fi
         r"(\w+) of (\w+) edges are right, (\w+) points? the wrong way round, (\w+) (?:is|are) not there, (\w+) ",
         " ".join(README.split()),
     )
-    said = [words.index(word) for word in counts.groups()]
+    said = [WORDS.index(word) for word in counts.groups()]
     assert said == [right, learned, differences.reversed, differences.extra, differences.missing]
-    assert f"the SHD that it prints, {sum(differences)}," in " ".join(README.split())
+    assert f"It prints an SHD of {sum(differences)}." in " ".join(README.split())
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)]+)\)", README))
