@@ -29,6 +29,7 @@ def problem(n_labels, p=2, n=300, seed=0):
     return x, CategoricalResponse(y, n_labels), theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [9, 1, 0], ids=["all causes differ", "some are equal", "most are equal"])
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_labels, decimals):

@@ -231,6 +231,7 @@ def drawn(rng, kind, m=250):
     return np.column_stack([cause, effect, rng.normal(size=m)]), kinds or None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     ["gaussian", "student", "exponential", "binary cause", "ordinal", "labels", "rounded", "logarithm"],

@@ -70,6 +70,7 @@ def test_with_no_steps_a_fit_says_what_is_there(log_variance):
     np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), fisher, rtol=1e-9, atol=1e-9 * fisher.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slow", [0.0, 1e9])
 def test_scoring_alone_and_quasi_newton_from_the_first_step_reach_the_same_minimum(monkeypatch, slow):
     x, y, spread, theta, penalty = problem(600)

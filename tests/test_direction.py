@@ -38,6 +38,7 @@ def simulated(rng, noise):
     return x, np.sin(bend * x) + x + np.exp(rng.uniform(-1, 1) * np.tanh(x)) * 0.5 * noise(rng, 500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noise",
     [
@@ -361,6 +362,7 @@ def test_ever_coarser_rounding_fades_and_never_turns_an_arrow_with_confidence(si
             assert rounded.confidence <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
 @pytest.mark.parametrize("side", ["cause", "effect"])
 def test_no_arrow_of_several_mechanisms_turns_with_confidence_when_one_side_is_rounded(side):

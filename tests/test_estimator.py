@@ -281,6 +281,7 @@ def criterion_of(model):
     return model.history_[model.n_rounds_ - 1].criterion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["fast", "paper"])
 def test_restarts_keep_the_network_of_the_lowest_criterion(chain, schedule):
     parameters = {"scaling": "standardize", "schedule": schedule, "hidden_units": 3, "tol": 0.1, "edge_cost": None}
@@ -291,6 +292,7 @@ def test_restarts_keep_the_network_of_the_lowest_criterion(chain, schedule):
     assert criterion_of(model) == min(record.criterion for record in model.history_)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing_but_the_time(chain):
     seen, alone, shared = (
         [],
@@ -414,6 +416,7 @@ def test_usual_units_are_no_reason_to_warn(chain, unit):
     ICDH(max_rounds=2, tol=1e9, random_state=0).fit(chain.values * unit)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
 def test_sums_and_multiples_are_named(chain):
     x = np.asarray(chain.values)
@@ -436,6 +439,7 @@ def test_what_is_no_sum_is_not_named(chain, recwarn):
     assert not [own for own in recwarn if "sums or multiples" in str(own.message)]
 
 
+@pytest.mark.slow
 def test_fewer_rows_than_columns_are_no_convergence():
     """Every family of more inputs than rows can be interpolated: that nothing improves any more says nothing."""
     X = np.random.default_rng(0).normal(size=(3, 8))

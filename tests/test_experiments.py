@@ -145,6 +145,7 @@ def test_what_does_not_fit_the_table(experiment, interventions, error, message):
         HNMSearch(missing="drop").fit(LabelledTable(gaps, table.columns), interventions=interventions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["bootstrap", "subsample"])
 def test_resampled_rows_keep_their_conditions(experiment, sampling):
     """The direction of a -> b rests on which rows were set: drawn apart from them, it would be lost."""

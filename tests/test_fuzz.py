@@ -36,6 +36,7 @@ def tables(draw, rows=(2, 30), variables=(1, 4)):
     return np.column_stack(found)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(tables(), st.sampled_from(["none", "center", "standardize"]), st.booleans())
 def test_icdh_answers_or_explains(X, scaling, bias):
@@ -43,6 +44,7 @@ def test_icdh_answers_or_explains(X, scaling, bias):
     fuzz.run(fuzz.fit_answer, (ICDH, X, parameters), fuzz.WORDS)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(tables(), st.sampled_from(["auto", "gaussian", "free"]), st.sampled_from([0.0, 2.0]))
 def test_search_answers_or_explains(X, noise_distribution, edge_penalty):
@@ -57,6 +59,7 @@ def test_direction_answers_or_explains(X):
     fuzz.run(fuzz.direction_answer, (X[:, 0], X[:, 1], parameters), ("'x'", "'y'"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", fuzz.ENTRIES)
 def test_the_first_cases_of_the_fuzzer(entry):
     outcomes = [fuzz.check(entry, seed) for seed in range(40)]

@@ -167,6 +167,7 @@ def searched(X, cause, effect):
     return HNMSearch(hidden_causes=True, n_restarts=1, knowledge=knowledge).fit(X)
 
 
+@pytest.mark.slow
 def test_a_hidden_cause_of_many_columns_is_found_with_its_values(season, found):
     _, U = season
     (cause,) = found.hidden_causes_
@@ -185,6 +186,7 @@ def test_a_hidden_cause_of_many_columns_is_found_with_its_values(season, found):
     assert "hidden common cause" in found.summary()
 
 
+@pytest.mark.slow
 def test_order_units_and_signs_of_columns_do_not_matter(season, found):
     X, _ = season
     order, units = np.array([4, 6, 0, 2, 1, 5, 3]), np.array([1.0, -2.0, 5.0, 1.0, -1.0, 0.1, 3.0])
@@ -308,6 +310,7 @@ def rejects(X):
     return icdh.check(HNMSearch(hidden_causes=True, n_restarts=1, knowledge=known).fit(X), X).rejected
 
 
+@pytest.mark.slow
 def test_right_models_with_a_hidden_cause_keep_the_level_and_distorted_ones_do_not():
     tables = [table_of_a_season(seed, n=400, children=5)[0] for seed in range(12)]
     assert sum(map(rejects, tables)) <= 2  # of a binomial of 12 and 5 % more come once in 50
@@ -368,6 +371,7 @@ def test_what_the_search_takes_no_account_of_is_refused(season, parameters, of_f
         HNMSearch(hidden_causes=True, **parameters).fit(season[0], **of_fit)
 
 
+@pytest.mark.slow
 def test_rules_and_kinds_hold_beside_a_hidden_cause():
     graded, _ = table_of_a_season(n=600, children=7)
     graded[:, 5] = np.round(graded[:, 5] / 4.0)
@@ -378,6 +382,7 @@ def test_rules_and_kinds_hold_beside_a_hidden_cause():
     assert len(model.hidden_causes_) == 1
 
 
+@pytest.mark.slow
 def test_without_a_hidden_cause_the_graph_is_that_of_the_search():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5))
@@ -398,6 +403,7 @@ def test_a_warning_tells_that_no_time_was_left_for_a_hidden_cause_that_is_known(
     assert model.hidden_causes_ == []
 
 
+@pytest.mark.slow
 def test_time_and_interrupts_leave_the_graph_found(season, monkeypatch):
     X, _ = season
 
@@ -416,6 +422,7 @@ def test_time_and_interrupts_leave_the_graph_found(season, monkeypatch):
         assert model.adjacency_matrix_.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["constant", "duplicated", "nearly duplicated", "few rows", "labels as a cause"])
 def test_degenerate_tables_have_finite_answers(case):
     X, U = table_of_a_season(n=600, children=5)
@@ -439,6 +446,7 @@ def test_degenerate_tables_have_finite_answers(case):
         assert model.adjacency_matrix_[6, 1] > 0.0
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     icdh.files.write_table(tmp_path / "data.csv", season[0], [f"x{k}" for k in range(7)])
@@ -474,6 +482,7 @@ def test_em_does_not_stall_where_children_are_causes_of_one_another():
     assert found.score < told.score + 1.0
 
 
+@pytest.mark.slow
 def test_two_hidden_causes_are_found_with_children_of_their_own(tmp_path):
     first, U = table_of_a_season(3)
     second, W = table_of_a_season(4)
@@ -503,6 +512,7 @@ def test_no_variable_gets_two_hidden_causes():
     assert sorted(node for children in found.hidden for node in children) == list(range(9))
 
 
+@pytest.mark.slow
 def test_knowledge_names_hidden_causes_and_rules_them_out(season):
     X, _ = season
     weak = np.column_stack([X[:, 1], np.random.default_rng(1).normal(size=(1500, 3))])

@@ -148,6 +148,7 @@ def found(table):
     return HNMSearch(hidden_causes=True, n_restarts=1).fit(table[0].T * 3.0 + 10.0)
 
 
+@pytest.mark.slow
 def test_a_search_finds_the_children_and_the_values(table, found):
     (cause,) = found.hidden_causes_
     assert len(cause.children) >= 5
@@ -174,6 +175,7 @@ def test_what_is_asked_of_the_model_knows_the_hidden_input(table, found, tmp_pat
     np.testing.assert_array_equal(again.hidden_values(X).mean, found.hidden_values_.mean)
 
 
+@pytest.mark.slow
 def test_the_score_of_a_model_is_the_marginal_likelihood(table, found):
     X, model = table[0].T[:20] * 3.0 + 10.0, found.model_
     scaled, nodes = model.scaled(X), [int(child[1:]) for child in found.hidden_causes_[0].children]
@@ -190,6 +192,7 @@ def test_the_score_of_a_model_is_the_marginal_likelihood(table, found):
     np.testing.assert_allclose(model.score(X), -rows.mean() - np.log(model.scaling.scale).sum(), atol=0.02)
 
 
+@pytest.mark.slow
 def test_mean_and_scale_integrate_the_hidden_input(found):
     cause = found.hidden_causes_[0]
     given = found.model_.conditionals[int(cause.children[-1][1:])]

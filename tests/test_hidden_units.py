@@ -305,6 +305,7 @@ def test_models_keep_the_units_of_every_variable(fitted, tmp_path):
     assert np.mean((X[:, 0] - mean) ** 2) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long", [False, True])
 def test_the_graph_found_gets_units_that_the_search_of_a_short_table_does_without(long, monkeypatch):
     x1, x2 = np.random.default_rng(12).uniform(-3, 3, size=(2, 600))

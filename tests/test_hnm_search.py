@@ -69,6 +69,7 @@ def test_history_leads_from_the_empty_graph_to_the_learned_one(table, model):
     assert model.evidence_ >= empty + gained - 1e-6  # refined fits add to what the moves gained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -97,6 +97,7 @@ ESTIMATORS_AT_WORK = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ESTIMATORS_AT_WORK, ids=["icdh", "search", "free"])
 def test_a_refit_that_is_interrupted_anywhere_leaves_one_model(tables, make):
     first, second = tables
@@ -119,6 +120,7 @@ def test_a_refit_that_is_interrupted_anywhere_leaves_one_model(tables, make):
     assert outcomes == {"raised", 2, 3}
 
 
+@pytest.mark.slow
 def test_a_new_threshold_and_its_graph_come_together(tables):
     model = short(ESTIMATORS_AT_WORK[0](), tables[0])
     model.rethreshold(0.0)
@@ -183,6 +185,7 @@ def calls_of(X, **params):
     return HNMSearch(n_restarts=1, callback=calls.append, **params).fit(X), calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "free"])
 def test_a_search_that_is_interrupted_keeps_the_best_graph_so_far(laplace, noise):
     whole, calls = calls_of(laplace, noise_distribution=noise)

@@ -42,6 +42,7 @@ def edges(X, **arguments):
     return set(map(tuple, np.argwhere(HNMSearch().fit(X, **arguments).adjacency_matrix_).tolist()))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("table", [linear, mixed])
 @pytest.mark.parametrize("seed", [2, 3])
@@ -54,6 +55,7 @@ def test_neither_rows_nor_units_change_the_graph(table, seed):
         assert edges(changed(X, rng)) == first, change
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_no_last_digit_of_a_heteroscedastic_table_changes_the_graph():
     """Where a column is nearly determined, a long descent makes another minimum of another last digit."""

@@ -60,6 +60,7 @@ def consistent_knowledge(draw):
     return Knowledge(forbidden, required, tiers, roots, leaves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ESTIMATORS)
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(knowledge=consistent_knowledge(), seed=st.integers(0, 3), constant=st.booleans())

@@ -48,6 +48,7 @@ def edges_of(result):
     return int(np.count_nonzero(result.weights.adjacency()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["heteroscedastic", "unequal", "equal"])
 @pytest.mark.parametrize("bias", [False, True])
 def test_the_cost_is_the_likelihood_of_the_network_and_the_price_of_its_edges(table, noise, bias):
@@ -127,6 +128,7 @@ def test_thresholds_that_are_not_given_stay(table, model, edge_cost):
     np.testing.assert_array_equal(model.rethreshold(max_edges=20).adjacency_matrix_, cut)
 
 
+@pytest.mark.slow
 def test_edges_must_be_worth_their_price(table):
     counts = [np.count_nonzero(ICDH(edge_cost=price).fit(table.X).adjacency_matrix_) for price in (0.5, 25.0, 1e9)]
     assert counts[0] > counts[1] > counts[2] == 0
@@ -194,6 +196,7 @@ def test_when_time_is_over_the_network_is_one_graph(table):
         assert set(model.causal_order_) == set(range(5))
 
 
+@pytest.mark.slow
 def test_restarts_are_judged_by_the_cost_of_their_graphs(table, model):
     assert ICDH(n_restarts=3).fit(table.X).cost_ <= model.cost_ + 1e-9
 

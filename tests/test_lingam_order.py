@@ -58,6 +58,7 @@ def test_copies_constants_and_single_variables_have_an_order():
     assert sorted(lingam_order(np.array([x, x, np.zeros(50), -x]))) == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_few_rows_of_uniform_noise_tell_the_direction_of_linear_effects():
     wrong = 0
     for seed in range(6):

@@ -177,6 +177,7 @@ def test_precision_recall_curve_by_hand():
     assert metrics.truncated_auprc(weights, CHAIN) == pytest.approx(0.5 * (1 + 2 / 3) / 2)
 
 
+@pytest.mark.slow
 def test_relabelling_both_graphs_and_scaling_signs_change_nothing():
     rng = np.random.default_rng(5)
     for weights, truth in weighted_pairs(11, seed=5):  # of 2 to 12 variables

@@ -65,6 +65,7 @@ def total(gains, graph):
 NOTHING = free(N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_on_linear_tables_the_best_of_all_graphs_is_found(seed):
     gains = linear_gains(linear_table(seed))
@@ -149,6 +150,7 @@ def test_an_order_against_what_is_required_has_no_graph():
     assert 3 in graph_of_order(gains, [3, 1, 2, 0], rules, N)[0]
 
 
+@pytest.mark.slow
 def test_another_start_is_taken_where_it_ends_better_and_the_moves_lead_there():
     better = 0
     for seed in range(8):

@@ -27,6 +27,7 @@ def problem(levels, p=2, n=300, seed=0):
     return x, response, theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 3, 6])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(levels):
     x, response, theta, penalty = problem(levels)

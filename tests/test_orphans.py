@@ -68,6 +68,7 @@ def wait_until(condition):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
 @pytest.mark.parametrize("after", [0.3, 1.0, 3.0])
 def test_workers_end_with_a_killed_parent(fitting, after):
@@ -77,6 +78,7 @@ def test_workers_end_with_a_killed_parent(fitting, after):
     wait_until(lambda: not living(fitting.pid))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
 def test_an_interrupt_ends_all_at_once(fitting):
     wait_until(lambda: len(living(fitting.pid)) > 3)
@@ -95,6 +97,7 @@ def fit_or_die(doomed, initial, after=None):
     return TwoPhaseResult(weights, record, [record], True, False)
 
 
+@pytest.mark.slow
 def test_what_ended_before_a_process_was_killed_is_kept(tmp_path):
     seen, ended = [], tmp_path / "ended"
 
@@ -108,11 +111,13 @@ def test_what_ended_before_a_process_was_killed_is_kept(tmp_path):
     assert seen == [3.0]
 
 
+@pytest.mark.slow
 def test_a_process_killed_before_any_result_is_a_clear_error():
     with pytest.raises(WorkerLostError, match="lower n_jobs and try again"):
         best_of_restarts(partial(fit_or_die, 1), [1, 2, 3], 2, lambda record: None)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes():
     fit = partial(fit_or_die, None)
     alone = best_of_restarts(lambda initial, callback: fit(initial=initial), [3, 1, 2], 1, None)

@@ -56,6 +56,7 @@ def wait_for_lines(path, count, process):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_killed_run_loses_and_repeats_nothing(tmp_path):
     expected = {job.name for job in Selection(tables=("homo-ev",), methods=("US", "GFBS", "CAM"), graphs=("ER1",),
@@ -233,6 +234,7 @@ def reported(tmp_path_factory):
     return folder, write_report(folder)
 
 
+@pytest.mark.slow
 def test_the_report_shows_ours_beside_the_published_number(reported):
     folder, _ = reported
     report = (folder / "report.md").read_text()
@@ -245,6 +247,7 @@ def test_the_report_shows_ours_beside_the_published_number(reported):
     assert all((folder / name).stat().st_size > 0 for name in ("figure.svg", "parity.svg"))
 
 
+@pytest.mark.slow
 def test_every_number_of_the_article_has_a_line(reported):
     folder, text = reported
     assert f"Of the article's {len(OF_THE_ARTICLE)} numbers, " in text

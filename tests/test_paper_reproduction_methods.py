@@ -128,6 +128,7 @@ def test_host_judges_residuals_in_units_of_their_spread_around_their_mean():
     assert host.layers_by_normality((X - X.mean(axis=0)) / X.std(axis=0), rng, options) == [[0], [1], [2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["LOCI", "LOCI-M", "CAREFL"])
 def test_pair_methods_find_the_cause_on_either_side(method):
     X = pair(lambda x, e: x**2 + (0.3 + 0.5 * np.abs(x)) * e, seed=1)
@@ -135,6 +136,7 @@ def test_pair_methods_find_the_cause_on_either_side(method):
     np.testing.assert_array_equal(edges(method, X[:, ::-1]), BACKWARD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["LOCI-M", "CAREFL"])
 def test_pair_methods_cannot_orient_a_linear_gaussian_pair(method):
     X = pair(lambda x, e: x**2 + (0.3 + 0.5 * np.abs(x)) * e, seed=1)
@@ -169,6 +171,7 @@ def test_gradient_of_the_flow(couplings):
     np.testing.assert_allclose(carefl.negative_log_likelihood(theta, Z)[1], numeric, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_flow_is_a_density():
     """Of a cause and an effect on a fine grid, the likelihood sums to one."""
     theta = 0.3 * rng_of().normal(size=carefl.LAYER)
@@ -241,6 +244,7 @@ def test_the_order_of_cam_is_complete():
     assert sorted(cam.greedy_order(models)) == list(range(6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["CAM", "GFBS", "HOST", "US"])
 @pytest.mark.parametrize("flaw", ["constant", "duplicate", "huge", "few rows", "ties"])
 def test_awkward_tables_give_a_dag(method, flaw):
@@ -257,6 +261,7 @@ def test_awkward_tables_give_a_dag(method, flaw):
     assert len(causal_order(estimate(method, X, 0))) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in METHODS if not name.startswith(("GraN", "ICDH"))])
 def test_every_method_answers_on_a_pair_and_repeats_itself(method):
     if not METHODS[method].is_installed():
@@ -339,6 +344,7 @@ def test_notears_mlp_is_no_worse_than_gcastles(seed):
     assert abs(shd(estimate("NOTEARS-MLP", X, seed) > 0.3, graph) - theirs) <= 2
 
 
+@pytest.mark.slow
 def test_no_method_changes_its_data():
     X = pair(location_scale, rows=200)
     before = X.copy()

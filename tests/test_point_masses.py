@@ -78,6 +78,7 @@ def test_masses_at_both_ends_are_told_from_grids_and_rounded_numbers():
     assert point_masses(np.clip(x, -0.5, 1.2)) == [-0.5, 1.2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.65])
 @pytest.mark.parametrize("decimals", [0, 1, 3])
 def test_no_edge_is_lost_at_zeros(share, decimals):

@@ -34,6 +34,7 @@ def run(command, folder):
     return result.stdout
 
 
+@pytest.mark.slow
 def test_a_source_distribution_holds_what_its_tests_need(unpacked):
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", ".ci/run"):
         assert (unpacked / name).is_file(), name

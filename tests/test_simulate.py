@@ -111,6 +111,7 @@ def test_multiple_index_model_is_tanh_plus_cos_plus_sin():
     np.testing.assert_allclose(values, np.tanh(x @ w[:, 0]) + np.cos(x @ w[:, 1]) + np.sin(x @ w[:, 2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gp", "gp-add"])
 def test_gaussian_processes_have_their_covariance(name):
     x = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
@@ -138,6 +139,7 @@ def standardized_residuals(data):
     return ((data.X - data.mean) / data.std)[meaningful], data.std[meaningful]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_residuals_have_mean_0_and_variance_1_wherever_the_spread_is(noise, distribution):

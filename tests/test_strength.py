@@ -35,6 +35,7 @@ def fitted(method, X, **parameters):
     return clone(ESTIMATORS[method]).set_params(**parameters).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_the_edges_worth_most_stay(method, dense):
@@ -48,6 +49,7 @@ def test_the_edges_worth_most_stay(method, dense):
     assert_array_equal(limited.adjacency_matrix_ != 0, (model.adjacency_matrix_ != 0) & (model.edge_strength_ >= cut))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_rethreshold_is_fitting_with_other_thresholds(method, dense):
@@ -81,6 +83,7 @@ PRUNED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", PRUNED.values(), ids=PRUNED)
 @pytest.mark.parametrize("again", [False, True], ids=["fit", "rethreshold"])
 def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):

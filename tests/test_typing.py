@@ -58,6 +58,7 @@ def script(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_mypy_finds_the_mistakes_of_a_script_and_no_others(script, tmp_path):
     pytest.importorskip("mypy")
     options = ["--strict", "--follow-imports=silent", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
@@ -76,6 +77,7 @@ def pyright_runs():
         return False
 
 
+@pytest.mark.slow
 def test_pyright_finds_the_mistakes_of_a_script_and_no_others(script, tmp_path):
     if not pyright_runs():
         pytest.skip("pyright is not installed")

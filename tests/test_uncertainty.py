@@ -284,6 +284,7 @@ def test_resamples_differ_and_their_seeds_decide(table):
     assert [resample.number for resample in seen] == [0, 1] * 3
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_jobs(table, ten):
     pytest.importorskip("joblib")
     np.testing.assert_array_equal(bootstrap(HNMSearch(**QUICK), table, 10, n_jobs=2).graphs, ten.graphs)
@@ -333,6 +334,7 @@ bootstrap(HNMSearch(**settings), table, 10, checkpoint=sys.argv[1], callback=lam
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_to_the_same_bits(table, ten, tmp_path):
     path = tmp_path / "resamples.jsonl"
     process = subprocess.Popen([sys.executable, "-c", KILLED, path], cwd=ROOT, stdout=subprocess.PIPE, text=True)
