@@ -96,6 +96,25 @@ def test_reachability_agrees_with_matrix_powers():
         np.testing.assert_array_equal(reachability(graph), walks > 0)
 
 
+def test_hopes_that_hardly_differ_from_a_tie_end_a_climb():
+    """The largest estimate is just above what counts as a tie, and others, before it, just below."""
+
+    class Hopes(Table):
+        asked = 0
+
+        def gain_estimates(self, family):
+            return tie * np.array([0.5, 1.01, 0.5])
+
+        def __call__(self, families):
+            self.asked += 1
+            assert self.asked < 1000
+            return super().__call__(families)
+
+    scores = {(node, parents): 1e5 for node, parents in all_families(3)}
+    tie = TUNING.resolution * 3e5
+    assert Climber(Hopes(scores), free(3), 8).climb_once(((), (), ())) == (((), (), ()), [])
+
+
 @pytest.mark.parametrize(("max_parents", "n", "count"), [(2, 5, 30), (8, 5, 30), (2, 19, 3)])
 def test_legal_moves_are_exactly_those_that_give_allowed_dags(max_parents, n, count):
     rng = np.random.default_rng(1)

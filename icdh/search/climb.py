@@ -218,8 +218,8 @@ class Climber:
                 best = int(ends[0])
                 break
             least = max(tie, least_gain, estimates[certain].max(initial=-np.inf))
-            chosen = first_largest(np.where(certain, -np.inf, estimates), TUNING.batch, tie)
-            chosen = chosen[~certain[chosen] & (estimates[chosen] > least)]
+            hopes = np.flatnonzero(~certain & (estimates > least))
+            chosen = hopes[first_largest(estimates[hopes], TUNING.batch, tie)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
         kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
         move = KINDS[kind], int(cause), int(effect)
