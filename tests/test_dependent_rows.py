@@ -7,7 +7,7 @@ import pytest
 from naive import autocorrelation, bartlett_effect
 
 from icdh import ICDH, HNMSearch
-from icdh._rows.repeats import repeated_combinations
+from icdh._rows.repeats import _agreeing, _Columns, _Pairs, repeated_combinations
 from icdh._rows.serial import _explained_by_position, autocorrelations, bartlett, serial_dependence
 from icdh.exceptions import DataWarning
 
@@ -87,6 +87,15 @@ def test_columns_of_persons_are_told_from_those_of_visits():
     table = rng.permutation(np.column_stack([persons[:, :2], rng.normal(size=600), persons[:, 2]]))
     repeats, _ = of_columns(np.round(table, 2))
     assert repeats == ([0, 1, 3], 40, False)
+
+
+@pytest.mark.parametrize(("n_values", "agrees"), [(60, False), (120, True)])
+def test_rows_of_equal_values_must_agree_more_often_than_chance_lets_them(n_values, agrees):
+    """They agree in 65 %, their neighbours in 35 %: 4 deviations, sqrt(2 * 0.5 * 0.5 / 89) each, of 89 values."""
+    rows, values = np.arange(100), np.zeros((1, 300))
+    values[0, 165:200] = values[0, 235:] = 1.0
+    columns = _Columns(values, np.arange(300)[np.newaxis], np.zeros(1))
+    assert _agreeing(columns, _Pairs(rows, rows + 100, rows + 200, n_values), 300).tolist() == [agrees]
 
 
 def test_series_are_noticed_and_a_single_one_is_not():

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,12 @@ from scipy.stats import ttest_ind
 
 import icdh
 from icdh import DataWarning, HNMSearch, Knowledge, cli
+from icdh._effect import families as _families
 from icdh._effect.by_graph import adjustment_set
 from icdh._effect.estimation import augmented, by_probability, by_regression, natural_spline
 from icdh._effect.result import Interval
 from icdh._model.contrasts import contrasts_of, reference_of
+from icdh._node_model.categorical import CategoricalResponse
 from icdh._table.categories import Categories
 
 COLUMNS = ["age", "dose", "answer"]
@@ -83,7 +86,10 @@ def test_spread_and_quantiles_of_a_heteroscedastic_effect():
     treated = rng.integers(0, 2, size=2000).astype(float)
     X = np.column_stack([rng.normal(size=2000), treated, (1.0 + 2.0 * treated) * rng.normal(size=2000)])
     (comparison,) = icdh.effect(X, 1, 2, [0]).comparisons
-    assert comparison.spread_ratio.lower < 3.0 < comparison.spread_ratio.upper
+    ratio = comparison.spread_ratio
+    assert ratio.lower < 3.0 < ratio.upper
+    # The logarithm of the standard deviation of n Gaussian values has the variance 1 / (2 n).
+    assert np.log(ratio.upper / ratio.lower) == pytest.approx(2.0 * 1.96 * np.sqrt(2.0 / 2000), rel=0.2)
     low, median, high = comparison.quantiles.values()
     assert low.lower < -2.56 < low.upper < 0.0 < high.lower < 2.56 < high.upper
     assert median.lower < 0.0 < median.upper
@@ -239,6 +245,22 @@ def test_the_weights_of_a_number_correct_a_mean_that_is_wrong():
     mean, target = 3.0 * w, np.ones(w.size)
     low, high = (augmented(y, mean, mean, by_regression(v, a, w, target, target, 5)).value for v in (-0.5, 0.5))
     assert high - low == pytest.approx(2.0 * np.tanh(0.5), abs=0.03)
+
+
+def test_of_networks_from_several_starts_the_best_is_taken(monkeypatch):
+    fits = {start: SimpleNamespace(evidence=nats) for start, nats in enumerate((3.0, 1.0, 2.0))}
+    monkeypatch.setattr(_families, "fit_node", lambda x, response, random_state, hidden_units: fits[random_state])
+    labels = CategoricalResponse(np.array([0, 1, 0, 1]), 2)
+    assert _families._best_network(np.ones((1, 4)), labels, 0, 3) is fits[1]
+
+
+def test_a_line_leaves_residuals_without_correlation_and_has_their_spread():
+    rng = np.random.default_rng(8)
+    x, noise = rng.normal(size=(2, 60)), rng.normal(size=60)
+    y = 1.0 + x[0] - 2.0 * x[1] + 0.5 * noise
+    mean, deviation = _families._Line.of(np.arange(2), np.ones(2, dtype=int), x, y).mean_and_scale(x)
+    np.testing.assert_allclose([*x @ (y - mean), (y - mean).sum()], 0.0, atol=1e-9)
+    np.testing.assert_allclose(deviation, (y - mean).std())
 
 
 def test_natural_splines_are_linear_beyond_their_knots():

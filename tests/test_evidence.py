@@ -296,6 +296,15 @@ def test_short_constant_and_exactly_determined_nodes_stay_finite(n):
         assert np.isfinite([fit.objective, fit.log_determinant, fit.evidence]).all()
 
 
+@pytest.mark.parametrize("n_inputs", [0, 1])
+def test_likelihood_and_cost_make_up_the_evidence(n_inputs):
+    x, y = heteroscedastic(60, 0)
+    fit = fit_node(x[:, :n_inputs], y)
+    parts = evidence.likelihood_and_cost(GaussianResponse.exact(y), n_inputs, fit)
+    assert sum(parts) == pytest.approx(fit.evidence)
+    assert parts[0] <= fit.objective
+
+
 def evidence_of(Z, **options):
     settings = {"hidden_units": 3, "edge_penalty": 1.0, "n_restarts": 3}
     return family_evidence(np.ascontiguousarray(Z.T), **{**settings, **options})

@@ -14,7 +14,7 @@ from icdh import HNMSearch, cli
 from icdh._estimators.hidden_causes import HiddenCauseSearch, HiddenGraph
 from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.hidden import Districts, Posterior, extrapolated, posterior
+from icdh._node_model.hidden import ConfoundedConditional, Districts, Posterior, extrapolated, posterior
 from icdh.exceptions import ArgumentError, ConvergenceWarning, DataWarning
 from icdh.knowledge import EdgeRules
 from icdh.uncertainty import hidden_loss
@@ -36,6 +36,17 @@ def confounded(seed=0, n=600, spread=0.0):
 
 
 FAMILIES = ((0, ()), (1, (0,)), (2, ()), (3, (4,)))
+
+
+def test_children_tell_the_hidden_values_that_they_were_given():
+    rng = np.random.default_rng(0)
+    hidden, none = rng.normal(size=200), np.zeros((3, 200))
+    theta = np.array([0.0, 0.0, 0.0, -3.0, 0.0])  # one unit without weights; the log-variance is -3
+    of_no_input = np.zeros(0, dtype=int), np.zeros(0, dtype=int), theta, 1
+    children = [ConfoundedConditional(*of_no_input, loading=loading) for loading in (1.0, -0.5, 2.0)]
+    values = np.array([child.mean_and_scale_at(none, hidden)[0] for child in children])
+    told = children[0].posterior_with(children, values, none)[0].mean
+    assert np.corrcoef(told, hidden)[0, 1] > 0.999
 
 
 def test_the_bound_at_the_posterior_is_the_marginal_likelihood():

@@ -99,6 +99,7 @@ def test_em_recovers_the_hidden_values_where_a_factor_does_not(table, district):
     scores = family_evidence(table[0])
     assert abs(np.corrcoef(district.hidden.mean, table[1])[0, 1]) > 0.9
     assert district.score < Districts(scores)(FAMILIES).score - 100.0
+    np.testing.assert_allclose(InputDistricts(scores)._factor(FAMILIES).std(), 1.0)  # where it begins
     spread = np.sqrt(district.hidden.variance.mean())
     errors = district.hidden.mean * np.sign(district.hidden.mean @ table[1]) - table[1]
     assert 0.5 * spread < errors.std() < 2.0 * spread

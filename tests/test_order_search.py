@@ -118,6 +118,14 @@ def test_parents_that_no_longer_pay_leave():
     assert search.family(0, 0b1110)[0] == (1, 2)
 
 
+def test_the_score_of_chosen_parents_is_what_each_change_gained():
+    """Also where a parent leaves again, which others have made superfluous."""
+    for seed in range(20):
+        gains, scores = random_gains(seed)
+        parents, score = Choices(gains).family(0, 2**N - 1, (), N)
+        assert score == pytest.approx(scores[0, parents] - scores[0, ()])
+
+
 def test_random_orders_put_required_causes_first():
     required = np.zeros((N, N), dtype=bool)
     required[[3, 0], [0, 2]] = True

@@ -58,3 +58,9 @@ def test_values_beyond_reach_are_refused_by_name():
     with pytest.raises(ValueError, match="column 'x1' holds values above 1e\\+60"):
         Scaling.of(table, "center")
     np.testing.assert_allclose(Scaling.of(table, "standardize").apply(table.values), [[-1, 1], [1, -1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "categorical", "gridded", "continuous"])
+def test_two_values_that_are_declared_few_are_binary(kind):
+    table = Table.of(np.column_stack([np.arange(12) % 2, np.arange(12)]).astype(float))
+    assert table.kinds_given({0: kind})[0] == (kind if kind in ("gridded", "continuous") else "binary")

@@ -14,6 +14,7 @@ from icdh.cli.fit import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.knowledge import EdgeRules
+from icdh.search._kernels import draw_orders, sums_of_orders
 from icdh.search.orders import (
     OrderSums,
     WeighedFamilies,
@@ -27,6 +28,7 @@ from icdh.search.orders import (
 from icdh.uncertainty import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 from icdh.uncertainty.posterior import draw_posterior
+from icdh.uncertainty.resampling import _Fits
 
 ROOT = Path(__file__).parent.parent
 N = 4
@@ -271,6 +273,25 @@ def test_a_strong_edge_is_in_every_resample_and_no_input_changes(table, ten):
     again = bootstrap(HNMSearch(**QUICK), table, 10)
     np.testing.assert_array_equal(again.graphs, ten.graphs)
     np.testing.assert_array_equal(table, before)
+
+
+def test_a_sum_that_rounding_leaves_too_small_draws_no_impossible_order():
+    """Variable 1 cannot come last; a uniform number that no sum of probabilities exceeds must not put it there."""
+    tables, candidates, orders = (
+        np.array([[0.0, 0.0], [0.0, -np.inf]]),
+        np.array([[1], [0]]),
+        np.zeros((1, 2), dtype=int),
+    )
+    first, rest, given = np.empty(4), np.empty(4), np.empty((2, 2))
+    sums_of_orders(tables, candidates, first, rest, given)
+    draw_orders(tables, candidates, first, np.ones((1, 2)), orders)
+    assert orders.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize(("sampling", "drawn"), [("bootstrap", 10), ("subsample", 5)])
+def test_a_group_that_is_drawn_twice_is_two_groups(table, sampling, drawn):
+    fits = _Fits(HNMSearch(), table[:30], None, np.repeat(np.arange(10), 3), False, sampling, random_state=0)
+    assert np.unique(fits._drawn(0)[0].related.units).size == drawn
 
 
 def test_resamples_differ_and_their_seeds_decide(table):

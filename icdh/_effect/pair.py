@@ -1,6 +1,7 @@
 """The families of a question, cross-fitted: every row is asked of a fit to other rows; and what they compare."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
@@ -185,15 +186,11 @@ class PairFit:
         Its influence is that of the distribution function there, times the slope of the quantiles over the interval of
         that function.
         """
-        values = np.unique(self.pair.observed)
+        values = np.unique(self.pair.observed).tolist()
 
         def value_of(share: float) -> float:
-            low, high = 0, values.size - 1
-            while low < high:
-                middle = (low + high) // 2
-                reached = self.below(at, values[middle]).value >= share
-                low, high = (low, middle) if reached else (middle + 1, high)
-            return float(values[low])
+            place = bisect_left(range(len(values) - 1), share, key=lambda k: self.below(at, values[k]).value)
+            return float(values[place])
 
         limit = value_of(q)
         share = self.below(at, limit)

@@ -30,7 +30,7 @@ POSIX = hasattr(signal, "pthread_sigmask")
 logger = logging.getLogger("icdh")
 
 Result = TypeVar("Result")
-
+Task = TypeVar("Task")
 Control = Callable[..., int]  # reads, or sets, the number of threads
 
 LOADED_ONLY = getattr(os, "RTLD_NOLOAD", ctypes.DEFAULT_MODE)  # Windows has no such mode
@@ -209,10 +209,6 @@ def follows_interrupt(error: BaseException, before: BaseException | None = None)
             return True
         context = context.__context__
     return False
-
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 def in_parallel(

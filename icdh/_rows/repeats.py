@@ -190,12 +190,10 @@ def _agreeing(columns: _Columns, pairs: _Pairs, n_rows: int) -> Mask:
 
 def _largest_component(linked: Mask) -> Integers:
     """Return the nodes of the largest connected part of a graph."""
-    reached = linked | np.eye(len(linked), dtype=bool)
-    while True:
-        further = (reached.astype(float) @ reached) > 0
-        if (further == reached).all():
-            return np.flatnonzero(reached[np.argmax(reached.sum(axis=1))])
-        reached = further
+    from scipy.sparse.csgraph import connected_components
+
+    part = connected_components(linked)[1]
+    return np.flatnonzero(part == np.argmax(np.bincount(part)))
 
 
 def _n_distinct(values: Floats) -> int:
