@@ -15,7 +15,7 @@ from icdh._effect import families as _families
 from icdh._effect.by_graph import adjustment_set
 from icdh._effect.estimation import augmented, by_probability, by_regression, natural_spline
 from icdh._effect.result import Interval
-from icdh._model.contrasts import contrasts_of, reference_of
+from icdh._model.effects import contrasts_of, reference_of
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._table.categories import Categories
 

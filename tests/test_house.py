@@ -81,12 +81,11 @@ ROOMS = {
         "directions",
     ),
     "_model": (
-        "conditionals contrasts",
+        "conditionals",
         "hidden",
         "effects persist export",
         "structural",
     ),
-    "graphs": ("edges", "cycles"),
     "files": ("text", "sheet columns", "tables", "graphs"),
     "uncertainty": ("ensemble losses", "posterior resampling"),
     "_estimators": (

@@ -6,7 +6,7 @@ from helpers import free, replayed
 
 from icdh import graphs
 from icdh._ground.clock import OutOfTime
-from icdh.graphs.cycles import reachability
+from icdh.graphs import reachability
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import TUNING, Climber, FamilyScores
 from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source

@@ -14,7 +14,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import ByColumn, RandomState, TableLike
 from icdh._ground.checks import check_choice, random_generator
 from icdh._ground.labels import counted, listed, variable_index
-from icdh._model.contrasts import outcomes_of, shown
+from icdh._model.effects import outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._rows.serial import resembles_its_past

@@ -11,8 +11,7 @@ from icdh._effect.result import Comparison, Effect, Interval
 from icdh._ground.arrays import Floats, RandomState
 from icdh._ground.checks import random_generator
 from icdh._ground.labels import listed, printable
-from icdh._model.contrasts import Contrast, contrasts_of, outcomes_of
-from icdh._model.effects import drawn, outcome_values, under
+from icdh._model.effects import Contrast, contrasts_of, drawn, outcome_values, outcomes_of, under
 from icdh._model.structural import StructuralModel
 from icdh._table.categories import Label
 from icdh.exceptions import option

@@ -8,7 +8,7 @@ import numpy as np
 from icdh._effect.estimation import TUNING
 from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._ground.labels import listed, variable_index
-from icdh._model.contrasts import Contrast, contrasts_of, shown
+from icdh._model.effects import Contrast, contrasts_of, shown
 from icdh._model.structural import StructuralModel
 from icdh._table.categories import Label
 from icdh._table.relations import with_relations

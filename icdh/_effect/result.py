@@ -9,7 +9,7 @@ from typing import NamedTuple
 from icdh._ground.arrays import Foreign
 from icdh._ground.labels import aligned, listed, printable
 from icdh._ground.shell import shell
-from icdh._model.contrasts import shown
+from icdh._model.effects import shown
 
 
 class Interval(NamedTuple):

@@ -17,7 +17,7 @@ from icdh._table.experiments import Design
 from icdh._table.missing_codes import says_none
 from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
-from icdh.graphs.cycles import AcyclicPart
+from icdh.graphs import AcyclicPart
 from icdh.network import NetworkConditional, Weights
 from icdh.search.moves import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult

@@ -7,8 +7,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
-from icdh._model.contrasts import shown
-from icdh._model.effects import AverageEffect
+from icdh._model.effects import AverageEffect, shown
 from icdh.exceptions import import_extra
 from icdh.plotting.style import LOOK
 

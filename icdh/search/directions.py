@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh.graphs.cycles import break_cycles, causes_first
+from icdh.graphs import break_cycles, causes_first
 from icdh.search.climb import MIN_GAIN, TUNING, Climber
 from icdh.search.escapes import Search, SearchResult
 from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from icdh._ground.arrays import Floats
-from icdh.graphs.cycles import causes_first
+from icdh.graphs import causes_first
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, first_least
 from icdh.search.moves import Graph, toggled

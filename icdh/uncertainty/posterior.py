@@ -10,7 +10,7 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import Number, check_number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.exceptions import option
-from icdh.graphs.cycles import causes_first
+from icdh.graphs import causes_first
 from icdh.search.moves import Graph, parents_matrix
 from icdh.search.orders import (
     MOST_VARIABLES,
