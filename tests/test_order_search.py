@@ -118,12 +118,13 @@ def test_parents_that_no_longer_pay_leave():
     assert search.family(0, 0b1110)[0] == (1, 2)
 
 
-def test_the_score_of_chosen_parents_is_what_each_change_gained():
-    """Also where a parent leaves again, which others have made superfluous."""
-    for seed in range(20):
-        gains, scores = random_gains(seed)
-        parents, score = Choices(gains).family(0, 2**N - 1, (), N)
-        assert score == pytest.approx(scores[0, parents] - scores[0, ()])
+def test_a_parent_that_others_make_superfluous_leaves_with_what_that_gains():
+    scores = {(): 0.0, (1,): -3.0, (2,): -1.0, (3,): -1.0, (1, 2): -5.0, (1, 3): -4.0, (2, 3): -8.0, (1, 2, 3): -7.0}
+
+    def gains(node, parents):
+        return scores[parents] - np.array([scores.get(toggled(parents, k), np.inf) for k in range(4)])
+
+    assert Choices(gains).family(0, 0b1111, (), 3) == ((2, 3), -8.0)
 
 
 def test_random_orders_put_required_causes_first():
