@@ -72,6 +72,8 @@ ROOMS = {
         "family_evidence",
         "hidden",
         "hidden_input",
+        "_hidden_kernels",
+        "hidden_linear",
     ),
     "search": (
         "_kernels moves",

@@ -7,9 +7,12 @@ without causes, the graph is searched among the columns and this one, and EM beg
 every other round it begins with all variables as children, as a set that is too small explains itself. After each
 round the worse half of the sets is given up. Edges and children that do not pay are left out at last.
 
-Where most effects are linear the search is that over orders (`icdh.search.order_search`), and models are linear until
-a graph is found. Elsewhere it is a climb, and there is a second search in which hidden causes are inputs of networks
-(`icdh._node_model.hidden_input`), for sets with two edges more than nodes. The better of both is taken.
+Where most effects are linear, scores come from covariances, and so do the hidden values to begin with, which need no
+sets (`icdh._node_model.hidden_linear`). The search is that over orders (`icdh.search.order_search`), and after it
+comes a climb by the likelihood itself, in which hidden causes gain and lose children: what a draw of the hidden values
+says is biased towards the graph that it was drawn from. Elsewhere the search is a climb on the draw alone, and there is
+a second one in which hidden causes are inputs of networks (`icdh._node_model.hidden_input`), for sets with two edges
+more than nodes. The better of both is taken.
 
 A hidden cause stays if it is worth a few nats against the graph without it, from which the search has gone on, or if
 knowledge names it. Each variable has at most one hidden cause, and each hidden cause at least three children: two
@@ -34,12 +37,13 @@ from icdh._ground.clock import OutOfTime
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.hidden import Districts
 from icdh._node_model.hidden_input import InputDistricts
+from icdh._node_model.hidden_linear import LinearFit, LinearGraphs
 from icdh._node_model.without_fits import LinearGains
 from icdh.exceptions import ArgumentValueError
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import SearchResult
-from icdh.search.moves import Family, Graph, parents_matrix, toggled
+from icdh.search.moves import KINDS, Family, Graph, changed_families, legal_moves, parents_matrix, toggled
 from icdh.search.order_search import search_orders
 
 
@@ -47,11 +51,14 @@ from icdh.search.order_search import search_orders
 class Tuning:
     """Constants of the search."""
 
+    shares: tuple[float, ...] = (0.95, 0.98)  # of hidden values that their children tell, where a linear search begins
+    fewest: int = 8  # linear graphs that are never given up
     starts: int = 16  # sets that a search goes on from, where most effects are linear
     starts_of_climbs: int = 5
+    fewest_of_climbs: int = 2
     rounds: int = 7
-    fewest: int = 2  # sets that are never given up
-    random_orders: int = 1
+    tried: int = 4  # changes of an edge that promise most, of which the best is made
+    most_promised: float = 15.0  # nats that a change may seem to lose
     least_children: int = 3
     edges_beyond: int = 2  # its nodes that a set has whose hidden cause may be an input of networks
     least_share: float = 0.5  # of a set that a further child is joined to
@@ -87,6 +94,22 @@ class HiddenGraph(NamedTuple):
     def families(self, children: tuple[int, ...]) -> tuple[Family, ...]:
         """Return these children, each with its parents."""
         return tuple((node, self.graph[node]) for node in children)
+
+    def of_nodes(self) -> Graph:
+        """Return the graph with the hidden causes as its last nodes."""
+        graph = [*self.graph, *[()] * len(self.hidden)]
+        for k, children in enumerate(self.hidden):
+            for node in children:
+                graph[node] = (*graph[node], len(self.graph) + k)
+        return tuple(graph)
+
+    @classmethod
+    def from_nodes(cls, graph: Graph, N: int) -> "HiddenGraph":
+        """Return the graph whose nodes from N on are hidden causes, of which a node keeps one, the first."""
+        first = [min((i for i in parents if i >= N), default=-1) for parents in graph[:N]]
+        left = (tuple(node for node in range(N) if first[node] == k) for k in range(N, len(graph)))
+        among = tuple(tuple(i for i in parents if i < N) for parents in graph[:N])
+        return cls(among, tuple(own for own in left if len(own) >= TUNING.least_children))
 
 
 class FoundCauses(NamedTuple):
@@ -180,7 +203,7 @@ class HiddenCauseSearch:
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
         self.inputs, self.worths = inputs, dict[tuple[int, ...], float]()
         self.districts = self.districts_of(scores)
-        self._quick = Districts(scores, linear=True) if linear else self.districts
+        self._linear = LinearGraphs(scores.families)
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
         self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
         if any(len(children) < TUNING.least_children for children in self.named):
@@ -213,12 +236,27 @@ class HiddenCauseSearch:
 
     def improved(self, state: HiddenGraph) -> HiddenGraph | None:
         """Return the graph with a hidden cause more; None if any that knowledge does not name is not worth it."""
-        starts = TUNING.starts if self.linear else TUNING.starts_of_climbs
-        best = self._best_of([state.with_cause(own, self.rules.required) for own in self._sets(state)[:starts]])
+        best = self._best_of(self._starts(state))
         if best is None:
             return None
-        worth = min(self.total(state) - self.total(best), *self._worths(best)[len(self.named) :])
-        return best if worth >= TUNING.least_worth else None
+        worths = self._worths(best)
+        if not min(self.total(state) - self.total(best), *worths[len(self.named) :]) >= TUNING.least_worth:
+            return None
+        self.worths = dict(zip(best.hidden, worths, strict=True))
+        return best
+
+    def _starts(self, state: HiddenGraph) -> list[HiddenGraph]:
+        """Return graphs with one hidden cause more, to go on from."""
+        most = TUNING.starts if self.linear else TUNING.starts_of_climbs
+        starts = [state.with_cause(own, self.rules.required) for own in self._sets(state)[:most]]
+        free = self._free(state)
+        if not self.linear or np.count_nonzero(free) < TUNING.least_children:
+            return starts
+        all_children, known = state.with_cause(np.flatnonzero(free).tolist(), self.rules.required), state.of_nodes()
+        for share in TUNING.shares:
+            for fit in self._linear.with_one_more(self._linear(known), free, share):
+                starts.append(self._ordered(all_children, fit, seed=0))
+        return [own for own in starts if len(own.hidden) > len(state.hidden)]
 
     def _with_named(self, state: HiddenGraph) -> HiddenGraph:
         """Return the graph with the hidden causes that knowledge names, and what else they turn out to act on."""
@@ -226,14 +264,12 @@ class HiddenCauseSearch:
             state = state.with_cause(children, self.rules.required)
         if self.named:
             state = self._best_of([state]) or state
-            self._worths(state)
+            self.worths = dict(zip(state.hidden, self._worths(state), strict=True))
         return state
 
     def _worths(self, state: HiddenGraph) -> list[float]:
-        """Return what each hidden cause is worth, and keep it."""
-        worths = [self.worth(state, cause) for cause in range(len(state.hidden))]
-        self.worths.update(zip(state.hidden, worths, strict=True))
-        return worths
+        """Return what each hidden cause is worth."""
+        return [self.worth(state, cause) for cause in range(len(state.hidden))]
 
     def worth(self, state: HiddenGraph, cause: int) -> float:
         """Return the nats that the score rises without a hidden cause, the search going on without it."""
@@ -242,25 +278,25 @@ class HiddenCauseSearch:
 
     def _quick_total(self, state: HiddenGraph) -> float:
         """Return the score of a graph by the models that sets are compared by."""
-        if not self.linear:
-            return self.total(state)
-        others = (
-            self.scores.rival_score_of(own, "linear") if own[1] else self.scores([own])[0]
-            for own in _other_families(state)
-        )
-        return math.fsum([*others, *(self._quick(state.families(own)).score for own in state.hidden)])
+        return self._linear(state.of_nodes()).score if self.linear else self.total(state)
 
     def _best_of(self, left: list[HiddenGraph]) -> HiddenGraph | None:
         """Return the best graph on the way from some, pruned; after each round the worse half is given up."""
-        seen = set[HiddenGraph]()
+        seen, fewest = set[HiddenGraph](), TUNING.fewest if self.linear else TUNING.fewest_of_climbs
         for seed in range(TUNING.rounds):
-            found = [self._searched(self._open(own) if seed % 2 else own, seed) for own in left]
-            whole = [new for new, own in zip(found, left, strict=True) if len(new.hidden) == len(own.hidden)]
-            left = sorted(dict.fromkeys(whole), key=self._quick_total)
-            left = left[: max(TUNING.fewest, -(-len(left) // 2))]
+            if self.linear:  # each way goes on from its best graph
+                found = [min(self._searched(own, seed), own, key=self._by_score) for own in left]
+            else:
+                pairs = [(self._searched(self._open(own) if seed % 2 else own, seed), own) for own in left]
+                found = [new for new, own in pairs if len(new.hidden) == len(own.hidden)]
+            left = sorted(dict.fromkeys(found), key=self._quick_total)
+            left = left[: max(fewest, -(-len(left) // 2))]
             seen.update(left)
         best = min(seen, key=self._quick_total, default=None)
-        return best if best is None or self.inputs else self._pruned(best)
+        return best if best is None or self.inputs or self.linear else self._pruned(best)
+
+    def _by_score(self, state: HiddenGraph) -> tuple[int, float]:
+        return -len(state.hidden), self._quick_total(state)
 
     def _open(self, state: HiddenGraph) -> HiddenGraph:
         """Return the graph with all that may be children of the last hidden cause."""
@@ -290,33 +326,67 @@ class HiddenCauseSearch:
 
     def _searched(self, state: HiddenGraph, seed: int) -> HiddenGraph:
         """Return the graph found where one draw of the hidden values stands for columns without causes."""
-        N, K, rng = len(state.graph), len(state.hidden), np.random.default_rng(seed)
-        drawn = [self._quick(state.families(own)).hidden.draw(rng) for own in state.hidden]
-        like = [own[0] for own in state.hidden]
+        if self.linear:
+            return self._ordered(state, self._linear(state.of_nodes()), seed)
+        N, rng, rules = len(state.graph), np.random.default_rng(seed), self._rules_beside(state)
+        graph, like = state.of_nodes(), [own[0] for own in state.hidden]
+        drawn, starts = [self.districts(state.families(own)).hidden.draw(rng) for own in state.hidden], [graph]
+        if self.inputs:  # the thicket that the hidden values explain need not stand in the way
+            required = rules.required
+            least = (tuple(k for k in own if k >= N or required[k, node]) for node, own in enumerate(graph))
+            starts.append(tuple(least))
+        climber = Climber(self.scores.with_causes(drawn, like, self.scores.clock), rules, self.max_parents + 1)
+        return HiddenGraph.from_nodes(min((climber.climb_once(own)[0] for own in starts), key=climber.total), N)
+
+    def _ordered(self, state: HiddenGraph, fit: LinearFit, seed: int) -> HiddenGraph:
+        """Return the graph of the best order of variables and one draw of the hidden values, and a climb from it."""
+        N, graph, like = len(state.graph), state.of_nodes(), [own[0] for own in state.hidden]
+        drawn = self._linear.values(fit, np.random.default_rng(seed))
+        gains = LinearGains(self.scores.families.with_causes(drawn, like))
+        found = search_orders(gains, graph, self._rules_beside(state), self.max_parents + 1, n_random=0)
+        new = HiddenGraph.from_nodes(found, N)
+        if new.of_nodes() == found:
+            self._linear(found, fit)  # EM goes on from these hidden values
+        return self._climbed(new)
+
+    def _rules_beside(self, state: HiddenGraph) -> EdgeRules:
+        """Return the rules of a graph whose last nodes are hidden causes."""
+        N, K = len(state.graph), len(state.hidden)
         forbidden, required = np.ones((N + K, N + K), dtype=bool), np.zeros((N + K, N + K), dtype=bool)
         forbidden[:N, :N], required[:N, :N] = self.rules.forbidden, self.rules.required
-        graph = [*state.graph, *[()] * K]
         for k, children in enumerate(state.hidden):
             forbidden[N + k, :N] = ~self.may_be_child
             forbidden[N + k, [node for own in state.hidden for node in own if own != children]] = True
             required[N + k, [node for own in self.named for node in children if node in own]] = True
-            for node in children:
-                graph[node] = (*graph[node], N + k)
-        rules, starts = EdgeRules(forbidden, required), [tuple(graph)]
-        if self.inputs:  # the thicket that the hidden values explain need not stand in the way
-            least = (tuple(k for k in own if k >= N or required[k, node]) for node, own in enumerate(graph))
-            starts.append(tuple(least))
-        if self.linear:
-            gains = LinearGains(self.scores.families.with_causes(drawn, like))
-            found = search_orders(gains, tuple(graph), rules, self.max_parents + 1, TUNING.random_orders)
-        else:
-            scores = self.scores.with_causes(drawn, like, self.scores.clock)
-            climber = Climber(scores, rules, self.max_parents + 1)
-            found = min((climber.climb_once(own)[0] for own in starts), key=climber.total)
-        first = [min((i - N for i in parents if i >= N), default=-1) for parents in found[:N]]  # a node keeps one cause
-        left = (tuple(node for node in range(N) if first[node] == k) for k in range(K))
-        among = tuple(tuple(i for i in parents if i < N) for parents in found[:N])
-        return HiddenGraph(among, tuple(own for own in left if len(own) >= TUNING.least_children))
+        return EdgeRules(forbidden, required)
+
+    def _climbed(self, state: HiddenGraph) -> HiddenGraph:
+        """Return the linear graph that no change of one edge improves, those of hidden causes among them."""
+        rules, graph, N = self._rules_beside(state), state.of_nodes(), len(state.graph)
+        while (better := self._better(graph, rules, N)) is not None:
+            self.scores.clock.check()
+            graph = better
+        return HiddenGraph.from_nodes(graph, N)
+
+    def _better(self, graph: Graph, rules: EdgeRules, N: int) -> Graph | None:
+        """Return a graph with one edge changed that scores better, the best of those that promise most."""
+        known = self._linear(graph)
+        drawn = self._linear.values(known, np.random.default_rng(0))
+        gains = LinearGains(self.scores.families.with_causes(drawn, [0] * len(drawn)))
+        of_edges = np.array([gains(node, graph[node]) for node in range(N)])
+        kinds, causes, effects = legal_moves(graph, rules, self.max_parents + 1)
+        estimates, turned = of_edges[effects, causes], kinds == KINDS.index("reverse")
+        estimates[turned] += of_edges[causes[turned], effects[turned]]
+        best, score = None, known.score - MIN_GAIN
+        for tried, move in enumerate(np.argsort(-estimates, kind="stable")):
+            if not estimates[move] > -TUNING.most_promised or (tried >= TUNING.tried and best is not None):
+                break
+            changed = dict(changed_families(graph, KINDS[kinds[move]], int(causes[move]), int(effects[move])))
+            new = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
+            is_allowed = HiddenGraph.from_nodes(new, N).of_nodes() == new  # enough children, with one hidden cause each
+            if is_allowed and self._linear(new, known).score < score:
+                best, score = new, self._linear(new).score
+        return best
 
     def _pruned(self, state: HiddenGraph) -> HiddenGraph:
         """Return the graph without the edges to, and the children of, hidden causes that do not pay, worst first."""

@@ -201,14 +201,12 @@ class Districts:
     ----------
     scores : FamilyEvidence
         The scores of families without hidden causes, all of whose rows count.
-    linear : bool
-        Whether children have linear models alone, where they have any: quick, for where most effects are linear.
     """
 
     hidden_inputs = 0
 
-    def __init__(self, scores: FamilyEvidence, linear: bool = False):
-        self.scores, self.linear = scores, linear
+    def __init__(self, scores: FamilyEvidence):
+        self.scores = scores
         self._known: dict[tuple[Family, ...], District] = {}
         self._last: dict[tuple[int, ...], District] = {}  # the best of these children, to start from
 
@@ -299,7 +297,7 @@ class Districts:
 
     def _without_hidden(self, family: Family) -> Child | None:
         """Return what is known of a family without hidden causes."""
-        if self.linear or not family[1]:
+        if not family[1]:
             return None
         self.scores([family])
         return Child(self.scores.fit_of(family), 0.0, 0.0, np.empty(0), np.empty(0))
@@ -324,9 +322,7 @@ class Districts:
         (x, response), noise, units = families.data(family), self.scores.noise, self.scores.units[family[0]]
         linear = families.linear_score(family, noise)
         fit, lead = (None, 0.0) if before is None else (before.fit, before.lead)
-        if self.linear and family[1]:
-            lead = math.inf
-        elif fit is None or lead < TUNING.far_ahead:
+        if fit is None or lead < TUNING.far_ahead:
             start = COLD if fit is None or not fit.succeeded else Start(fit.theta, fit.precision, precision_updates=1)
             fit = families.fit(family, units, start)
             lead = families.score(family, fit, noise) - linear

@@ -257,7 +257,9 @@ class LinearGains:
         gains = 0.5 * (moments.n - 1) * np.log(max(variance, floor) / np.maximum(after, floor)) - price
         found = np.full(len(self.families), -np.inf)
         found[self.single] = gains[self.families.inputs_of(np.flatnonzero(self.single).tolist())]
-        found -= self.families.edge_penalty[:, node] * np.where(np.isin(np.arange(found.size), parents), -1.0, 1.0)
+        signs = np.ones(found.size)
+        signs[list(parents)] = -1.0
+        found -= self.families.edge_penalty[:, node] * signs
         found[node] = -np.inf
         return found
 
