@@ -26,16 +26,13 @@ def em_of_covariances(moments: Floats, spreads: Floats, uses: Mask, n: int, tole
         The number of observations, the nats of a step that ends EM, and its most steps.
     """
     N, size = uses.shape
-    slopes, variances, inside = np.zeros((N, size)), np.zeros(N), np.zeros(size, dtype=np.int64)
+    slopes, variances = np.zeros((N, size)), np.zeros(N)
     gram, weights = np.zeros((size, size)), np.zeros(N)
     bound = math.inf
     for step in range(most_steps):
         for i in range(N):
-            count = 0
-            for k in range(size):
-                if uses[i, k]:
-                    inside[count] = k
-                    count += 1
+            inside = np.flatnonzero(uses[i])
+            count = inside.size
             if step > 0 and (count == 0 or inside[count - 1] < N):
                 continue  # what has no hidden cause stays
             solution, variances[i] = np.zeros(count), moments[i, i]
