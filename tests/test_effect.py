@@ -360,6 +360,24 @@ def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow():
         icdh.effect(X, 0, 1, [], groups=np.arange(400) // 40)
 
 
+def test_a_covariate_that_tells_the_cause_leaves_no_answer():
+    rng = np.random.default_rng(0)
+    dose = np.where(rng.random(400) < 0.5, rng.uniform(1.0, 3.0, 400), 0.0)
+    given = (dose > 0.0).astype(float)
+    with pytest.warns(DataWarning, match="the number is no answer"):
+        icdh.effect(np.column_stack([dose, given, given + rng.normal(size=400)]), "x1", "x2", ["x0"])
+
+
+def test_a_change_of_several_units_is_said_for_each_too():
+    rng = np.random.default_rng(0)
+    years = rng.normal(12.0, 3.0, size=400)
+    table = np.column_stack([years, 0.5 * years + rng.normal(size=400)])
+    answer = icdh.effect(table, "x0", "x1", [], contrast=(10, 14))
+    (line,) = (line for line in answer.summary().splitlines() if line.startswith("for each unit"))
+    assert float(line.split()[3]) == pytest.approx(answer.difference / 4.0, abs=0.01)
+    assert "for each unit" not in icdh.effect(np.round(rng.random((400, 2))), "x0", "x1", []).summary()
+
+
 def test_it_is_shown_and_written(answer):
     assert str(answer) == answer.summary()
     text = answer.summary()

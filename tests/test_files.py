@@ -550,3 +550,9 @@ def test_labels_of_rows_are_read_beside_the_variables():
     np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [5, np.nan]])
     with pytest.raises(ValueError, match="column 'answer' says nothing in row 3"):
         read_with_labels(io.BytesIO(content), ["answer"], drop=["who", "when"])
+    nameless = b"who,dose\nal,1\n,2\nbo,3\n,4\n"
+    with pytest.raises(ValueError, match="column 'who' says nothing in 2 rows, first in row 2"):
+        read_with_labels(io.BytesIO(nameless), ["who"])
+    table, (who,) = read_with_labels(io.BytesIO(nameless), ["who"], gaps=True)
+    assert who == ["al", "bo"]
+    np.testing.assert_array_equal(table.values, [[1], [3]])

@@ -238,7 +238,12 @@ def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator
     for value, speak in rows.items():
         if speak < TUNING.few_effective and value not in outside:
             yield f"only {counted(round(speak), 'effective row')} at {shown(value)}: {why}"
-    if beyond > TUNING.much_beyond:
+    if beyond > TUNING.all_beyond:
+        yield (
+            "the covariates all but tell which value the cause has: hardly a row has a counterpart with the other "
+            "value, and the number is no answer; leave out of the covariates what follows from the cause"
+        )
+    elif beyond > TUNING.much_beyond:
         yield f"{beyond:.0%} of the rows have no counterpart with the other value: an extrapolation; {remedy}"
     if outside:
         yield (

@@ -65,8 +65,9 @@ class Tuning:
         Of a value of the cause: no row counts for more than its inverse.
     pieces, many_pieces, many_rows : int
         Pieces of the spline of a numeric cause; the second number from so many rows on.
-    few_effective, much_beyond : float
-        Effective rows, and the share of rows without a counterpart, at which an answer is called an extrapolation.
+    few_effective, much_beyond, all_beyond : float
+        Effective rows, and the share of rows without a counterpart, at which an answer is called an extrapolation, and
+        none at all.
     determined : float
         The noise of an effect, as a share of its standard deviation, below which it seems computed.
     """
@@ -87,6 +88,7 @@ class Tuning:
     many_rows: int = 1000
     few_effective: float = 20.0
     much_beyond: float = 0.2
+    all_beyond: float = 0.95
     determined: float = 0.01
 
 

@@ -171,6 +171,11 @@ class Effect:
             (f"{what}, {high}", str(comparison.means[1])),
             ("difference", str(comparison.difference)),
         ]
+        if isinstance(comparison.value, float) and isinstance(comparison.reference, float):
+            step = comparison.value - comparison.reference
+            if step not in (0.0, 1.0):
+                each = Interval(*(end / step for end in comparison.difference))
+                table.append(("for each unit", str(each if step > 0.0 else Interval(each[0], each[2], each[1]))))
         if not math.isnan(comparison.crude):
             table.append(("crude difference", _like(comparison.crude, comparison.difference)))
         if comparison.ratio is not None:

@@ -211,5 +211,5 @@ COMMAND = Command(
         },
     },
     run,
-    usual=("data", "missing", "kinds", "group_column", *ASKED, *USUAL_KNOWLEDGE, "plot", "json"),
+    usual=("data", "drop", "missing", "kinds", "group_column", "max_seconds", *ASKED, *USUAL_KNOWLEDGE, "plot", "json"),
 )

@@ -174,7 +174,7 @@ def read_with_labels(path: Source, labels: Sequence[str], **options: Any) -> tup
     Raises
     ------
     OSError, ValueError
-        As `read_table`, and if a row has no label.
+        As `read_table`, and if a row has no label and gaps are not allowed; with ``gaps`` it is left out.
 
     Examples
     --------
@@ -195,15 +195,20 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
     labels = [column for _, column in values[len(values) - len(options.labels) :]]
     values, names = values[: len(values) - len(labels)], names and names[: len(names) - len(labels)]
     _check_gaps(values, options.gaps, names is None, refusals)
-    refusals.check()
+    labelled = np.ones(len(labels[0]) if labels else 0, dtype=bool)
     for column, cells in zip(options.labels, labels, strict=True):
         if (empty := _gaps(cells)).any():
-            row = int(np.argmax(empty)) + 1
-            what = f"column {column!r} says nothing in row {row}; fill the cell or delete the row"
-            raise ValueError(f"{refusals.name}: {what}")
+            rows = f"{np.count_nonzero(empty)} rows, first in " if np.count_nonzero(empty) > 1 else ""
+            where = f"column {column!r} says nothing in {rows}row {np.argmax(empty) + 1}"
+            if not options.gaps:
+                refusals.add(f"{where}; fill the cell or delete the row", "gaps", True)
+            labelled &= ~empty
+    refusals.check()
     columns = [column for _, column in values]
     table = np.column_stack(columns) if columns else np.empty((0, 0))
-    return LabelledTable(table, names), [list(map(str, cells)) for cells in labels]
+    if columns and not labelled.all():
+        table = table[labelled]  # a row that names no group has no place
+    return LabelledTable(table, names), [list(map(str, cells[labelled])) for cells in labels]
 
 
 def _read_text(path: Source, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
