@@ -174,8 +174,8 @@ class Effect:
         if isinstance(comparison.value, float) and isinstance(comparison.reference, float):
             step = comparison.value - comparison.reference
             if step not in (0.0, 1.0):
-                each = Interval(*(end / step for end in comparison.difference))
-                table.append(("for each unit", str(each if step > 0.0 else Interval(each[0], each[2], each[1]))))
+                each, *ends = (value / step for value in comparison.difference)
+                table.append(("for each unit", str(Interval(each, *sorted(ends)))))
         if not math.isnan(comparison.crude):
             table.append(("crude difference", _like(comparison.crude, comparison.difference)))
         if comparison.ratio is not None:

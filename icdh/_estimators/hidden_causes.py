@@ -3,16 +3,18 @@
 A hidden cause that the search does not know of leaves a thicket: its children are joined to one another. So sets of
 variables that are joined to at least half of each other are tried as its children. First the edges inside such a set
 are off, and EM says what the hidden values were (`icdh._node_model.hidden`). Then one draw of these values is a column
-without causes, the graph is searched among the columns and this one, and EM begins again with the graph found. In
-every other round it begins with all variables as children, as a set that is too small explains itself. After each
-round the worse half of the sets is given up. Edges and children that do not pay are left out at last.
+without causes, the graph is searched among the columns and this one, and EM begins again with the graph found. After
+each round the worse half of the sets is given up.
 
 Where most effects are linear, scores come from covariances, and so do the hidden values to begin with, which need no
 sets (`icdh._node_model.hidden_linear`). The search is that over orders (`icdh.search.order_search`), and after it
 comes a climb by the likelihood itself, in which hidden causes gain and lose children: what a draw of the hidden values
-says is biased towards the graph that it was drawn from. Elsewhere the search is a climb on the draw alone, and there is
-a second one in which hidden causes are inputs of networks (`icdh._node_model.hidden_input`), for sets with two edges
-more than nodes. The better of both is taken.
+says is biased towards the graph that it was drawn from.
+
+Elsewhere the search is a climb on the draw alone. In every other round EM begins with all variables as children, as a
+set that is too small explains itself, and edges and children that do not pay are left out at last. There is a second
+search, in which hidden causes are inputs of networks (`icdh._node_model.hidden_input`), for sets with two edges more
+than nodes. The better of both is taken.
 
 A hidden cause stays if it is worth a few nats against the graph without it, from which the search has gone on, or if
 knowledge names it. Each variable has at most one hidden cause, and each hidden cause at least three children: two
@@ -340,14 +342,18 @@ class HiddenCauseSearch:
 
     def _ordered(self, state: HiddenGraph, fit: LinearFit, seed: int) -> HiddenGraph:
         """Return the graph of the best order of variables and one draw of the hidden values, and a climb from it."""
-        N, graph, like = len(state.graph), state.of_nodes(), [own[0] for own in state.hidden]
-        drawn = self._linear.values(fit, np.random.default_rng(seed))
-        gains = LinearGains(self.scores.families.with_causes(drawn, like))
-        found = search_orders(gains, graph, self._rules_beside(state), self.max_parents + 1, n_random=0)
+        N, gains = len(state.graph), self._gains_beside(fit, seed)
+        found = search_orders(gains, state.of_nodes(), self._rules_beside(state), self.max_parents + 1, n_random=0)
         new = HiddenGraph.from_nodes(found, N)
         if new.of_nodes() == found:
             self._linear(found, fit)  # EM goes on from these hidden values
         return self._climbed(new)
+
+    def _gains_beside(self, fit: LinearFit, seed: int) -> LinearGains:
+        """Return the gains of linear models where one draw of the hidden values stands for columns without causes."""
+        drawn = self._linear.values(fit, np.random.default_rng(seed))
+        like = self.may_be_child.argmax()  # the price of an edge to a child does not depend on its cause
+        return LinearGains(self.scores.families.with_causes(drawn, [int(like)] * len(drawn)))
 
     def _rules_beside(self, state: HiddenGraph) -> EdgeRules:
         """Return the rules of a graph whose last nodes are hidden causes."""
@@ -371,8 +377,7 @@ class HiddenCauseSearch:
     def _better(self, graph: Graph, rules: EdgeRules, N: int) -> Graph | None:
         """Return a graph with one edge changed that scores better, the best of those that promise most."""
         known = self._linear(graph)
-        drawn = self._linear.values(known, np.random.default_rng(0))
-        gains = LinearGains(self.scores.families.with_causes(drawn, [0] * len(drawn)))
+        gains = self._gains_beside(known, seed=0)
         of_edges = np.array([gains(node, graph[node]) for node in range(N)])
         kinds, causes, effects = legal_moves(graph, rules, self.max_parents + 1)
         estimates, turned = of_edges[effects, causes], kinds == KINDS.index("reverse")
@@ -384,8 +389,8 @@ class HiddenCauseSearch:
             changed = dict(changed_families(graph, KINDS[kinds[move]], int(causes[move]), int(effects[move])))
             new = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
             is_allowed = HiddenGraph.from_nodes(new, N).of_nodes() == new  # enough children, with one hidden cause each
-            if is_allowed and self._linear(new, known).score < score:
-                best, score = new, self._linear(new).score
+            if is_allowed and (changed_score := self._linear(new, known).score) < score:
+                best, score = new, changed_score
         return best
 
     def _pruned(self, state: HiddenGraph) -> HiddenGraph:

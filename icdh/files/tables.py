@@ -198,9 +198,10 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
     labelled = np.ones(len(labels[0]) if labels else 0, dtype=bool)
     for column, cells in zip(options.labels, labels, strict=True):
         if (empty := _gaps(cells)).any():
-            rows = f"{np.count_nonzero(empty)} rows, first in " if np.count_nonzero(empty) > 1 else ""
-            where = f"column {column!r} says nothing in {rows}row {np.argmax(empty) + 1}"
             if not options.gaps:
+                count = np.count_nonzero(empty)
+                rows = f"{count} rows, first in " if count > 1 else ""
+                where = f"column {column!r} says nothing in {rows}row {np.argmax(empty) + 1}"
                 refusals.add(f"{where}; fill the cell or delete the row", "gaps", True)
             labelled &= ~empty
     refusals.check()

@@ -119,8 +119,8 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     Returns
     -------
     ndarray, shape (N, N)
-        [i, j] is the loss of the arrow i -> j, in nats; of a table of more than 20,000 rows, in those of the 3000
-        that were searched first. NaN if there is no arrow or nothing can be told: if the cause has no causes itself, an
+        [i, j] is the loss of the arrow i -> j, in nats, of a table of more than 20,000 rows in those of 10,000 of
+        them. NaN if there is no arrow or nothing can be told: if the cause has no causes itself, an
         end of the arrow has labels, levels or point masses, knowledge requires the arrow, some rows do not count, the
         search ended early, or time ran out.
 
