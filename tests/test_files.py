@@ -542,7 +542,7 @@ def test_labels_of_rows_may_be_as_many_as_there_are_rows():
     assert read_with_labels(io.BytesIO(text.encode()), ["person"], columns=())[1] == [people]
 
 
-def test_labels_of_rows_are_read_beside_the_variables():
+def test_labels_of_rows_are_read_beside_the_variables(caplog):
     content = b"who,dose,when,answer\nNA,1,day 1,2\nbo,3,day 2,4\nal,5,day 3,\n"
     table, (who, when) = read_with_labels(io.BytesIO(content), ["who", "3"], gaps=True)
     assert (who, when) == (["NA", "bo", "al"], ["day 1", "day 2", "day 3"])
@@ -553,6 +553,8 @@ def test_labels_of_rows_are_read_beside_the_variables():
     nameless = b"who,dose\nal,1\n,2\nbo,3\n,4\n"
     with pytest.raises(ValueError, match="column 'who' says nothing in 2 rows, first in row 2"):
         read_with_labels(io.BytesIO(nameless), ["who"])
-    table, (who,) = read_with_labels(io.BytesIO(nameless), ["who"], gaps=True)
+    with caplog.at_level("INFO", "icdh.files"):
+        table, (who,) = read_with_labels(io.BytesIO(nameless), ["who"], gaps=True)
+    assert caplog.messages == ["2 rows that name no who are left out"]
     assert who == ["al", "bo"]
     np.testing.assert_array_equal(table.values, [[1], [3]])

@@ -209,6 +209,7 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
     table = np.column_stack(columns) if columns else np.empty((0, 0))
     if columns and not labelled.all():
         table = table[labelled]  # a row that names no group has no place
+        logger.info("%d rows that name no %s are left out", np.count_nonzero(~labelled), " or no ".join(options.labels))
     return LabelledTable(table, names), [list(map(str, cells[labelled])) for cells in labels]
 
 
