@@ -472,7 +472,8 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
     r"cause -> effect +strength +if turned +if hidden +direction +track record": "edges",
-    r" *a -> b +9.0 +50.0 +(3.2 +)?0.90 +82 % +\?": "edges",
+    r" *a -> b +9.0 +50.0 +3.2 +0.90 +82 % +\?\*": "edges",
+    r" *a -> b +9.0 +50.0 +0.90 +82 % +\?": "edges",
     r" *a -> c +9.0 +given": "edges",
     r"and 2 more": "edges",
     r"strength: .*": "edges",
@@ -481,7 +482,8 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"direction: its probability": "edges",
     r"track record: .*": "edges",
     r"\? reversing it loses less than 6 nats, or its probability is below 95 %: .* its direction": "edges",
-    r"0 of 32 arrows would survive a hidden common cause(; \d+ cannot be told)?": "edges",
+    r"0 of 32 arrows would survive a hidden common cause, 1 would not; 31 cannot be told": "edges",
+    r"\* a hidden common cause in its place loses less than 10 nats": "edges",
     r"Power: of simulated tables .*": "right",
 }
 

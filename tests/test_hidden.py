@@ -64,7 +64,7 @@ def test_checks_files_and_words_say_how_many_arrows_survive(chain, tmp_path):
         ("x0", "x1"): False,
         ("x1", "x2"): True,
     }
-    assert "1 of 2 arrows would survive a hidden common cause" in found.summary()
+    assert "1 of 2 arrows would survive a hidden common cause; 1 cannot be told" in found.summary()
     assert words.IF_HIDDEN in found.summary()
     assert cli.main(["fit", str(written(tmp_path, chain)), "--save", str(tmp_path / "m.icdh"), "--quiet"]) == 0
     again = icdh.load(tmp_path / "m.icdh")

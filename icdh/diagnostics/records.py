@@ -115,6 +115,16 @@ class EdgeCheck:
         return self.hidden_loss is not None and self.hidden_loss >= SURVIVES
 
     @property
+    def replaceable(self) -> bool:
+        """Whether a hidden common cause may stand in place of the arrow, as far as that can be told."""
+        return self.hidden_loss is not None and not self.survives
+
+    @property
+    def marks(self) -> str:
+        """The signs of lists and pictures: ? if it is close, * if a hidden common cause may replace it."""
+        return f"{'?' * self.close}{'*' * self.replaceable}"
+
+    @property
     def doubt(self) -> tuple[bool, bool, float, float, float]:
         """What edges are sorted by: those to settle by knowledge first.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from icdh._ground.labels import counted, edge_lines, html_table, printable
 from icdh._model.export import MOST_EDGES, hidden_line
-from icdh.diagnostics.records import DECIDED, EdgeCheck, NodeCheck
+from icdh.diagnostics.records import DECIDED, SURVIVES, EdgeCheck, NodeCheck
 from icdh.diagnostics.track_record import LEGEND, NEITHER
 from icdh.search.moves import DOUBTFUL
 
@@ -22,6 +22,7 @@ STRENGTHS = {
 }
 IF_TURNED = "if turned: nats lost by reversing this arrow"
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
+REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = (
     "below zero: the graph with that arrow turned is better, and the search missed it or weak edges were left out"
 )
@@ -117,9 +118,14 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
             ["" if edge.track_record is None else str(edge.track_record) for edge in edges],
             [f"{LEGEND}; {NEITHER} is worse than a coin" if worse else LEGEND],
         ),
-        Column("", ["?" if edge.close else "" for edge in edges], [f"? {doubt(edges)}"]),
+        Column("", [edge.marks for edge in edges], _marks_explained(edges)),
     ]
     return [*columns[:2], *(column for column in columns[2:] if any(column.cells))]
+
+
+def _marks_explained(edges: Sequence[EdgeCheck]) -> list[str]:
+    marks = "".join(edge.marks for edge in edges)
+    return [f"{mark} {meaning}" for mark, meaning in (("?", doubt(edges)), ("*", REPLACEABLE)) if mark in marks]
 
 
 def doubt(edges: Sequence[EdgeCheck]) -> str:
@@ -150,10 +156,10 @@ def unweighed(edges: Sequence[EdgeCheck], unit: str) -> str:
 
 def survival(edges: Sequence[EdgeCheck]) -> str:
     """Return in a sentence how many arrows a hidden common cause cannot replace."""
-    n_untold = sum(edge.hidden_loss is None for edge in edges)
-    untold = f"; {n_untold} cannot be told" if n_untold else ""
-    survivors = sum(edge.survives for edge in edges)
-    return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{untold}"
+    told, survivors = sum(edge.hidden_loss is not None for edge in edges), sum(edge.survives for edge in edges)
+    fail = f", {told - survivors} would not" if told > survivors else ""
+    untold = f"; {len(edges) - told} cannot be told" if len(edges) > told else ""
+    return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{fail}{untold}"
 
 
 def _nats(value: float | None, known: bool = False) -> str:

@@ -19,7 +19,7 @@ from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh.diagnostics.records import EdgeCheck, edge_records
 from icdh.diagnostics.track_record import UNLIKELY
-from icdh.diagnostics.words import doubt
+from icdh.diagnostics.words import REPLACEABLE, doubt
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
@@ -470,8 +470,7 @@ def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict
         style = GIVEN if record.known else doubtful if record.close else EdgeStyle()
         if record.track_record is not None and record.track_record.unlikely:
             style = style._replace(color=LOOK.unlikely, meanings=(*style.meanings, f"orange: {UNLIKELY}"))
-        if record.hidden_loss is not None and not record.survives:
-            star = "*: may be a hidden common cause in place of the arrow"
-            style = style._replace(mark=f"{style.mark}*", meanings=(*style.meanings, star))
+        if record.replaceable:
+            style = style._replace(mark=f"{style.mark}*", meanings=(*style.meanings, f"*: {REPLACEABLE}"))
         styles[place[record.cause], place[record.effect]] = style
     return styles

@@ -20,7 +20,7 @@ from icdh._version import __version__
 from icdh.diagnostics.records import EdgeCheck, edge_records
 from icdh.diagnostics.result import ModelCheck
 from icdh.diagnostics.track_record import UNLIKELY
-from icdh.diagnostics.words import Column, doubt, edge_columns, legend, survival, unweighed, verdict
+from icdh.diagnostics.words import REPLACEABLE, Column, doubt, edge_columns, legend, survival, unweighed, verdict
 from icdh.report import drawing
 
 MOST_CURVES = 60
@@ -58,6 +58,7 @@ def findings(
         "figures": [column.heading for column in columns],
         "legend": legend(records, weight_unit(model)),
         "doubt": doubt(records),
+        "replaceable": REPLACEABLE if any(record.replaceable for record in records) else "",
         "unweighed": unweighed(records, weight_unit(model)),
         "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
@@ -117,7 +118,8 @@ def _edges(
     edges: list[dict[str, object]] = []
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         unlikely = record.track_record is not None and record.track_record.unlikely
-        warns = {"if turned": record.close, "": record.close, "track record": unlikely}
+        hidden = record.replaceable
+        warns = {"if turned": record.close, "if hidden": hidden, "": record.marks != "", "track record": unlikely}
         edges.append(
             {
                 "cause": str(record.cause),
@@ -126,6 +128,7 @@ def _edges(
                 "given": record.known,
                 "doubtful": record.close and not record.known,
                 "unlikely": unlikely,
+                "replaceable": hidden,
                 "cells": [(column.cells[k], warns.get(column.heading, False)) for column in columns],
                 "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,
             }
