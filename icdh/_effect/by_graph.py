@@ -166,7 +166,10 @@ def effect_of_model(
         pair = [under(model, rows, {cause: value})[effect] for value in asked[:2]]
         for outcome, code in outcomes:
             comparisons.append(_comparison(asked, outcome, *(outcome_values(values, code) for values in pair)))
-    note = f"no interval: a model keeps no rows; give the table as well, and {option('adjust', 'graph')}"
+    note = (
+        "no interval, and nothing corrects the model's curves where they miss the rows, which it does not keep; give "
+        f"the table as well, and {option('adjust', 'graph')}"
+    )
     n_rows = model.about.get("n_observations") or 0
     names = model.names[cause], model.names[effect]
     return Effect(*names, tuple(comparisons), None, "all", level, n_rows, n_rows, {}, math.nan, {}, (note,))
