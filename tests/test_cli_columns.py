@@ -33,7 +33,13 @@ MESSY = ["--decimal", ",", "--drop", "remark", "id", "--dates", "when"]
 
 
 @pytest.mark.parametrize("method", ["icdh", "search"])
-@pytest.mark.parametrize(("missing", "line"), [("drop", "rows with gaps are left out"), ("impute", "gaps are imputed")])
+@pytest.mark.parametrize(
+    ("missing", "line"),
+    [
+        ("drop", "rows with gaps are left out"),
+        ("impute", "gaps are imputed, and strengths count them as if they were seen"),
+    ],
+)
 def test_fit_of_a_messy_table(messy, shown, method, missing, line):
     options = ["--method", method, "--missing", missing, "--hidden-units", 3]
     if missing == "impute":

@@ -160,6 +160,7 @@ def test_a_search_finds_the_children_and_the_values(table, found):
     assert cause.loadings[np.argmax(np.abs(cause.loadings))] > 0.0
 
 
+@pytest.mark.slow
 def test_what_is_asked_of_the_model_knows_the_hidden_input(table, found, tmp_path):
     X = table[0].T * 3.0 + 10.0
     model, cause = found.model_, found.hidden_causes_[0]

@@ -308,6 +308,7 @@ def test_notears_finds_linear_models_of_one_variance():
     np.testing.assert_array_equal(np.abs(estimate("NOTEARS", X, 0)) > 0.3, CHAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["GOLEM-EV", "GOLEM-NV"])
 def test_golem_finds_linear_models(method):
     X = draw(CHAIN, "linear", "homo-ev", 1)

@@ -95,6 +95,7 @@ def test_the_picture_is_what_the_first_command_learns(tmp_path, monkeypatch, cap
     assert {" ".join(line.split()[:3]) for line in out.splitlines() if line.startswith("   x")} == drawn_in("first.svg")
 
 
+@pytest.mark.slow
 @same_steps
 def test_other_seeds_of_the_first_command_err_as_it_says(tmp_path, monkeypatch, capsys):
     first, last, low, high, mean = map(

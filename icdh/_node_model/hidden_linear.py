@@ -19,6 +19,7 @@ method of multipliers", Foundations and Trends in Machine Learning 3 (2011).
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,14 +30,22 @@ from icdh._node_model._hidden_kernels import em_of_covariances
 from icdh._node_model.families import Families
 from icdh._node_model.without_fits import RIDGE
 
-MOST_STEPS = 400
-TOLERANCE = 0.02  # nats
-AT_START = 0.9  # the variance of a hidden cause that its children tell, before EM
-SPARSITIES = (0.02, 0.04, 0.08)  # penalties on entries of the sparse part, for correlations
-RANKS = (2.0, 3.0, 4.0, 6.0)  # penalties on the trace of the other part, in those of entries
-SAME = 0.98  # correlation of hidden values from where on they are the same
-SPLIT_STEPS = 400
-SPLIT_TOLERANCE = 1e-4
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the fits, and of where they begin."""
+
+    most_steps: int = 400
+    tolerance: float = 0.02  # nats
+    at_start: float = 0.9  # the variance of a hidden cause that its children tell, before EM
+    sparsities: tuple[float, ...] = (0.02, 0.04, 0.08)  # penalties on entries of the sparse part, for correlations
+    ranks: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)  # penalties on the trace of the other part, in those of entries
+    same: float = 0.98  # correlation of hidden values from where on they are the same
+    split_steps: int = 400
+    split_tolerance: float = 1e-4
+
+
+TUNING = Tuning()
 
 
 class LinearFit(NamedTuple):
@@ -84,7 +93,7 @@ class LinearGraphs:
                 uses[node, list(parents)] = True
             prices = np.hstack([penalty, np.tile(penalty.diagonal()[:, np.newaxis], len(graph) - self.N)])
             moments, spreads = self._start(uses) if near is None else (near.moments.copy(), near.spreads.copy())
-            bound = em_of_covariances(moments, spreads, uses, self.n, TOLERANCE, MOST_STEPS)
+            bound = em_of_covariances(moments, spreads, uses, self.n, TUNING.tolerance, TUNING.most_steps)
             score = bound + float((prices[uses] + 0.5 * math.log(self.n)).sum())
             self._known[graph] = LinearFit(score, moments, spreads)
         return self._known[graph]
@@ -114,20 +123,21 @@ class LinearGraphs:
         for k in range(self.N, self.N + K):
             children = np.flatnonzero(uses[:, k])
             sizes, directions = np.linalg.eigh(self.covariances[np.ix_(children, children)])
-            moments[k, : self.N] = directions[:, -1] @ self.covariances[children] * math.sqrt(AT_START / sizes[-1])
+            scale = math.sqrt(TUNING.at_start / sizes[-1])
+            moments[k, : self.N] = directions[:, -1] @ self.covariances[children] * scale
         moments[: self.N, self.N :] = moments[self.N :, : self.N].T
-        return moments, np.full(K, 1.0 - AT_START)
+        return moments, np.full(K, 1.0 - TUNING.at_start)
 
 
 def hidden_weights(covariances: Floats) -> list[Floats]:
     """Return weights of variables that may tell a hidden cause, for values of unit variance, each of shape (N,)."""
     found: list[Floats] = []
-    for sparsity in SPARSITIES:
-        for rank in RANKS:
+    for sparsity in TUNING.sparsities:
+        for rank in TUNING.ranks:
             sizes, directions = np.linalg.eigh(sparse_and_low_rank(covariances, sparsity, rank * sparsity)[1])
             for weights in directions.T[sizes > sizes[-1] * 1e-3][:-3:-1]:
                 scaled = weights / math.sqrt(weights @ covariances @ weights)
-                if all(abs(scaled @ covariances @ other) < SAME for other in found):
+                if all(abs(scaled @ covariances @ other) < TUNING.same for other in found):
                     found.append(scaled)
     return found
 
@@ -140,7 +150,7 @@ def sparse_and_low_rank(covariances: Floats, sparsity: float, rank: float) -> tu
     N = len(covariances)
     penalty = sparsity * (1.0 - np.eye(N))
     sparse, low, dual = np.eye(N), np.zeros((N, N)), np.zeros((N, N))
-    for _ in range(SPLIT_STEPS):
+    for _ in range(TUNING.split_steps):
         sizes, directions = np.linalg.eigh(sparse - low - dual - covariances)
         inverse = (directions * (0.5 * (sizes + np.sqrt(np.square(sizes) + 4.0)))) @ directions.T
         near, last = inverse + low + dual, sparse
@@ -149,6 +159,6 @@ def sparse_and_low_rank(covariances: Floats, sparsity: float, rank: float) -> tu
         low = (directions * np.maximum(sizes - rank, 0.0)) @ directions.T
         gap = inverse - sparse + low
         dual += gap
-        if max(np.abs(gap).max(), np.abs(sparse - last).max()) < SPLIT_TOLERANCE:
+        if max(np.abs(gap).max(), np.abs(sparse - last).max()) < TUNING.split_tolerance:
             break
     return sparse, low

@@ -24,7 +24,7 @@ OTHER_NAMES = {  # arguments of the library that are called otherwise where they
 }
 DONE_ABOUT_GAPS = {
     "drop": "rows with gaps are left out",
-    "impute": "gaps are imputed",
+    "impute": "gaps are imputed, and strengths count them as if they were seen",
     "keep": "results that depend on a gap stay empty",
 }
 
