@@ -464,6 +464,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"\d+ rows, \d+ variables, \d+ edges: no test rejects the model \(at 5 %, over all variables together\)": "right",
     r"\d+ rows, .*: the model does not fit 3 of the variables \(at 5 %, over all variables together\)": "wrong",
     r"200 of 400 rows, .*": "long",
+    r"44 of 400 rows, .*: no test rejects the model, and so few rows hardly reject any \(at 5 %.*": "short",
     r"400 rows, 1 variable, 0 edges: no test .*together\); 1 variable not tested": "faint",
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
@@ -497,6 +498,7 @@ SUMMARIES = {
     "right": ModelCheck([record_of("a"), record_of("b")], [], 400, 400),
     "wrong": ModelCheck([record_of("a", 0, "b"), record_of("b", 1, "b"), record_of("c", 2, "a")], [], 400, 400),
     "long": ModelCheck([record_of("a", noise="student")], [], 400, 200),
+    "short": ModelCheck([record_of("a")], [], 400, 44),
     "faint": ModelCheck([record_of("a", seen=0.25)], [], 400, 400),
     "edges": ModelCheck(
         [record_of("a"), record_of("b")],

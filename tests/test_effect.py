@@ -186,7 +186,8 @@ def test_grades_are_compared_value_by_value():
     assert own.effective_rows == pytest.approx({value: np.sum(dose == value) for value in (20.0, 30.0)})
     by_nature = icdh.effect(X, "x0", "x1", []).comparisons[0]
     assert (by_nature.reference, by_nature.value) == (30.0, 40.0)
-    between = icdh.effect(X, "x0", "x1", [], contrast=(25, 35))  # a smooth curve alone can tell
+    with pytest.warns(DataWarning, match="no row has a cause near 25, 35: a smooth curve alone answers there"):
+        between = icdh.effect(X, "x0", "x1", [], contrast=(25, 35))
     assert np.isnan(between.comparisons[0].crude)
     legends = [drawn.plot().axes[0].get_legend().get_texts() for drawn in (own, between)]
     assert ["crude" in [text.get_text() for text in legend] for legend in legends] == [True, False]
@@ -206,14 +207,15 @@ def test_of_a_numeric_cause_that_its_covariates_nearly_determine_few_rows_speak(
     assert len(few) == len(answer.notes) == len(said)
 
 
-def test_a_numeric_cause_goes_up_by_its_standard_deviation():
+def test_a_numeric_cause_goes_up_by_about_its_standard_deviation_between_two_of_its_values():
     rng = np.random.default_rng(5)
     age = rng.normal(size=800)
     dose = 3.0 * age + 4.0 * rng.normal(size=800)
     X = np.column_stack([age, dose, 0.2 * dose + age + rng.normal(size=800)])
     answer = icdh.effect(X, 1, 2, [0])
     (comparison,) = answer.comparisons
-    assert comparison.value - comparison.reference == pytest.approx(dose.std())
+    assert comparison.value - comparison.reference == pytest.approx(dose.std(), rel=0.01)
+    assert np.isin([comparison.reference, comparison.value], dose).all()
     assert answer.lower < 0.2 * dose.std() < answer.upper
     assert icdh.effect(X, 1, 2, [0], contrast=[0.0, 1.0]).difference == pytest.approx(0.2, abs=0.1)
     with pytest.warns(DataWarning, match="the rows go from"):
@@ -368,13 +370,24 @@ def test_a_covariate_that_tells_the_cause_leaves_no_answer():
         icdh.effect(np.column_stack([dose, given, given + rng.normal(size=400)]), "x1", "x2", ["x0"])
 
 
+def test_a_value_between_the_rows_is_an_extrapolation_and_no_contrast_of_its_own():
+    """Years 2000 to 2008 and 2014 on: nothing is known of 2011."""
+    rng = np.random.default_rng(3)
+    year = np.r_[np.tile(np.arange(2000, 2009), 40), np.tile(np.arange(2014, 2026), 40)].astype(float)
+    table = np.column_stack([year, 0.1 * year + rng.normal(size=year.size)])
+    with pytest.warns(DataWarning, match="no row has a cause near 2011: a smooth curve alone answers there"):
+        icdh.effect(table, "x0", "x1", [], contrast=(2008, 2011))
+    (comparison,) = icdh.effect(table, "x0", "x1", []).comparisons
+    assert {comparison.reference, comparison.value} <= {*year}
+
+
 def test_a_change_of_several_units_is_said_for_each_too():
     rng = np.random.default_rng(0)
     years = rng.normal(12.0, 3.0, size=400)
     table = np.column_stack([years, 0.5 * years + rng.normal(size=400)])
     answer = icdh.effect(table, "x0", "x1", [], contrast=(10, 14))
     (line,) = (line for line in answer.summary().splitlines() if line.startswith("for each unit"))
-    assert float(line.split()[3]) == pytest.approx(answer.difference / 4.0, abs=0.01)
+    assert float(line.split()[5]) == pytest.approx(answer.difference / 4.0, abs=0.01)
     assert "for each unit" not in icdh.effect(np.round(rng.random((400, 2))), "x0", "x1", []).summary()
 
 

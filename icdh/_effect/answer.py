@@ -58,7 +58,7 @@ def effect(
         for.
     contrast : pair, optional
         From and to what the cause is set. By default 0 to 1, no to yes, the reference label to each other, and of a
-        number one standard deviation about its mean; of grades the two nearest of them.
+        number the two of its values that are nearest to half a standard deviation below and above its mean.
     target : {"all", "treated", "untreated"}
         Whose mean effect is asked for: that of all rows, or of those with the second or the first value of the
         contrast.
@@ -245,6 +245,10 @@ def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator
         )
     elif beyond > TUNING.much_beyond:
         yield f"{beyond:.0%} of the rows have no counterpart with the other value: an extrapolation; {remedy}"
+    near = TUNING.near * float(pair.cause.std())
+    lonely = [value for value in pair.contrast[:2] if not float(np.abs(pair.cause - value).min()) <= near]
+    if lonely and not outside:
+        yield f"no row has a cause near {listed(map(shown, lonely))}: a smooth curve alone answers there"
     if outside:
         yield (
             f"the cause is set to {listed(map(shown, outside))}, but the rows go from {shown(low)} to {shown(high)}: "

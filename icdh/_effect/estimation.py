@@ -70,6 +70,8 @@ class Tuning:
         none at all.
     determined : float
         The noise of an effect, as a share of its standard deviation, below which it seems computed.
+    near : float
+        Of a numeric cause's standard deviation: a value that all rows are farther from is one that no row speaks for.
     """
 
     fewest_rows: int = 20
@@ -90,6 +92,7 @@ class Tuning:
     much_beyond: float = 0.2
     all_beyond: float = 0.95
     determined: float = 0.01
+    near: float = 0.25
 
 
 TUNING = Tuning()

@@ -149,7 +149,8 @@ class Effect:
         lines = [f"{printable(self.cause)} -> {printable(self.effect)}, {self._about()}"]
         for comparison in self.comparisons:
             lines += ["", *self._lines(comparison)]
-        rows = [f"{rows:,.0f} with {shown(value)}" for value, rows in self.effective_rows.items()]
+        place = "near" if math.isnan(self.comparisons[0].crude) else "with"  # of a number all rows speak
+        rows = [f"{rows:,.0f} {place} {shown(value)}" for value, rows in self.effective_rows.items()]
         if rows:
             lines += ["", f"effective rows: {', '.join(rows)}"]
         return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
@@ -175,7 +176,7 @@ class Effect:
             step = comparison.value - comparison.reference
             if step not in (0.0, 1.0):
                 each, *ends = (value / step for value in comparison.difference)
-                table.append(("for each unit", str(Interval(each, *sorted(ends)))))
+                table.append(("for each unit between them", str(Interval(each, *sorted(ends)))))
         if not math.isnan(comparison.crude):
             table.append(("crude difference", _like(comparison.crude, comparison.difference)))
         if comparison.ratio is not None:

@@ -5,8 +5,8 @@ the three steps of a counterfactual, abduction (the noise of every row), action 
 beyond those of the fit.
 
 What a cause is set from and to, and what is said of an effect of labels, is defined here once. A cause of two values
-goes from the first to the second, "no" to "yes"; a cause of labels from its reference to each other label; a number by
-one standard deviation about its mean, within its range, and grades between the two nearest of their values.
+goes from the first to the second, "no" to "yes"; a cause of labels from its reference to each other label; numbers
+and grades between the two of their values that are nearest to half a standard deviation below and above the mean.
 
 References
 ----------
@@ -29,7 +29,6 @@ from icdh._model.conditionals import has_probabilities, is_confounded, is_of_lab
 from icdh._model.hidden import parts
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
-from icdh._table.table import FEW_VALUES
 from icdh.exceptions import DataWarning, warn
 
 if TYPE_CHECKING:
@@ -99,9 +98,7 @@ def contrasts_of(
     else:
         unit = float(values.std())
         low = min(max(float(values.mean()) - unit / 2, float(taken[0])), float(taken[-1]) - unit)
-        high = low + unit
-        if taken.size < FEW_VALUES:
-            low, high = _two_of(taken, low, high)
+        low, high = _two_of(taken, low, low + unit)
     return [Contrast(low, high, low, high)]
 
 

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
 LEGEND = (
     "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
-    "contrast: labels and two values go from the reference to the other, numbers by one standard deviation, grades",
-    "between the two of their values that are nearest to that",
+    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their",
+    "values that are nearest to half a standard deviation below and above the mean",
     "share: that of the effect's spread which its mean covers as the cause runs through its values",
     "spread: ratio of the effect's standard deviations at the two values",
+    "all by the model's curves alone; with the table, --cause and --effect a pair has an interval, corrected where the",
+    "curves miss the rows",
     "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one of them",
     "with --cause, --effect and --adjust",
 )

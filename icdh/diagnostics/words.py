@@ -15,6 +15,7 @@ from icdh.search.moves import DOUBTFUL
 if TYPE_CHECKING:
     from icdh.diagnostics.result import ModelCheck
 
+FEW_ROWS = 200  # the power of the tests is stated of 1000
 ZERO = -0.05  # nats: smaller losses are rounding
 STRENGTHS = {
     "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
@@ -41,7 +42,8 @@ def verdict(check: "ModelCheck") -> str:
     rows = f"{check.n_checked} of {check.n_observations}" if check.n_checked < check.n_observations else check.n_checked
     head = f"{rows} rows, {counted(len(check.nodes), 'variable')}, {counted(len(check.edges), 'edge')}: "
     bad = sum(node.rejected for node in check.nodes)
-    says = f"the model does not fit {bad} of the variables" if bad else "no test rejects the model"
+    few = ", and so few rows hardly reject any" if check.n_checked < FEW_ROWS else ""
+    says = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{few}"
     untested = sum(not node.tested for node in check.nodes)
     rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
     return f"{head}{says} (at 5 %, over all variables together){rest}"
