@@ -58,7 +58,7 @@ def findings(
         "figures": [column.heading for column in columns],
         "legend": legend(records, weight_unit(model)),
         "doubt": doubt(records),
-        "replaceable": REPLACEABLE if any(record.replaceable for record in records) else "",
+        "replaceable": REPLACEABLE,
         "unweighed": unweighed(records, weight_unit(model)),
         "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
