@@ -36,6 +36,18 @@ def test_graphml_refuses_what_xml_cannot_hold():
     ET.fromstring(graphs.to_graphml(np.zeros((1, 1)), ["tab\t"]).encode())
 
 
+def test_gml_is_what_networkx_reads(tmp_path):
+    names = [*AWKWARD[:1], "ü", "x1"]
+    write_graph(tmp_path / "graph.gml", A, names)
+    found = nx.read_gml(tmp_path / "graph.gml")
+    assert isinstance(found, nx.DiGraph)
+    assert list(found.nodes) == names
+    assert {(i, j): d["weight"] for i, j, d in found.edges(data=True)} == {
+        (names[0], names[1]): 1.5,
+        (names[1], names[2]): 0.25,
+    }
+
+
 def test_json_reads_back(fitted, tmp_path):
     (tmp_path / "graph.json").write_text(fitted.to_json(), encoding="utf-8")
     found, names = read_graph(tmp_path / "graph.json")

@@ -13,6 +13,7 @@ from icdh import DataWarning
 from icdh.files import (
     UnreadableTableError,
     read_graph,
+    read_mixed_graph,
     read_table,
     read_with_labels,
     write_graph,
@@ -317,6 +318,66 @@ def test_what_is_no_graph_is_refused_with_the_line(tmp_path, text, message):
 def test_what_is_no_graph_in_json_is_refused(tmp_path, text):
     with pytest.raises(ValueError, match="is not a graph in JSON"):
         read_graph(written(tmp_path, text, "graph.json"))
+
+
+PAIRS = np.array([[0.0, 0.0, 3.5], [0.0, 0.0, 1 / 3], [3.5, 1 / 3, 0.0]])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_hidden_causes_in_common_survive_writing_and_reading_to_the_last_bit(tmp_path, suffix):
+    path = tmp_path / f"graph{suffix}"
+    write_graph(path, A, NAMES, PAIRS)
+    graph = read_mixed_graph(path, NAMES)
+    np.testing.assert_array_equal(graph.weights, A)
+    np.testing.assert_array_equal(graph.bidirected, PAIRS)
+    assert graph.names == NAMES
+    order = read_mixed_graph(path).names
+    assert sorted(order) == sorted(NAMES)
+    at = [NAMES.index(name) for name in order]
+    np.testing.assert_array_equal(read_mixed_graph(path).bidirected, PAIRS[np.ix_(at, at)])
+    with pytest.raises(ValueError, match=r"line 5: .* <-> .*hidden cause in common.*read_mixed_graph"):
+        read_graph(path, NAMES)
+
+
+def test_an_edge_list_marks_pairs_and_without_them_is_what_it_was(tmp_path):
+    path = tmp_path / "graph.csv"
+    write_graph(path, A, ["a", "b", "c"], PAIRS)
+    assert path.read_text().splitlines()[0] == "cause,effect,weight,mark"
+    assert path.read_text().splitlines()[4:] == ["a,c,3.5,<->", f"b,c,{1 / 3!r},<->"]
+    write_graph(path, A, ["a", "b", "c"], np.zeros((3, 3)))
+    graph = read_mixed_graph(path)
+    np.testing.assert_array_equal(graph.weights, A)
+    assert not graph.bidirected.any()
+    arrows = written(tmp_path, "cause,effect,weight,mark\na,b,2,\n")
+    np.testing.assert_array_equal(read_graph(arrows)[0], [[0, 2], [0, 0]])
+
+
+@pytest.mark.parametrize("suffix", [".json", ".dot", ".gv", ".graphml", ".gml"])
+def test_a_format_without_a_place_for_hidden_causes_in_common_names_those_that_have_one(tmp_path, suffix):
+    with pytest.raises(ValueError, match=r"hidden causes in common \(<->\) are written as \.csv or \.tsv"):
+        write_graph(tmp_path / f"graph{suffix}", A, NAMES, PAIRS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("wrong", [np.triu(PAIRS), PAIRS + np.eye(3), PAIRS[1:, 1:]])
+def test_pairs_that_are_no_pairs_are_refused(tmp_path, wrong):
+    with pytest.raises(ValueError, match="bidirected must be"):
+        write_graph(tmp_path / "graph.csv", A, NAMES, wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,1,<-\n", "line 2: an edge needs cause,effect,weight,mark, the mark <-> or none"),
+        ("a,b,1\n", "line 2: an edge needs"),
+        ("a,b,,<->\n", "line 2: the weight ''"),
+        ("a,b,1,<->\nb,a,1,<->\n", "given twice"),
+        ("a,dog,1,<->\n", "line 2: 'dog' is not one of the variables"),
+    ],
+)
+def test_marked_edges_that_say_nothing_are_refused_with_the_line(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_mixed_graph(written(tmp_path, "cause,effect,weight,mark\n" + text), ["a", "b"])
 
 
 def test_dot_is_not_read(tmp_path):

@@ -264,7 +264,10 @@ def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
     assert graph[name]["x0"]["weight"] == found.hidden_causes_[0].strength
     assert f'"{name}" -> "x5"' in found.to_dot()
     assert f'source="{name}" target="x5"' in found.to_graphml()
-    assert name in found.to_json()
+    assert {node: known for node, known in graph.nodes(data="observed") if known} == {name: "no"}
+    assert set(pytest.importorskip("networkx").parse_gml(found.to_gml()).edges) == set(graph.edges)
+    read, names = icdh.files.graph_from_text("graph.json", found.to_json())
+    assert [names[k] for k in np.flatnonzero(read[names.index(name)])] == [f"x{k}" for k in range(6)]
     pytest.importorskip("matplotlib")
     texts = " ".join(text.get_text() for text in found.plot().axes[0].texts)
     assert f"{found.hidden_causes_[0].strength:.3g} nats" in texts
@@ -278,6 +281,18 @@ def test_pgmpy_gets_hidden_causes_as_latents_and_does_not_adjust_for_them(found)
     assert set(dag.successors(*dag.latents)) == {f"x{k}" for k in range(6)}
     inference = pytest.importorskip("pgmpy.inference").CausalInference(dag)
     assert inference.get_minimal_adjustment_set("x0", "x3") is None  # none of columns alone
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["to_gml", "to_networkx"])
+def test_dowhy_takes_hidden_causes_as_unobserved_and_does_not_adjust_for_them(season, found, form):
+    dowhy, pandas = pytest.importorskip("dowhy"), pytest.importorskip("pandas")
+    table = pandas.DataFrame(season[0], columns=found.model_.names)
+    model = dowhy.CausalModel(data=table, treatment="x0", outcome="x3", graph=getattr(found, form)())
+    assert [node for node, known in model._graph._graph.nodes(data="observed") if known == "no"] == [
+        "hidden cause of x0, x1, x2, x3, x4, x5"
+    ]
+    assert not model.identify_effect().get_backdoor_variables()
 
 
 def without(model, *edges):
@@ -364,6 +379,8 @@ def test_what_takes_no_account_of_hidden_causes_says_so(season, found):
     for ask in asked:
         with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*fit without hidden_causes=True"):
             ask()
+    with pytest.raises(ArgumentError, match=r"pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it"):
+        found.to_dowhy()
 
 
 @pytest.mark.parametrize(
@@ -462,7 +479,7 @@ def test_degenerate_tables_have_finite_answers(case):
 def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     icdh.files.write_table(tmp_path / "data.csv", season[0], [f"x{k}" for k in range(7)])
-    written = {name: tmp_path / name for name in ("graph.dot", "picture.svg", "m.icdh")}
+    written = {name: tmp_path / name for name in ("graph.dot", "graph.csv", "picture.svg", "m.icdh")}
     options = ["-o", "graph.dot", "--plot", "picture.svg", "--save", "m.icdh"]
     options = [str(written.get(word, word)) for word in options]
     given = ["fit", str(tmp_path / "data.csv"), "--hidden-causes", "--n-restarts", "1", *options]
@@ -470,6 +487,11 @@ def test_the_command_line_prints_writes_and_draws_hidden_causes(season, tmp_path
     assert "hidden common cause" in capsys.readouterr().out
     assert '"hidden cause of x0, x1, x2, x3, x4, x5" -> "x5"' in written["graph.dot"].read_text()
     assert "hidden common cause" in written["picture.svg"].read_text()
+    assert cli.main([*given, "--quiet", "-o", str(written["graph.csv"])]) == 0
+    listed = icdh.files.read_mixed_graph(written["graph.csv"], [f"x{k}" for k in range(7)])
+    model = icdh.load(written["m.icdh"])
+    np.testing.assert_array_equal(listed.bidirected > 0.0, model.bidirected_edges())
+    np.testing.assert_array_equal(listed.weights, model.adjacency)
     assert cli.main(["sample", str(written["m.icdh"]), "--rows", "3"]) == 0
     assert cli.main(["check", str(written["m.icdh"]), str(tmp_path / "data.csv")]) == 0
     assert "hidden common cause" in capsys.readouterr().out

@@ -430,6 +430,7 @@ class CausalGraphEstimator(SharedParameters):
     to_networkx = _asked_of_the_model(StructuralModel.to_networkx)
     to_dot = _asked_of_the_model(StructuralModel.to_dot)
     to_graphml = _asked_of_the_model(StructuralModel.to_graphml)
+    to_gml = _asked_of_the_model(StructuralModel.to_gml)
     to_json = _asked_of_the_model(StructuralModel.to_json)
     to_dowhy = _asked_of_the_model(StructuralModel.to_dowhy)
     to_pgmpy = _asked_of_the_model(StructuralModel.to_pgmpy)

@@ -32,7 +32,7 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
     MissingExtraError
         If DoWhy is not installed.
     """
-    refuse_hidden_causes(model, "to_dowhy")
+    refuse_hidden_causes(model, "to_dowhy", "pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it")
     labels = [
         name for name, conditional in zip(model.names, model.conditionals, strict=True) if is_of_labels(conditional)
     ]

@@ -141,12 +141,17 @@ def with_hidden_draws(model: "StructuralModel", table: Table, rng: np.random.Gen
 
 def bidirected_edges(model: "StructuralModel") -> Mask:
     """Return which pairs of variables have a hidden cause in common, bool, shape (N, N), symmetric."""
-    joined = np.zeros(model.adjacency.shape, dtype=bool)
+    return bidirected_strengths(model) != 0.0
+
+
+def bidirected_strengths(model: "StructuralModel") -> Floats:
+    """Return the strength of the hidden cause that two variables have in common, shape (N, N), zero without one."""
+    strengths = np.zeros(model.adjacency.shape)
     for cause in model.hidden_causes:
         nodes = [model.names.index(child) for child in cause.children]
-        joined[np.ix_(nodes, nodes)] = True
-    np.fill_diagonal(joined, False)
-    return joined
+        strengths[np.ix_(nodes, nodes)] = cause.strength
+    np.fill_diagonal(strengths, 0.0)
+    return strengths
 
 
 def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Hashable]]:
@@ -162,7 +167,7 @@ def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Hashable]]
     return weights, [*model.names, *map(str, model.hidden_causes)]
 
 
-def refuse_hidden_causes(model: object, what: str) -> None:
+def refuse_hidden_causes(model: object, what: str, remedy: str = "") -> None:
     """Raise ArgumentValueError if a model has hidden causes, of which something takes no account.
 
     Parameters
@@ -171,8 +176,10 @@ def refuse_hidden_causes(model: object, what: str) -> None:
         The model.
     what : str
         What takes no account of them.
+    remedy : str
+        What else can be done than to fit without them.
     """
     found = getattr(getattr(model, "model_", model), "hidden_causes", ())
     if found:
-        remedy = f"fit without {option('hidden_causes', True)} for it"
-        raise ArgumentValueError("model", f"has a {found[0]}, of which {what} takes no account; {remedy}")
+        remedies = f"{remedy and remedy + ', or '}fit without {option('hidden_causes', True)} for it"
+        raise ArgumentValueError("model", f"has a {found[0]}, of which {what} takes no account; {remedies}")

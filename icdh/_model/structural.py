@@ -632,9 +632,12 @@ class StructuralModel:
     def to_networkx(self) -> Foreign:
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
-        Hidden causes are nodes as well: those that are none of ``names``.
+        Hidden causes are nodes as well, with ``observed="no"``: DoWhy's ``CausalModel`` takes the graph as it is.
         """
-        return graphs.to_networkx(*hidden_common.graph_with_hidden(self))
+        graph = graphs.to_networkx(*hidden_common.graph_with_hidden(self))
+        for cause in self.hidden_causes:
+            graph.nodes[str(cause)]["observed"] = "no"
+        return graph
 
     def to_dot(self) -> str:
         """Return the DAG in the DOT language of Graphviz, hidden causes as nodes as well."""
@@ -643,6 +646,10 @@ class StructuralModel:
     def to_graphml(self) -> str:
         """Return the DAG in GraphML, weights as data of the edges, hidden causes as nodes as well."""
         return graphs.to_graphml(*hidden_common.graph_with_hidden(self))
+
+    def to_gml(self) -> str:
+        """Return the DAG in GML, hidden causes as nodes as well, which DoWhy's ``CausalModel`` takes as unobserved."""
+        return graphs.to_gml(*hidden_common.graph_with_hidden(self))
 
     def to_json(self) -> str:
         """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights.

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._ground.labels import aligned, counted, printable
-from icdh._model.hidden import graph_with_hidden
+from icdh._model.hidden import bidirected_strengths, graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh.cli._files import STANDARD_INPUT, source, succeeds
 from icdh.cli._input import read_input, target_lines
@@ -23,7 +24,7 @@ from icdh.cli._messages import BAD_INPUT, report, watched
 from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, Command, Learned, number, read, written
 from icdh.diagnostics.records import EdgeCheck
 from icdh.files import graph_writer, read_graph, write_graph, write_text
-from icdh.files.graphs import PROBABILITIES
+from icdh.files.graphs import EDGE_LISTS, PROBABILITIES
 from icdh.files.text import delimited
 from icdh.graphs import is_dag
 from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
@@ -98,10 +99,12 @@ def _write(
     truth: Floats | None,
 ) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
-    graph, nodes = graph_with_hidden(fitted)
-    complete = succeeds(write_graph, args.output, graph, nodes)
+    graph, nodes, shared = *graph_with_hidden(fitted), None
+    if fitted.hidden_causes and Path(args.output or "").suffix.lower() in EDGE_LISTS:
+        graph, nodes, shared = fitted.adjacency, fitted.names, bidirected_strengths(fitted)
+    complete = succeeds(write_graph, args.output, graph, nodes, shared)
     if not complete:
-        print(graph_writer(args.output)(graph, nodes), end="")
+        print(graph_writer(args.output, shared)(graph, nodes), end="")
     complete &= succeeds(_draw, args.plot, args, fitted, records, truth)
     complete &= ensemble is None or succeeds(_write_probabilities, args.probabilities, ensemble)
     return succeeds(fitted.save, args.save) and complete
@@ -158,7 +161,7 @@ COMMAND = Command(
     {
         **LEARNING,
         "output": {
-            "-o --output": written("write the graph: .csv matrix, .tsv edge list, .json, .dot", graph_writer),
+            "-o --output": written("write the graph: .csv matrix, .tsv edge list, .json, .dot, .gml", graph_writer),
             "--save": written("write the fitted model, .icdh, for check, report, predict, ..."),
             "--plot": written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
             "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),

@@ -1,10 +1,15 @@
-"""Graphs as files: adjacency matrices, edge lists, JSON; DOT is only written."""
+"""Graphs as files: adjacency matrices, edge lists, with hidden causes in common or without, JSON; others are written.
+
+An edge list in which two variables have a hidden cause in common has one column more: ``cause,effect,weight,mark``.
+Their line has the mark ``<->``, and it stands for both directions. An arrow has none.
+"""
 
 import json
 import os
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +34,65 @@ from icdh.files.text import (
 
 _Edge: TypeAlias = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 
+MARKED, BIDIRECTED = ("cause", "effect", "weight", "mark"), "<->"
 PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
+
+
+class MixedGraph(NamedTuple):
+    """A graph in which variables may have hidden causes in common.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (N, N)
+        ``weights[i, j]`` is the weight of i -> j.
+    bidirected : ndarray, shape (N, N)
+        ``bidirected[i, j]`` is the weight of i <-> j, a hidden cause in common; symmetric.
+    names : list of str
+        The N labels.
+    """
+
+    weights: Floats
+    bidirected: Floats
+    names: list[str]
+
+
+def read_mixed_graph(path: Source, names: Sequence[str] | None = None) -> MixedGraph:
+    r"""Read a graph in which variables may have hidden causes in common: an edge list whose lines may be a <-> b.
+
+    Parameters
+    ----------
+    path : str, Path or binary file
+        What `write_graph` writes with ``bidirected``, or any graph that `read_graph` reads.
+    names : sequence of str, optional
+        The variables in the order wanted; by default that of the file.
+
+    Returns
+    -------
+    icdh.files.MixedGraph
+        Arrows, hidden causes in common, and names.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `read_graph`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from icdh.files import read_mixed_graph
+    >>> graph = read_mixed_graph(io.BytesIO(b"cause,effect,weight,mark\ndose,answer,2,\ndose,weight,9,<->\n"))
+    >>> graph.names, graph.weights[0].tolist(), graph.bidirected[0].tolist()
+    (['dose', 'answer', 'weight'], [0.0, 2.0, 0.0], [0.0, 0.0, 9.0])
+    """
+    name, text = label_of(path), read_text(path)
+    if not text.startswith(MARKED[0]) or tuple((rows := _rows(name, text))[0][1]) != MARKED:
+        weights, known = graph_from_text(name, text, names)
+        return MixedGraph(weights, np.zeros_like(weights), known)
+    arrows, pairs = _marked(name, rows[1:])
+    ends = [end for _, *both, _ in (*arrows, *pairs) for end in both]
+    known = list(dict.fromkeys(ends) if names is None else names)
+    turned = [(place, effect, cause, weight) for place, cause, effect, weight in pairs]
+    return MixedGraph(_from_edges(name, arrows, known)[0], _from_edges(name, [*pairs, *turned], known)[0], known)
 
 
 def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
@@ -97,17 +160,30 @@ def graph_from_text(
     if suffix == ".json" or text.lstrip().startswith("{"):
         edges, nodes = _json_graph(name, text)
         return _from_edges(name, edges, nodes if names is None else names)
-    rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
-    if decimal == ",":
-        rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
+    rows = _rows(name, text, delimiter, decimal)
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
+    if tuple(rows[0][1]) == MARKED:
+        arrows, pairs = _marked(name, rows[1:])
+        if pairs:
+            place, cause, effect, _ = pairs[0]
+            raise ValueError(
+                f"{name}, {place}: {cause} {BIDIRECTED} {effect}, a hidden cause in common, is no edge from cause to "
+                "effect; leave such lines out, or read them with icdh.files.read_mixed_graph"
+            )
+        return _from_edges(name, arrows, names)
     if tuple(rows[0][1]) == PROBABILITIES:
         rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
     has_header = _is_edge_list_header(rows[0][1])
     if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows[has_header:]), names)
     return _from_matrix(name, rows, names)
+
+
+def _rows(name: str, text: str, delimiter: str | None = None, decimal: str = ".") -> list[Row]:
+    """Return the rows of a text, in which numbers have a decimal point."""
+    rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
+    return [(line, [_with_point(cell) for cell in row]) for line, row in rows] if decimal == "," else rows
 
 
 def _with_point(cell: str) -> str:
@@ -150,6 +226,20 @@ def _edges(path: str, rows: Sequence[Row]) -> list[_Edge]:
             raise ValueError(f"{path}, line {line}: an edge needs cause,effect[,weight]; got {','.join(row)!r}")
         edges.append((f"line {line}", name_of(row[0]), name_of(row[1]), row[2] if len(row) == 3 else 1.0))
     return edges
+
+
+def _marked(path: str, rows: Sequence[Row]) -> tuple[list[_Edge], list[_Edge]]:
+    """Return the edges of an edge list whose lines have marks: arrows, and hidden causes in common."""
+    for line, row in rows:
+        if len(row) != len(MARKED) or row[-1] not in ("", BIDIRECTED):
+            raise ValueError(
+                f"{path}, line {line}: an edge needs {','.join(MARKED)}, the mark {BIDIRECTED} or none; "
+                f"got {','.join(row)!r}"
+            )
+    arrows, pairs = ([own for own in rows if own[1][-1] == mark] for mark in ("", BIDIRECTED))
+    return _edges(path, [(line, row[:3]) for line, row in arrows]), _edges(
+        path, [(line, row[:3]) for line, row in pairs]
+    )
 
 
 def _from_edges(path: str, edges: Sequence[_Edge], known: Sequence[str] | None) -> tuple[Floats, list[str]]:
@@ -219,7 +309,9 @@ def _without_label(path: str, line: int, row: list[str], name: str) -> list[str]
     return row[1:]
 
 
-def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]) -> None:
+def write_graph(
+    path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str], bidirected: ArrayLike | None = None
+) -> None:
     """Write a graph in the format that the extension names.
 
     Parameters
@@ -227,17 +319,20 @@ def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]
     path : str or Path
         ``.csv`` adjacency matrix with names in the first row and column; ``.tsv`` edge list
         ``cause, effect, weight``, strongest first, which omits variables without edges; ``.json`` names and edges;
-        ``.dot`` or ``.gv`` Graphviz; ``.graphml``.
+        ``.dot`` or ``.gv`` Graphviz; ``.graphml``; ``.gml``.
     A : array_like, shape (N, N)
         Weighted adjacency matrix: ``A[i, j]`` is the weight of i -> j.
     names : sequence of str
         N labels. In ``.csv`` and ``.tsv`` one that a spreadsheet would take for a formula (it begins with =, +, - or @)
         gets an apostrophe in front, which `read_graph` takes away.
+    bidirected : array_like, shape (N, N), optional
+        Weights of hidden causes that variables have in common, symmetric. With any ``.csv`` and ``.tsv`` are edge lists
+        with lines ``a, b, weight, <->``, which `read_mixed_graph` reads, and other formats have no place for them.
 
     Raises
     ------
     ValueError
-        If the extension is none of these, or two names are equal.
+        If the extension is none of these, two names are equal, or the format has no place for hidden causes in common.
     OSError
         If the file cannot be written; an older one then stays as it was.
 
@@ -251,11 +346,15 @@ def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]
     """
     names = list(map(str, names))
     check_names(names, str(path))
-    write_text(path, graph_writer(path)(np.asarray(A), names))
+    write_text(path, graph_writer(path, bidirected)(np.asarray(A), names))
 
 
-def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, Sequence[Hashable]], str]:
+def graph_writer(
+    path: str | os.PathLike[str], bidirected: ArrayLike | None = None
+) -> Callable[[Floats, Sequence[Hashable]], str]:
     """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
+
+    With hidden causes in common it is an edge list that marks them, if the format has a place for these.
 
     Examples
     --------
@@ -267,7 +366,14 @@ def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, Sequence[Has
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
         raise ValueError(f"{path}: graphs are written as {', '.join(_WRITERS)}; choose one of these extensions")
-    return _WRITERS[suffix]
+    if bidirected is None or not np.any(bidirected):
+        return _WRITERS[suffix]
+    if suffix not in EDGE_LISTS:
+        formats = " or ".join(EDGE_LISTS)
+        raise ValueError(
+            f"{path}: hidden causes in common ({BIDIRECTED}) are written as {formats}; choose one of these"
+        )
+    return partial(_marked_text, EDGE_LISTS[suffix], graphs.check_adjacency(bidirected, "bidirected"))
 
 
 def _matrix_text(A: Floats, names: Sequence[Hashable]) -> str:
@@ -280,6 +386,15 @@ def _edge_list_text(A: Floats, names: Sequence[Hashable]) -> str:
     return delimited([("cause", "effect", "weight"), *graphs.edge_list(A, names)], "\t")
 
 
+def _marked_text(delimiter: str, bidirected: Floats, A: Floats, names: Sequence[Hashable]) -> str:
+    if bidirected.shape != A.shape or not np.array_equal(bidirected, bidirected.T) or bidirected.diagonal().any():
+        raise ValueError(f"bidirected must be symmetric, zero on its diagonal, and of shape {A.shape}")
+    arrows, pairs = graphs.edge_list(A, names), graphs.edge_list(np.triu(bidirected), names)
+    lines = [*((*edge, None) for edge in arrows), *((*edge, BIDIRECTED) for edge in pairs)]
+    return delimited([MARKED, *lines], delimiter)
+
+
+EDGE_LISTS = {".csv": ",", ".tsv": "\t"}  # formats with a place for hidden causes in common
 _WRITERS: dict[str, Callable[[Floats, Sequence[Hashable]], str]] = {
     ".csv": _matrix_text,
     ".tsv": _edge_list_text,
@@ -287,4 +402,5 @@ _WRITERS: dict[str, Callable[[Floats, Sequence[Hashable]], str]] = {
     ".dot": graphs.to_dot,
     ".gv": graphs.to_dot,
     ".graphml": graphs.to_graphml,
+    ".gml": graphs.to_gml,
 }
