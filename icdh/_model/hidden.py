@@ -141,7 +141,8 @@ def with_hidden_draws(model: "StructuralModel", table: Table, rng: np.random.Gen
 
 def bidirected_edges(model: "StructuralModel") -> Mask:
     """Return which pairs of variables have a hidden cause in common, bool, shape (N, N), symmetric."""
-    return bidirected_strengths(model) != 0.0
+    joined: Mask = bidirected_strengths(model) != 0.0
+    return joined
 
 
 def bidirected_strengths(model: "StructuralModel") -> Floats:
