@@ -70,6 +70,20 @@ def test_what_is_said_without_the_options(messy, shown, options, said):
     assert (code, said in err) == (2, True)
 
 
+def test_a_refused_column_of_text_that_repeats_may_be_one_of_groups(tmp_path, shown):
+    rng = np.random.default_rng(0)
+    rows = [f"S{k % 44:02d},{x:.3f},{y:.3f}" for k, (x, y) in enumerate(rng.normal(size=(440, 2)))]
+    path = tmp_path / "states.csv"
+    path.write_text("\n".join(["state,x,y", *rows]))
+    hint = "; if 'state' names persons or places of several rows each, say --group-column; this reads it: icdh"
+    said = {
+        words: shown(words[0], path, *words[1:])[2] for words in [("fit",), ("direction",), ("fit", "--method", "icdh")]
+    }
+    assert [hint in err for err in said.values()] == [True, False, False]
+    path.write_text("\n".join(["state,x,y", *(f"{k}{row}" for k, row in enumerate(rows))]))
+    assert "persons" not in shown("fit", path)[2]  # every row has another
+
+
 def test_a_spreadsheet_with_decimal_commas_needs_no_option_and_a_note_says_how_it_was_read(messy, shown):
     rest = [option for option in MESSY if option not in ("--decimal", ",")]
     code, out, err = shown("fit", messy, *rest, "--missing", "drop")

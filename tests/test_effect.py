@@ -362,6 +362,32 @@ def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow():
         icdh.effect(X, 0, 1, [], groups=np.arange(400) // 40)
 
 
+@pytest.mark.parametrize("few_values", [False, True])
+def test_a_cause_that_is_constant_within_units_which_no_column_names_is_said(few_values):
+    """Sixty schools of ten pupils: size tells the school, and whether it is treated."""
+    rng = np.random.default_rng(5)
+    school = rng.permutation(np.repeat(np.arange(60), 10))
+    size, level, treated = rng.permutation(np.arange(60.0)), rng.normal(size=60), rng.permutation(60) % 2.0
+    cause, adjust = (treated, [0]) if few_values else (size, [])
+    X = np.column_stack([size[school], cause[school], (treated + level)[school] + rng.normal(size=600)])
+    X = X if few_values else X[:, 1:]
+    names = ["x1", "x2"] if few_values else ["x0", "x1"]
+    with pytest.warns(DataWarning, match="'x0' resemble one another, and the cause is the same .* by groups"):
+        alone = icdh.effect(X, *names, adjust)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        grouped = icdh.effect(X, *names, adjust, groups=school)
+    assert grouped.upper - grouped.lower > 1.5 * (alone.upper - alone.lower)
+    X[:, -1] = rng.normal(size=600)
+    icdh.effect(X, *names, adjust)  # a warning would be an error
+
+
+def test_copies_make_an_interval_too_sure_and_are_said():
+    rng = np.random.default_rng(6)
+    with pytest.warns(DataWarning, match="180 rows hold 60 different ones.*copies make edges and intervals too sure"):
+        icdh.effect(np.repeat(rng.normal(size=(60, 3)), 3, axis=0)[rng.permutation(180)], 0, 1, [2])
+
+
 def test_a_covariate_that_tells_the_cause_leaves_no_answer():
     rng = np.random.default_rng(0)
     dose = np.where(rng.random(400) < 0.5, rng.uniform(1.0, 3.0, 400), 0.0)

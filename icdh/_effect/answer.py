@@ -8,8 +8,9 @@ from icdh._effect.by_graph import adjustment_set, check_path, effect_of_model, n
 from icdh._effect.estimation import TUNING
 from icdh._effect.families import Numbers
 from icdh._effect.pair import PairFit, comparison_of, fits_of
-from icdh._effect.question import Asked, covariates_of, pairs_of, table_of, with_labels
+from icdh._effect.question import Asked, Pair, covariates_of, pairs_of, table_of, with_labels
 from icdh._effect.result import Effect
+from icdh._estimators.data_warnings import said_of_repeats
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import ByColumn, RandomState, TableLike
 from icdh._ground.checks import check_choice, random_generator
@@ -17,6 +18,7 @@ from icdh._ground.labels import counted, listed, variable_index
 from icdh._model.effects import outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
+from icdh._rows.repeats import effect_of_equal_values, repeated_combinations
 from icdh._rows.serial import resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.relations import Groups, without_groups
@@ -95,7 +97,7 @@ def effect(
     -----
     DataWarning
         If the answer is an extrapolation: few rows speak for a value of the cause, or many have no counterpart. If rows
-        depend on those before them, and ``groups`` does not say so.
+        depend on one another (copies, rows of equal causes, rows in sequence), and ``groups`` does not say so.
 
     Notes
     -----
@@ -152,7 +154,11 @@ def effect(
     fits = fits_of(pairs_of(table, kinds, asked), seed)
     outcomes = outcomes_of(table.categories.get(goal))
     rows = {value: speak for fit in fits for value, speak in fit.effective_rows.items()}
-    warnings = [*_doubts(fits, rows), *_dependence(fits[0], outcomes[0][1]), *notes]
+    warnings = [
+        *_doubts(fits, rows),
+        *_dependence(fits[0], outcomes[0][1], [table.names[k] for k in (*covariates, source, goal)]),
+        *notes,
+    ]
     for message in warnings:
         warn(message, DataWarning)
     asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
@@ -206,14 +212,34 @@ def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: object, g
             )
 
 
-def _dependence(fit: PairFit, label: int | None) -> Iterator[str]:
-    """Yield that the interval counts rows as independent which are not."""
-    difference = fit.outcome(1, label).minus(fit.outcome(0, label))
-    if fit.pair.groups is None and resembles_its_past(difference.influence, fit.pair.values):
+def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> Iterator[str]:
+    """Yield that the interval counts rows as independent which are not, by the first sign of it."""
+    pair, influence = fit.pair, fit.outcome(1, label).minus(fit.outcome(0, label)).influence
+    if pair.groups is not None:
+        return
+    alike = {names[k]: effect_of_equal_values(influence, pair.values[k]) for k in _telling_the_cause(pair)}
+    repeats = repeated_combinations(pair.values)
+    if repeats is not None:
+        yield said_of_repeats(repeats, [names[k] for k in repeats.columns], pair.observed.size)
+    elif max(alike.values(), default=1.0) > 1.0:
+        name = max(alike, key=lambda name: alike[name])
+        yield (
+            f"rows with the same {name!r} resemble one another, and the cause is the same in them, as if several came "
+            f"from each person or place: if each value is one, the interval should be {np.sqrt(alike[name]):.2g} times "
+            f"as wide; name them by {option('groups')}"
+        )
+    elif resembles_its_past(influence, pair.values):
         yield (
             "rows depend on those before them, so the interval is too narrow; name persons, or blocks of rows, by "
             f"{option('groups')}"
         )
+
+
+def _telling_the_cause(pair: Pair) -> Iterator[int]:
+    """Yield the columns of numbers, the cause among them, whose value tells the cause: units may stand behind them."""
+    for k, values in enumerate(pair.values[:-1]):
+        if pair.n_categories[k] == 1 and np.unique([values, pair.cause], axis=1).shape[1] == np.unique(values).size:
+            yield k
 
 
 def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator[str]:

@@ -95,24 +95,24 @@ def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Desi
         return
     repeats = repeated_combinations(table.values)
     if repeats is not None:
-        warn(_of_repeats(table, repeats), DataWarning)
+        names = [table.names[k] for k in repeats.columns]
+        warn(said_of_repeats(repeats, names, table.n_observations), DataWarning)
         return
     serial = serial_dependence(table.values, model.standardised_residuals(values), design.classes)
     if serial is not None:
         warn(_of_sequence(table, serial), DataWarning)
 
 
-def _of_repeats(table: Table, repeats: Repeats) -> str:
+def said_of_repeats(repeats: Repeats, names: Sequence[Hashable], n_rows: int) -> str:
+    """Return a text that says which columns repeat together in a table of so many rows, and the remedy."""
     worth = f"the table is worth about {repeats.n_distinct} independent rows"
     if repeats.whole_rows:
         return (
-            f"{table.n_observations} rows hold {repeats.n_distinct} different ones: {worth}, and the graph has edges "
-            f"that copies alone suggest; drop the copies, or pass {option('groups')} with one label for all copies of "
-            "a row"
+            f"{n_rows} rows hold {repeats.n_distinct} different ones: {worth}, and copies make edges and intervals too "
+            f"sure; drop the copies, or pass {option('groups')} with one label for all copies of a row"
         )
-    names = listed(map(repr, (table.names[k] for k in repeats.columns)))
     return (
-        f"columns {names} hold {repeats.n_distinct} different combinations in {table.n_observations} rows, as if "
+        f"columns {listed(map(repr, names))} hold {repeats.n_distinct} different combinations in {n_rows} rows, as if "
         f"several rows came from each person or place: for edges among these columns {worth}; pass "
         f"{option('groups')} with one label a person, or keep one row a person"
     )

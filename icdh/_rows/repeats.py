@@ -37,6 +37,10 @@ class Tuning:
         Rows, about, that are sorted by all columns but one.
     determined : float
         Share of a column's spread that sums of others must leave.
+    most_of_a_step, step_mean, step_deviation : float
+        Where a squared step, about chi-squared of one degree of freedom, is cut off; its mean and spread then.
+    least_effect : float
+        Design effect from which rows of equal values count as dependent.
     """
 
     most_ties: float = 0.1
@@ -48,6 +52,10 @@ class Tuning:
     most_rows: int = 2000
     most_sorted: int = 50_000
     determined: float = 0.1
+    most_of_a_step: float = 4.0
+    step_mean: float = 0.9216
+    step_deviation: float = 1.1115
+    least_effect: float = 1.3
 
 
 TUNING = Tuning()
@@ -98,6 +106,40 @@ def repeated_combinations(values: Floats) -> Repeats | None:
         return None
     n_distinct = _n_distinct(values[together])
     return Repeats(together.tolist(), n_distinct, _n_distinct(values) == n_distinct)
+
+
+def effect_of_equal_values(series: Floats, values: Floats) -> float:
+    """Return the design effect of rows that share a value, as if it named a unit; 1 if nothing says they are alike.
+
+    Means of a smooth series at neighbouring values lie on a line up to chance, whose size the spread at each value
+    tells. A single jump is no sign: every step counts for little.
+
+    Parameters
+    ----------
+    series : ndarray, shape (M,)
+        What each row says.
+    values : ndarray, shape (M,)
+        The column.
+    """
+    _, at, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    series = series - series.mean()
+    sums, squares = np.bincount(at, series), np.bincount(at, np.square(series))
+    kept = np.flatnonzero(sizes > 1)
+    if kept.size < 5:
+        return 1.0
+    means = sums[kept] / sizes[kept]
+    within = squares[kept] - sums[kept] * means
+    before, here, after = slice(None, -2, 2), slice(1, -1, 2), slice(2, None, 2)
+    degrees = (sizes[kept][before] + sizes[kept][here] + sizes[kept][after] - 3).astype(np.float64)
+    noise = (within[before] + within[here] + within[after]) / degrees
+    noise *= 1.0 / sizes[kept][here] + 0.25 / sizes[kept][before] + 0.25 / sizes[kept][after]
+    steps = np.square(means[here] - 0.5 * (means[before] + means[after]))
+    ratios = np.divide(steps, noise, out=np.zeros(steps.size), where=noise > 0.0)
+    scores = np.minimum(degrees * np.log1p(ratios / degrees), TUNING.most_of_a_step)
+    excess = (scores.mean() - TUNING.step_mean) / TUNING.step_deviation
+    effect = float(np.square(sums).sum() / squares.sum()) if squares.any() else 1.0
+    are_alike = excess * np.sqrt(scores.size) > TUNING.deviations and effect >= TUNING.least_effect
+    return effect if are_alike else 1.0
 
 
 class _Columns(NamedTuple):

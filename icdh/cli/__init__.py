@@ -189,6 +189,10 @@ class CommandParser(argparse.ArgumentParser):
             if isinstance(action.type, File) and (path := getattr(args, action.dest, None)) is not None
         ]
 
+    def takes(self, destination: str) -> bool:
+        """Return whether the command has an option."""
+        return any(action.dest == destination for action in self._actions)
+
     def choices_of(self, destination: str) -> list[str]:
         """Return the words that an option takes."""
         return [word for action in self._actions if action.dest == destination for word in action.choices or ()]

@@ -55,7 +55,7 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
         try:
             (values, names), labels = read_with_labels(source(args.data), list(roles.values()), **form)
         except UnreadableTableError as error:
-            raise ValueError(f"{error.problems}{_remedy(args, error.options or {})}") from None
+            raise ValueError(f"{error.problems}{_units(args, error)}{_remedy(args, error.options or {})}") from None
     table = LabelledTable(values, names or default_names(values.shape[1]))
     if codes := args.missing_values:  # the estimator knows no numbers of columns that are not read
         args.missing_values = {name: codes[name] for name in (None, *table.names) if name in codes}
@@ -100,6 +100,14 @@ def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:
     others = [f"--missing {way}" for way in args.parser.choices_of("missing") if way not in unfit]
     other = f" (or {' or '.join(others)})" if others and "gaps" in options else ""
     return f"; this reads it: {shlex.join(['icdh', *given, *words])}{other}"
+
+
+def _units(args: argparse.Namespace, error: UnreadableTableError) -> str:
+    """Return that a column may name units of several rows; "" where no option says so."""
+    unfit = args.group_column is not None or args.method == "icdh" or not args.parser.takes("group_column")
+    if not error.units or unfit:
+        return ""
+    return f"; if {error.units[0]!r} names persons or places of several rows each, say --group-column"
 
 
 def _without(words: list[str], *options: str) -> list[str]:

@@ -35,12 +35,14 @@ class UnreadableTableError(ValueError):
     options : dict or None
         The arguments of `icdh.files.read_table` that read the file, in addition to those that were given; lists are
         added to what was given. None if there are no such arguments.
+    units : list of str
+        Columns of text that repeats: they may name what several rows belong to.
     """
 
-    def __init__(self, problems: str, options: dict[str, object] | None):
+    def __init__(self, problems: str, options: dict[str, object] | None, units: Sequence[str] = ()):
         said = ", ".join(f"{name}={value!r}" for name, value in (options or {}).items())
         super().__init__(f"{problems}; say {said}" if said else problems)
-        self.problems, self.options = problems, options
+        self.problems, self.options, self.units = problems, options, list(units)
 
 
 class Refusals:
@@ -55,11 +57,14 @@ class Refusals:
     ----------
     gaps : bool
         Whether there are gaps in columns that were refused.
+    units : list of str
+        Refused columns of text that repeats.
     """
 
     def __init__(self, name: str):
         self.name, self.unsolved, self.gaps = name, False, False
         self.problems: list[str] = []
+        self.units: list[str] = []
         self.options: dict[str, object] = {}
 
     def add(self, problem: str, option: str, value: object) -> None:
@@ -77,7 +82,7 @@ class Refusals:
         if self.problems:
             more = len(self.problems) - 20
             said = "; ".join(self.problems[:20]) + (f"; and {more} more" if more > 0 else "")
-            raise UnreadableTableError(f"{self.name}: {said}", None if self.unsolved else self.options)
+            raise UnreadableTableError(f"{self.name}: {said}", None if self.unsolved else self.options, self.units)
 
 
 logger = logging.getLogger("icdh.files")

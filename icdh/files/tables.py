@@ -311,6 +311,8 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
             row = column.row_of(refusal.cell)
             is_kept = refusal.option != "drop" and any(map(column.is_gap, column.counts))
             refusals.gaps |= refusal.option == "missing_values" or is_kept
+            if refusal.option in ("drop", "categorical") and 2 * len(column.counts) <= column.n_rows:
+                refusals.units.append(column.key)
             line = "" if row is None or lines is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else f", or say {option('header', True)} if the line holds names"
             called = repr(column.name) if named else column.at + 1
