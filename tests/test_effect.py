@@ -81,6 +81,18 @@ def test_rows_given_twice_with_their_groups_say_no_more_than_once(table, answer)
     assert alone.upper - alone.lower < 0.8 * (grouped.upper - grouped.lower)
 
 
+def test_quantiles_of_a_rounded_effect_say_what_an_interval_without_width_is():
+    rng = np.random.default_rng(2)
+    given = np.arange(4000) % 2.0
+    score = (3.0 * given + 3.0 * rng.normal(size=4000)).round()
+    answer, plain = (
+        icdh.effect(np.column_stack([given, y]), 0, 1, []) for y in (score, score + 0.01 * rng.random(4000))
+    )
+    assert any(moved.lower == moved.upper for moved in answer.comparisons[0].quantiles.values())
+    assert "interval without width is of a quantile that stays at one value" in answer.summary()
+    assert "without width" not in plain.summary()
+
+
 def test_spread_and_quantiles_of_a_heteroscedastic_effect():
     """The treated have the same mean and three times the spread: their quantiles move apart."""
     rng = np.random.default_rng(1)

@@ -403,6 +403,13 @@ def test_an_independent_column_of_tiny_units_leaves_the_fit_of_the_others(chain)
     assert not model.adjacency_matrix_[:, 3].any()
 
 
+def test_all_columns_of_unusual_units_are_named(chain):
+    with pytest.warns(
+        DataWarning, match=r"column 'x0' has standard deviation .*e-04, column 'x2' has .*e\+03, far from"
+    ):
+        ICDH(max_rounds=2, tol=1e9, random_state=0).fit(chain.values * [1e-4, 1.0, 1e3])
+
+
 @pytest.mark.parametrize("unit", [1e-4, 1e-3, 1e3])
 def test_units_in_which_graphs_go_wrong_are_named(chain, unit):
     X = chain.values.copy()

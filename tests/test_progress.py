@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
+from icdh._effect import answer
 from icdh.cli import _input, _learning
 from icdh.files import read_with_labels, write_table
 
@@ -113,6 +114,16 @@ def test_commands_are_silent_where_they_are_told_to_be(tmp_path, monkeypatch):
     assert "\n" not in stream.getvalue()
     assert cli.main([*command, "--verbose"]) == 0
     assert "insert" in stream.getvalue()
+
+
+def test_effects_of_a_pair_show_how_long_they_take(monkeypatch, tmp_path):
+    stream = watched(monkeypatch)
+    write_table(tmp_path / "data.csv", X, ["a", "b", "c"])
+    effect = answer.effect
+    monkeypatch.setattr(answer, "effect", lambda *asked, **how: stream.wait_for(3) or effect(*asked, **how))
+    command = ["effects", str(tmp_path / "data.csv"), "--cause", "a", "--effect", "c", "--adjust", "b"]
+    assert cli.main(command) == 0
+    assert "estimating the effect for" in stream.getvalue()
 
 
 def test_a_dropped_interrupt_ends_the_fit_at_its_next_step():

@@ -165,10 +165,16 @@ def effect(
     used = {*fits[0].effect.parents, *fits[0].cause.parents}
     if unused := [table.names[k] for at, k in enumerate(covariates) if at not in used]:
         asides.append(f"the models of cause and effect leave out what adds nothing to them: {listed(unused)}")
+    comparisons = tuple(comparison_of(fit, text, code, level) for fit in fits for text, code in outcomes)
+    if any(moved.lower == moved.upper for one in comparisons for moved in one.quantiles.values()):
+        asides.append(
+            "an interval without width is of a quantile that stays at one value of a rounded effect: it is known up to "
+            "the step between two values, no better"
+        )
     return Effect(
         table.names[source],
         table.names[goal],
-        tuple(comparison_of(fit, text, code, level) for fit in fits for text, code in outcomes),
+        comparisons,
         tuple(table.names[k] for k in covariates),
         target,
         level,

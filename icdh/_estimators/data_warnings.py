@@ -147,7 +147,7 @@ def warn_about_density(A: Floats) -> None:
 
 
 def warn_about_units(table: Table, values: Floats) -> None:
-    """Name the first column whose spread is far from one.
+    """Name the columns whose spread is far from one.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def warn_about_units(table: Table, values: Floats) -> None:
     # tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
     unusual = table.varying & ((spread < 0.1) | (spread > 100.0))
     if unusual.any():
-        at = int(np.argmax(unusual))
+        far = (f"column {table.names[n]!r} has standard deviation {spread[n]:.1e}" for n in np.flatnonzero(unusual))
         warn(
-            f"column {table.names[at]!r} has standard deviation {spread[at]:.1e}, far from the units near one that "
+            f"{listed(far)}, far from the units near one that "
             f"penalties and threshold are made for; use {option('scaling', 'standardize')}",
             DataWarning,
         )

@@ -30,9 +30,9 @@ def report(kind: str, message: object) -> None:
         drop(sys.stderr)
 
 
-def watched(args: argparse.Namespace, what: str, total: int | None = None) -> Progress:
+def watched(args: argparse.Namespace, what: str, total: int | None = None, doing: str = "at work") -> Progress:
     """Return a callback that shows every step, or nothing with --quiet; with --verbose it breaks silence alone."""
-    return Progress(what, total, not args.quiet, between=args.verbose)
+    return Progress(what, total, not args.quiet, doing=doing, between=args.verbose)
 
 
 def drop(stream: TextIO) -> None:

@@ -401,5 +401,6 @@ LEARNING: dict[str, Mapping[str, Option | Either]] = {
     "knowledge": KNOWLEDGE,
     "uncertainty": UNCERTAINTY,
 }
-USUAL_INPUT = ("data", "dataset", "columns", "drop", "missing", "kinds", "method", "max_seconds", "forbid", "posterior")
-USUAL_KNOWLEDGE = ("roots", "leaves", "tiers", "require")
+USUAL_INPUT = ("data", "dataset", "columns", "drop", "missing", "group_column", "sequence")
+USUAL_INPUT += ("kinds", "method", "max_seconds", "posterior")
+USUAL_KNOWLEDGE = ("forbid", "roots", "leaves", "tiers", "require")

@@ -12,6 +12,7 @@ from icdh._table.table import Table
 from icdh.cli._files import cell_of, is_model, loaded
 from icdh.cli._input import Input, read_input
 from icdh.cli._learning import knowledge_of, learned
+from icdh.cli._messages import watched
 from icdh.cli._options import (
     LEARNING,
     LOUDNESS,
@@ -119,20 +120,11 @@ def _answer(args: argparse.Namespace) -> "Effect":
     kinds = dict(getattr(args, "kinds", ())) or None
     declared = {name for name, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     coded = Table.of(rows.table, categorical=declared).coded(kinds)
-    return effect(
-        rows.table,
-        args.cause,
-        args.effect,
-        adjust,
-        **how,
-        contrast=_contrast(args, coded),
-        where={name: cell_of(coded, name, value, "--where") for name, value in where} or None,
-        level=args.level,
-        groups=rows.groups,
-        kinds=kinds,
-        model=_model(args, rows) if saved is None and adjust == "graph" else saved,
-        knowledge=knowledge_of(args),
-    )
+    how |= {"contrast": _contrast(args, coded), "level": args.level, "groups": rows.groups, "kinds": kinds}
+    how |= {"where": {name: cell_of(coded, name, value, "--where") for name, value in where} or None}
+    how |= {"model": _model(args, rows) if saved is None and adjust == "graph" else saved}
+    with watched(args, "", doing="estimating the effect"):
+        return effect(rows.table, args.cause, args.effect, adjust, **how, knowledge=knowledge_of(args))
 
 
 def _contrast(args: argparse.Namespace, of: StructuralModel | Table) -> list[float | str] | None:

@@ -48,7 +48,9 @@ def _question(number: int, edge: EdgeCheck) -> list[str]:
     if edge.probability is not None:
         known.append(f"probability {edge.probability:.2f}")
     if edge.track_record is not None:
-        known.append(f"{100 * edge.track_record.share:.0f} % of such arrows pointed the right way in real tables")
+        known.append(
+            f"{edge.track_record} of the arrows in real tables where {edge.track_record.because} pointed the right way"
+        )
     return [
         f"    # {number}. {cause} -> {effect} was found: {', '.join(known)}.",
         f"    # [{cause}, {effect}],",

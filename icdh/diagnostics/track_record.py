@@ -69,9 +69,13 @@ EXPLAINED = TrackRecord(0.54, 0.46, 0.64, "the effect is better explained than i
 NEITHER = TrackRecord(0.37, 0.27, 0.46, "the effect has neither heavier tails than its cause nor is better explained")
 
 LEGEND = (
-    "track record: in 407 other, real tables this share of such arrows pointed the right way; no verdict on this one"
+    "track record: how many arrows with the same signs (the effect has heavier tails; other columns explain it better) "
+    "pointed the right way in 407 other, real tables; no verdict on this one"
 )
-UNLIKELY = f"in 407 other, real tables {NEITHER} of such arrows pointed the right way: worse than a coin"
+UNLIKELY = (
+    f"its effect has neither heavier tails nor is better explained; in 407 other, real tables {NEITHER} of such arrows "
+    "pointed the right way"
+)
 
 
 class Marginals(NamedTuple):
