@@ -52,6 +52,15 @@ def test_several_codes_are_told_from_the_values_between_them():
     assert suspected_codes(np.r_[np.arange(100.0), 99.0]) == {}
 
 
+def test_a_negative_number_among_positive_grades_may_be_a_code():
+    grades = np.arange(300.0) % 5 + 1.0
+    assert suspected_codes(np.r_[grades, [-1.0] * 7]) == {-1.0: 7}
+    assert suspected_codes(np.r_[grades, [-8.0] * 2, [-9.0] * 3, 0.0]) == {-9.0: 3, -8.0: 2}
+    for ordinary in (grades - 2.0, np.r_[grades, -grades], grades - 1.5, np.r_[np.arange(30.0) + 1.0, -1.0, -1.0]):
+        assert suspected_codes(ordinary) == {}
+    assert "-1 in 7 rows of 'grade'" in said_of_codes([np.r_[grades, [-1.0] * 7]], ["grade"])
+
+
 @pytest.mark.parametrize("estimator", [HNMSearch, ICDH])
 def test_declared_codes_are_gaps_and_others_are_named_once(estimator):
     table = pd.DataFrame(hetero_chain(np.random.default_rng(0), 100), columns=list("abc"))

@@ -11,6 +11,7 @@ from icdh.exceptions import option
 Code: TypeAlias = float | str
 Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
 
+MOST_GRADES = 20  # different whole numbers up to which a negative one beside them may be a code
 _POWERS = frozenset([1e15 * 10.0**k for k in range(25)])  # 1e20, 1e30, ...
 
 
@@ -81,7 +82,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     """Return the values of a column that look like codes of missing values, and how often each occurs.
 
     A code lies outside the other values, farther than half of their range, and is written as programs write codes
-    (`looks_like_a_code`).
+    (`looks_like_a_code`). Or it is negative where the others are a few positive whole numbers, and zero is not between.
 
     Parameters
     ----------
@@ -92,6 +93,8 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     # A code is the smallest or the largest value, or next to another code.
     ends = np.r_[0 : min(3, distinct.size), max(distinct.size - 3, 0) : distinct.size]
     at = [k for k in np.unique(ends) if looks_like_a_code(float(distinct[k]))]
+    if of_grades := _negative_among_grades(distinct):
+        return dict(zip(distinct[:of_grades].tolist(), counts[:of_grades].tolist(), strict=True))
     others = np.delete(distinct, at)
     if others.size < 3:  # too few to say what is far from them
         return {}
@@ -100,6 +103,13 @@ def suspected_codes(values: Floats) -> dict[float, int]:
         room = 0.5 * (high - low)  # between the other values and a code
         far = (distinct < low - room) | (distinct > high + room)
     return {float(distinct[k]): int(counts[k]) for k in at if far[k]}
+
+
+def _negative_among_grades(distinct: Floats) -> int:
+    """Return how many sorted values, one or two, are negative and apart from few whole numbers; else 0."""
+    negative = int(np.count_nonzero(distinct < 0.0))
+    are_grades = 0 < negative <= 2 and 3 <= distinct.size - negative <= MOST_GRADES and not (distinct % 1.0).any()
+    return negative if are_grades and distinct[negative] - distinct[negative - 1] > 1.0 else 0
 
 
 def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str | None:
@@ -125,6 +135,6 @@ def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str |
     )
     codes = [int(code) if code.is_integer() and abs(code) < 1e15 else code for code in where]
     return (
-        f"values far outside the others that repeat: {lists}; if they stand for missing values say "
+        f"values apart from the others that repeat: {lists}; if they stand for missing values say "
         f"{option('missing_values', codes)}, if not say {option('missing_values', [])}"
     )

@@ -401,6 +401,8 @@ LEARNING: dict[str, Mapping[str, Option | Either]] = {
     "knowledge": KNOWLEDGE,
     "uncertainty": UNCERTAINTY,
 }
-USUAL_INPUT = ("data", "dataset", "columns", "drop", "missing", "group_column", "sequence")
-USUAL_INPUT += ("kinds", "method", "max_seconds", "posterior")
+USUAL_INPUT = (
+    *("data", "dataset", "columns", "drop", "missing", "group_column", "sequence"),
+    *("kinds", "method", "max_seconds", "posterior"),
+)
 USUAL_KNOWLEDGE = ("forbid", "roots", "leaves", "tiers", "require")
