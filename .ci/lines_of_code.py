@@ -6,8 +6,8 @@ import tokenize
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "icdh"
-SHELL = {"cli", "files", "plotting", "report", "simulate", "metrics", "datasets"}
-SHELL |= {"pairs.py", "progress.py", "__main__.py"}
+SHELL = {"cli", "files", "plotting", "report", "simulate", "datasets"}
+SHELL |= {"metrics.py", "pairs.py", "progress.py", "__main__.py"}
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
