@@ -373,6 +373,8 @@ def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         icdh.effect(X, 0, 1, [], groups=np.arange(400) // 40)
+        blocks = icdh.effect(X, 0, 1, [], groups=np.arange(400) // 20)
+        assert icdh.effect(X, 0, 1, [], sequence=True).comparisons == blocks.comparisons
 
 
 @pytest.mark.parametrize("few_values", [False, True])

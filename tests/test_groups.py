@@ -12,6 +12,7 @@ from icdh import ICDH, HNMSearch, Interventions, bootstrap, check, posterior, re
 from icdh._node_model.evidence import fit_node
 from icdh._rows.related import RelatedRows
 from icdh.cli import main
+from icdh.uncertainty import direction_loss, hidden_loss
 
 QUICK = {"n_restarts": 1, "column_transform": "none", "noise_distribution": "gaussian"}
 
@@ -177,10 +178,14 @@ def test_strengths_and_losses_are_of_the_rows_that_they_are_worth():
     rng = np.random.default_rng(8)
     groups = np.repeat(np.arange(60), 10)
     x = rng.normal(size=60)
-    pair = np.column_stack([x, np.tanh(2.0 * x) + 0.5 * rng.normal(size=60)])
-    once, strong = fitted(pair), fitted(pair[groups] + 1e-3 * rng.normal(size=(600, 2)), groups=groups)
+    y = np.tanh(2.0 * x) + 0.5 * rng.normal(size=60) * (1.0 + 0.5 * np.abs(x))
+    chain = np.column_stack([x, y, y**2 + 0.3 * rng.normal(size=60)])
+    once, strong = fitted(chain), fitted(chain[groups] + 1e-3 * rng.normal(size=(600, 3)), groups=groups)
     assert edges(strong) == edges(once)
     np.testing.assert_allclose(strong.edge_strength_.max(), once.edge_strength_.max(), rtol=0.25)
+    for loss in (direction_loss, hidden_loss):
+        assert np.nanmax(loss(once)) > 10.0
+        np.testing.assert_allclose(np.nanmax(loss(strong)), np.nanmax(loss(once)), rtol=0.25)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def effect(
     where: ByColumn[Label] | None = None,
     level: float = 0.95,
     groups: Groups = None,
+    sequence: bool = False,
     trim: float = 0.0,
     kinds: ByColumn[str] | None = None,
     model: object = None,
@@ -71,6 +72,9 @@ def effect(
     groups : str, int or array_like, shape (M,), optional
         Rows that depend on one another, such as those of a person: a column, which is then no variable, or one label a
         row.
+    sequence : bool
+        Whether rows depend on those before them; blocks of consecutive rows, as many as rows in each, then count as
+        groups.
     trim : float
         Rows whose probability of either value of the contrast is smaller are left out of the target.
     kinds : mapping, optional
@@ -97,7 +101,8 @@ def effect(
     -----
     DataWarning
         If the answer is an extrapolation: few rows speak for a value of the cause, or many have no counterpart. If rows
-        depend on one another (copies, rows of equal causes, rows in sequence), and ``groups`` does not say so.
+        depend on one another (copies, rows of equal causes, rows in sequence), and neither ``groups`` nor ``sequence``
+        says so.
 
     Notes
     -----
@@ -128,13 +133,13 @@ def effect(
         check_choice("adjust, if not a list of covariates,", adjust, ("graph",))
     alone = _model_of(X)
     if alone is not None:
-        _check_alone(adjust, target, where, groups, trim)
+        _check_alone(adjust, target, where, groups, sequence, trim)
         pair = [variable_index(key, alone.names, name) for name, key in (("cause", cause), ("effect", effect))]
         return effect_of_model(alone, pair[0], pair[1], contrast, level, random_state)
     X, labels = without_groups(X, groups)
     graph = _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
-    table = table_of(X, labels, kinds)
+    table = table_of(X, labels, sequence, kinds)
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(
@@ -145,7 +150,11 @@ def effect(
         raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
     if isinstance(adjust, str) and graph is None:
-        graph = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed).fit(X, groups=labels).model_
+        graph = (
+            HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
+            .fit(X, groups=labels, sequence=sequence)
+            .model_
+        )
     covariates, notes = _covariates(adjust, graph, table, source, goal)
     notes += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
     constant = [k for k in covariates if table.n_distinct(k) < 2]
@@ -207,8 +216,10 @@ def _model_of(X: TableLike) -> StructuralModel | None:
     return model if isinstance(model, StructuralModel) else None
 
 
-def _check_alone(adjust: Sequence[Hashable] | str, target: str, where: object, groups: Groups, trim: float) -> None:
-    asked = {"where": where is not None, "groups": groups is not None, "trim": bool(trim)}
+def _check_alone(
+    adjust: Sequence[Hashable] | str, target: str, where: object, groups: Groups, sequence: bool, trim: float
+) -> None:
+    asked = {"where": where is not None, "groups": groups is not None, "sequence": sequence, "trim": bool(trim)}
     asked |= {"target": target != "all", "adjust": not isinstance(adjust, str)}
     for name, is_asked in asked.items():
         if is_asked:
@@ -236,8 +247,8 @@ def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> I
         )
     elif resembles_its_past(influence, pair.values):
         yield (
-            "rows depend on those before them, so the interval is too narrow; name persons, or blocks of rows, by "
-            f"{option('groups')}"
+            "rows depend on those before them, so the interval is too narrow; say "
+            f"{option('sequence', True)}, or name persons by {option('groups')}"
         )
 
 

@@ -102,11 +102,11 @@ class Pair:
         return effect
 
 
-def table_of(X: TableLike, labels: list[Hashable] | None, kinds: ByColumn[str] | None) -> Table:
-    """Return the table, which knows what rows depend on one another: those with equal labels."""
+def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds: ByColumn[str] | None) -> Table:
+    """Return the table, which knows what rows depend on one another: those with equal labels, or in sequence."""
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     table = Table.of(X, categorical=declared, min_rows=TUNING.fewest_rows, gaps=True)
-    return with_relations(table.coded(kinds), labels, False)
+    return with_relations(table.coded(kinds), labels, sequence)
 
 
 def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, str]:
@@ -157,7 +157,7 @@ def pairs_of(table: Table, kinds: ByColumn[str] | None, asked: Asked) -> list[Pa
         if chosen[k] == "continuous" and is_heavy_tailed(values[k]):
             values[k] = normal_scores(values[k])
     n_categories = [len(table.categories[k].labels) if k in table.categories else 1 for k in order]
-    groups = None if table.related is None else table.related.groups
+    groups = None if table.related is None else table.related.units
     rest = few_values, where, groups, asked.target, asked.trim
     return [Pair(values, chosen, n_categories, pair, *rest) for pair in contrasts]
 

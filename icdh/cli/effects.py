@@ -71,8 +71,6 @@ def _check(args: argparse.Namespace) -> None:
             f"{args.model} answers this without a table; leave {args.data} out, or ask about one pair by --cause and "
             "--effect, without --values"
         )
-    if args.cause is not None and args.sequence and not args.values:
-        raise ValueError("the interval of an effect knows no --sequence; name blocks of rows by --group-column")
 
 
 def _model(args: argparse.Namespace, rows: Input | None = None) -> StructuralModel:
@@ -100,6 +98,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
     if is_model(args.data):
         model = _model(args)
         how |= {"contrast": _contrast(args, model), "groups": args.group_column, "where": args.where or None}
+        how |= {"sequence": args.sequence}
         return effect(model, args.cause, args.effect, adjust, **how)
     saved = _model(args) if args.model else None
     asked = [] if adjust == "graph" else [args.cause, args.effect, *adjust]
@@ -121,6 +120,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
     declared = {name for name, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     coded = Table.of(rows.table, categorical=declared).coded(kinds)
     how |= {"contrast": _contrast(args, coded), "level": args.level, "groups": rows.groups, "kinds": kinds}
+    how |= {"sequence": rows.sequence}
     how |= {"where": {name: cell_of(coded, name, value, "--where") for name, value in where} or None}
     how |= {"model": _model(args, rows) if saved is None and adjust == "graph" else saved}
     with watched(args, "", doing="estimating the effect"):
@@ -205,5 +205,17 @@ COMMAND = Command(
         },
     },
     run,
-    usual=("data", "drop", "missing", "kinds", "group_column", "max_seconds", *ASKED, *USUAL_KNOWLEDGE, "plot", "json"),
+    usual=(
+        "data",
+        "drop",
+        "missing",
+        "kinds",
+        "group_column",
+        "sequence",
+        "max_seconds",
+        *ASKED,
+        *USUAL_KNOWLEDGE,
+        "plot",
+        "json",
+    ),
 )

@@ -12,13 +12,13 @@ Mani, Spirtes, Cooper, "A theoretical study of Y structures for causal discovery
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 
 import numpy as np
 
-from icdh._estimators.graph_search import cheap_gains
+from icdh._estimators.graph_search import FoundGraph, cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
@@ -83,13 +83,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         if settled[i, j]:
             loss[order[i], order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
-    gains = cheap_gains(scores, found.graph)
-
-    @cache
-    def design_effects(node: int) -> Floats:
-        family = node, found.graph[node]
-        return np.asarray(found.scores.families.design_effects(family, found.scores.fit_of(family)))
-
+    gains, worth = cheap_gains(scores, found.graph), _worth(found)
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
@@ -100,8 +94,19 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             climber = Climber(scores, rules, model.max_parents)
             losses = direction_losses(climber, found.graph, edges, gains)
         for (i, j), nats in losses:
-            loss[order[i], order[j]] = nats / design_effects(j)[found.graph[j].index(i)]
+            loss[order[i], order[j]] = nats * worth(i, j)
     return loss
+
+
+def _worth(found: FoundGraph) -> Callable[[int, int], float]:
+    """Return what a nat of an edge is worth where rows depend on one another, as a function of its ends."""
+
+    @cache
+    def design_effects(node: int) -> Floats:
+        family = node, found.graph[node]
+        return np.asarray(found.scores.families.design_effects(family, found.scores.fit_of(family)))
+
+    return lambda cause, effect: 1.0 / float(design_effects(effect)[found.graph[effect].index(cause)])
 
 
 def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
@@ -142,13 +147,13 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out or found.table.rows is not None:
         return loss
-    scores, clock = found.scores.copy(), clock or Clock()
+    scores, clock, worth = found.scores.copy(), clock or Clock(), _worth(found)
     with suppress(OutOfTime), single_blas_thread(), scores.limited(clock):
         hidden = _HiddenCauses(scores, found.graph, found.table.rules.required, clock)
         for i, j in hidden.edges:
             column = found.table.order[i], found.table.order[j]
             if dag[column]:
-                loss[column] = hidden.loss(i, j)
+                loss[column] = hidden.loss(i, j) * worth(i, j)
     return loss
 
 
