@@ -229,6 +229,14 @@ def test_track_records_stand_in_the_list_and_colour_arrows(searched, record, wor
     assert "track record" not in "".join(edge_list(searched, others))
 
 
+def test_a_graph_without_edges_says_that_this_is_no_evidence(tmp_path, capsys):
+    write_table(tmp_path / "noise.csv", np.random.default_rng(0).normal(size=(60, 3)), ["a", "b", "c"])
+    assert cli.main(["fit", str(tmp_path / "noise.csv")]) == 0
+    assert capsys.readouterr().out.endswith(
+        "moves\nno edge stands out in these rows: that is no evidence that nothing causes anything\n"
+    )
+
+
 def test_track_records_reach_list_picture_and_report(table, monkeypatch, capsys):
     monkeypatch.setattr(Marginals, "record", lambda self, cause, effect: NEITHER)
     assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0

@@ -397,6 +397,18 @@ def test_a_cause_that_is_constant_within_units_which_no_column_names_is_said(few
     icdh.effect(X, *names, adjust)  # a warning would be an error
 
 
+def test_the_command_says_a_doubt_once_below_the_answer_or_beside_json(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    walks = pd.DataFrame(rng.normal(size=(300, 2)).cumsum(axis=0), columns=["a", "b"])
+    walks.to_csv(tmp_path / "walks.csv", index=False)
+    question = ["effects", str(tmp_path / "walks.csv"), "--cause", "a", "--effect", "b", "--adjust", "none"]
+    for options, beside in ([], False), (["--json"], True):
+        assert cli.main([*question, *options]) == 0
+        shown = capsys.readouterr()
+        assert "rows depend on those before them" in shown.out
+        assert ("rows depend on those before them" in shown.err) == beside
+
+
 def test_a_covariate_that_tells_the_cause_leaves_no_answer():
     rng = np.random.default_rng(0)
     dose = np.where(rng.random(400) < 0.5, rng.uniform(1.0, 3.0, 400), 0.0)

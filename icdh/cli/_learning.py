@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
 
 
+NO_EDGES = "no edge stands out in these rows: that is no evidence that nothing causes anything"
+
+
 def knowledge_of(args: argparse.Namespace) -> Knowledge:
     """Return the knowledge of the file and of the other options together."""
     given = Knowledge(
@@ -171,7 +174,7 @@ def records_of(fitted: StructuralModel, table: LabelledTable) -> list[EdgeCheck]
 def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
     unit = weight_unit(model.model_)
-    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
+    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [NO_EDGES])]
     lines += [*legend(records, unit), *_about_subsample(model, records)]
     return [*lines, *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
 

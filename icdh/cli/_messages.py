@@ -7,9 +7,10 @@ import shlex
 import sys
 import sysconfig
 import traceback
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from icdh._ground.labels import did_you_mean, printable
 from icdh._ground.parallel import follows_interrupt
@@ -17,6 +18,7 @@ from icdh.cli._options import option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
 from icdh.progress import Progress
 
+T = TypeVar("T")
 BAD_INPUT = 2
 INTERRUPTED = 130
 EXPECTED = (ValueError, TypeError, OSError, MissingExtraError, WorkerLostError)
@@ -33,6 +35,21 @@ def report(kind: str, message: object) -> None:
 def watched(args: argparse.Namespace, what: str, total: int | None = None, doing: str = "at work") -> Progress:
     """Return a callback that shows every step, or nothing with --quiet; with --verbose it breaks silence alone."""
     return Progress(what, total, not args.quiet, doing=doing, between=args.verbose)
+
+
+def with_warnings(work: Callable[[], T], says: Callable[[T], Collection[str]] = lambda _: ()) -> tuple[T, list[str]]:
+    """Return the result of some work, and its warnings, which are also shown, but for those that the result says."""
+    said: Collection[str] = ()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = work()
+        said = says(result)
+    finally:
+        for warning in caught:
+            if str(warning.message) not in said:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return result, list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def drop(stream: TextIO) -> None:

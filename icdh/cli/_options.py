@@ -191,7 +191,9 @@ FORMAT = {
 }
 COLUMNS = {
     "--columns": several("NAME", "the variables, by name or by number from 1; by default all columns"),
-    "--drop": several("NAME", "columns to leave out, likewise; a first column without a name is left out", default=[]),
+    "--drop": several(
+        "NAME", "columns to leave out, by name or by number; a first column without a name is left out", default=[]
+    ),
 }
 RELATIONS = {
     "--group-column": text(

@@ -4,6 +4,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from icdh._ground.labels import aligned, printable, variable_index
@@ -12,7 +13,7 @@ from icdh._table.table import Table
 from icdh.cli._files import cell_of, is_model, loaded
 from icdh.cli._input import Input, read_input
 from icdh.cli._learning import knowledge_of, learned
-from icdh.cli._messages import watched
+from icdh.cli._messages import watched, with_warnings
 from icdh.cli._options import (
     LEARNING,
     LOUDNESS,
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     _check(args)
     found: object
     if args.cause is not None and not args.values:
-        answer = _answer(args)
+        answer, _ = with_warnings(partial(_answer, args), lambda answer: () if args.json else answer.notes)
         if args.plot:
             save_figure(args.plot, answer.plot())
         found, text = answer.to_dict(), answer.summary()

@@ -3,18 +3,15 @@
 import argparse
 import shlex
 import sys
-import warnings
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
 from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
 from icdh.cli._input import Input, read_input, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
-from icdh.cli._messages import BAD_INPUT
+from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.cli._options import (
     LEARNING,
     LOUDNESS,
@@ -27,8 +24,6 @@ from icdh.cli._options import (
     text,
     written,
 )
-
-T = TypeVar("T")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,11 +43,11 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
         model = loaded(args.model, args.data)
         rows = read_input(args, model)
-        _, notes = _with_warnings(partial(_look_again, model, rows.complete()))
+        _, notes = with_warnings(partial(_look_again, model, rows.complete()))
     else:
         rows = read_input(args)
         clock = Clock(getattr(args, "max_seconds", None))
-        fitted, notes = _with_warnings(partial(learned, args, rows))
+        fitted, notes = with_warnings(partial(learned, args, rows))
         notes += target_lines(fitted)
         ensemble, failure = ensemble_of(args, fitted, rows, clock)
         model = fitted
@@ -85,16 +80,6 @@ def _usual_output(args: argparse.Namespace) -> str:
 def _source(args: argparse.Namespace) -> str:
     """Return the name of the table; empty of the standard input."""
     return args.dataset or ("" if args.data == STANDARD_INPUT else Path(args.data).name)
-
-
-def _with_warnings(work: Callable[[], T]) -> tuple[T, list[str]]:
-    """Return the result of some work, and its warnings, which are also shown at once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = work()
-    for warning in caught:
-        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return result, list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def _look_again(model: StructuralModel, rows: Input) -> None:
