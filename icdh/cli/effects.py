@@ -10,24 +10,12 @@ from typing import TYPE_CHECKING, Any
 from icdh._ground.labels import aligned, printable, variable_index
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
+from icdh.cli import _options as options
 from icdh.cli._files import cell_of, is_model, loaded
 from icdh.cli._input import Input, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
-from icdh.cli._options import (
-    LEARNING,
-    LOUDNESS,
-    USUAL_KNOWLEDGE,
-    Command,
-    choice,
-    flag,
-    names_in,
-    read,
-    repeated,
-    several,
-    text,
-    written,
-)
+from icdh.cli._options import Command, names_in
 from icdh.plotting import check_plot_path, save_figure
 
 if TYPE_CHECKING:
@@ -174,20 +162,20 @@ def _text(value: object) -> str:
 
 
 QUESTION = {
-    "--cause": text("NAME", "the variable that is set"),
-    "--effect": text("NAME", "the variable that is looked at"),
-    "--adjust": text(
+    "--cause": options.text("NAME", "the variable that is set"),
+    "--effect": options.text("NAME", "the variable that is looked at"),
+    "--adjust": options.text(
         "A,B",
         "common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
         default="graph",
     ),
-    "--contrast": text("A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"),
-    "--target": choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
-    "--where": repeated("NAME=X", "only rows with this value"),
-    "--level": text("P", "probability of the interval", type=float, default=0.95),
-    "--trim": text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
-    "--values": several("X", "the curve of the effect at these values, by the graph"),
-    "--model": read("a fitted model whose graph is asked, also given before the table; else one is fitted"),
+    "--contrast": options.text("A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"),
+    "--target": options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
+    "--where": options.repeated("NAME=X", "only rows with this value"),
+    "--level": options.text("P", "probability of the interval", type=float, default=0.95),
+    "--trim": options.text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
+    "--values": options.several("X", "the curve of the effect at these values, by the graph"),
+    "--model": options.read("a fitted model whose graph is asked, also given before the table; else one is fitted"),
 }
 ASKED = [option.strip("-") for option in QUESTION]
 COMMAND = Command(
@@ -196,13 +184,13 @@ COMMAND = Command(
     "(--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all variables by "
     "the graph.",
     {
-        **{title: LEARNING[title] for title in ("input", "experiments")},
+        **{title: options.LEARNING[title] for title in ("input", "experiments")},
         "question": QUESTION,
-        **{title: LEARNING[title] for title in ("knowledge", "estimator")},
+        **{title: options.LEARNING[title] for title in ("knowledge", "estimator")},
         "output": {
-            "--plot": written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
-            "--json": flag("print JSON"),
-            "loudness": LOUDNESS,
+            "--plot": options.written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
+            "--json": options.flag("print JSON"),
+            "loudness": options.LOUDNESS,
         },
     },
     run,
@@ -215,7 +203,7 @@ COMMAND = Command(
         "sequence",
         "max_seconds",
         *ASKED,
-        *USUAL_KNOWLEDGE,
+        *options.USUAL_KNOWLEDGE,
         "plot",
         "json",
     ),

@@ -8,22 +8,12 @@ from pathlib import Path
 
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
+from icdh.cli import _options as options
 from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
 from icdh.cli._input import Input, read_input, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
 from icdh.cli._messages import BAD_INPUT, with_warnings
-from icdh.cli._options import (
-    LEARNING,
-    LOUDNESS,
-    MODEL,
-    USUAL_INPUT,
-    USUAL_KNOWLEDGE,
-    Command,
-    Learned,
-    read,
-    text,
-    written,
-)
+from icdh.cli._options import Command, Learned
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,15 +89,15 @@ COMMAND = Command(
     "graph, the fitted curves, residual checks, effects, the assumptions and the evidence against them. Needs "
     "icdh[report].",
     {
-        **LEARNING,
+        **options.LEARNING,
         "report": {
-            "--model": read(f"{MODEL['help']}, to report in place of a new fit"),
-            "-o --output": written("the page; by default named like the table", called="the page")
+            "--model": options.read(f"{options.MODEL['help']}, to report in place of a new fit"),
+            "-o --output": options.written("the page; by default named like the table", called="the page")
             | {"metavar": "FILE"},
-            "--title": text("TEXT", "its title; by default named like the table"),
-            "loudness": LOUDNESS,
+            "--title": options.text("TEXT", "its title; by default named like the table"),
+            "loudness": options.LOUDNESS,
         },
     },
     run,
-    usual=(*USUAL_INPUT, *USUAL_KNOWLEDGE, "model", "output", "title"),
+    usual=(*options.USUAL_INPUT, *options.USUAL_KNOWLEDGE, "model", "output", "title"),
 )
