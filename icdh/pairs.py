@@ -186,7 +186,7 @@ def causal_direction(
             f"and {second.values.size} of {names[1]!r}"
         )
     coarse = _is_coarse(first, second)
-    swapped = _comes_before(np.sort(second.values), np.sort(first.values))
+    swapped = np.sort(second.values).tolist() < np.sort(first.values).tolist()
     pair = (second, first) if swapped else (first, second)
     rows = rows_by_content([column.values for column in pair])
     cause, effect = (column._replace(values=column.values[rows]) for column in pair)
@@ -261,12 +261,6 @@ def _is_coarse(*columns: _Standardised) -> bool:
                 DataWarning,
             )
     return coarse
-
-
-def _comes_before(a: Floats, b: Floats) -> bool:
-    """Return whether an ordered sample is lexicographically before another one of the same size."""
-    k = np.argmax(a != b)
-    return bool(a[k] < b[k])
 
 
 class _Sample(NamedTuple):

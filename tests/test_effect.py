@@ -453,6 +453,7 @@ def test_numbers_have_the_digits_that_their_interval_supports():
     assert str(Interval(1794.3424, 470.7, 3118.0)) == "1,794 [471, 3,118]"
     assert str(Interval(0.51993, 0.47531, 0.56454)) == "0.5199 [0.4753, 0.5645]"
     assert str(Interval(2.0)) == "2"
+    assert str(Interval(-7.0, -7.0, -7.0)) == "-7 [-7, -7]"
     assert str(Interval(3e-20, 1e-20, 5e-20)) == "3e-20 [1e-20, 5e-20]"
 
 

@@ -32,7 +32,8 @@ class Interval(NamedTuple):
         width = self.upper - self.lower
         digits = max(2 - math.floor(math.log10(width)), 0) if 0.0 < width < math.inf else 3
         is_plain = digits <= 7 and max(map(abs, self)) < 1e9  # other numbers have an exponent
-        texts = [f"{value:.3g}" if not is_plain else f"{value:,.{digits}f}" for value in self]
+        form = "g" if width == 0.0 else f",.{digits}f" if is_plain else ".3g"
+        texts = [f"{value:{form}}" for value in self]
         return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 

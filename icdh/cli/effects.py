@@ -16,21 +16,15 @@ from icdh.cli._input import Input, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
 from icdh.cli._options import Command, names_in
+from icdh.diagnostics.words import EFFECTS
 from icdh.plotting import check_plot_path, save_figure
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
 
-LEGEND = (
-    "change: what setting the cause does to the mean of the effect, or to the probability of the outcome",
-    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their",
-    "values that are nearest to half a standard deviation below and above the mean",
-    "share: that of the effect's spread which its mean covers as the cause runs through its values",
-    "spread: ratio of the effect's standard deviations at the two values",
-    "all by the model's curves alone; with the table, --cause and --effect a pair has an interval, corrected where the",
-    "curves miss the rows",
-    "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one of them",
-    "with --cause, --effect and --adjust",
+ABOUT_PAIRS = (
+    "all by the model's curves alone: with the table, --cause and --effect a pair has an interval, corrected where the "
+    "curves miss the rows; a pair without a path needs --adjust, too"
 )
 
 
@@ -46,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         model = _model(args)
         rows = _curve(args, model) if args.values else [e._asdict() for e in model.effects(random_state=args.seed)]
-        found, text = rows, _table(rows, () if args.values else LEGEND)
+        found, text = rows, _table(rows, () if args.values else (*EFFECTS, ABOUT_PAIRS))
     print(json.dumps(found, indent=2) if args.json else text)
 
 

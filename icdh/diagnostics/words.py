@@ -29,6 +29,14 @@ BELOW_ZERO = (
 )
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
 DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
+EFFECTS = (
+    "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
+    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
+    "values that are nearest to half a standard deviation below and above the mean",
+    "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
+    "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
+    "pairs without a path in the graph are not listed: that is not evidence of no effect",
+)
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
     "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "

@@ -20,7 +20,17 @@ from icdh._version import __version__
 from icdh.diagnostics.records import EdgeCheck, edge_records
 from icdh.diagnostics.result import ModelCheck
 from icdh.diagnostics.track_record import UNLIKELY
-from icdh.diagnostics.words import REPLACEABLE, Column, doubt, edge_columns, legend, survival, unweighed, verdict
+from icdh.diagnostics.words import (
+    EFFECTS,
+    REPLACEABLE,
+    Column,
+    doubt,
+    edge_columns,
+    legend,
+    survival,
+    unweighed,
+    verdict,
+)
 from icdh.report import drawing
 
 MOST_CURVES = 60
@@ -64,6 +74,7 @@ def findings(
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in model.effects()[:40]],
+        "about_effects": EFFECTS,
         "assumptions": _assumptions(model, table, check),
         "about": model.about,
         "command": command,
