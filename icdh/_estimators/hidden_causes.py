@@ -29,7 +29,7 @@ Friedman, "The Bayesian structural EM algorithm", UAI 1998.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -204,7 +204,7 @@ class HiddenCauseSearch:
     ):
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
         self.inputs, self.worths = inputs, dict[tuple[int, ...], float]()
-        self.districts = self.districts_of(scores)
+        self.districts = InputDistricts(scores) if inputs else Districts(scores)
         self._linear = LinearGraphs(scores.families)
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
         self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
@@ -213,10 +213,6 @@ class HiddenCauseSearch:
             raise ArgumentValueError("knowledge", reason)
         if without is not None:
             self.may_be_child &= ~without
-
-    def districts_of(self, scores: FamilyEvidence) -> Districts | InputDistricts:
-        """Return the score of children by these scores of families."""
-        return InputDistricts(scores) if self.inputs else Districts(scores)
 
     def run(self, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
         """Return the graph with the hidden causes that are worth it, from one without; what ends the search is kept."""
@@ -251,22 +247,28 @@ class HiddenCauseSearch:
         """Return graphs with one hidden cause more, to go on from."""
         most = TUNING.starts if self.linear else TUNING.starts_of_climbs
         starts = [state.with_cause(own, self.rules.required) for own in self._sets(state)[:most]]
-        free = self._free(state)
+        return starts + self._told_by_covariances(state, self._free(state))
+
+    def _told_by_covariances(self, state: HiddenGraph, free: Mask) -> list[HiddenGraph]:
+        """Return linear graphs with one hidden cause more, the first searched beside what covariances tell of it."""
         if not self.linear or np.count_nonzero(free) < TUNING.least_children:
-            return starts
+            return []
         all_children, known = state.with_cause(np.flatnonzero(free).tolist(), self.rules.required), state.of_nodes()
-        for share in TUNING.shares:
-            for fit in self._linear.with_one_more(self._linear(known), free, share):
-                starts.append(self._ordered(all_children, fit, seed=0))
-        return [own for own in starts if len(own.hidden) > len(state.hidden)]
+        found = [
+            self._ordered(all_children, fit, seed=0)
+            for share in TUNING.shares
+            for fit in self._linear.with_one_more(self._linear(known), free, share)
+        ]
+        return [own for own in found if len(own.hidden) > len(state.hidden)]
 
     def _with_named(self, state: HiddenGraph) -> HiddenGraph:
         """Return the graph with the hidden causes that knowledge names, and what else they turn out to act on."""
         for children in self.named:
+            free, without = self._free(state), state
+            free[children] = True
             state = state.with_cause(children, self.rules.required)
-        if self.named:
-            state = self._best_of([state]) or state
-            self.worths = dict(zip(state.hidden, self._worths(state), strict=True))
+            state = self._best_of([state, *self._told_by_covariances(without, free)]) or state
+        self.worths = dict(zip(state.hidden, self._worths(state), strict=True))
         return state
 
     def _worths(self, state: HiddenGraph) -> list[float]:
@@ -295,7 +297,9 @@ class HiddenCauseSearch:
             left = left[: max(fewest, -(-len(left) // 2))]
             seen.update(left)
         best = min(seen, key=self._quick_total, default=None)
-        return best if best is None or self.inputs or self.linear else self._pruned(best)
+        if best is None or self.inputs:
+            return best
+        return self._joined(best) if self.linear else self._pruned(best)
 
     def _by_score(self, state: HiddenGraph) -> tuple[int, float]:
         return -len(state.hidden), self._quick_total(state)
@@ -304,12 +308,13 @@ class HiddenCauseSearch:
         """Return the graph with all that may be children of the last hidden cause."""
         others = state.hidden[:-1]
         free = self._free(HiddenGraph(state.graph, others))
+        free[list(state.hidden[-1])] = True
         return HiddenGraph(state.graph, (*others, tuple(np.flatnonzero(free).tolist())))
 
     def _free(self, state: HiddenGraph) -> Mask:
         """Return which variables may become children of one more hidden cause, shape (N,)."""
         free = self.may_be_child.copy()
-        free[[node for children in state.hidden for node in children]] = False
+        free[[node for children in (*state.hidden, *self.named) for node in children]] = False
         return free
 
     def _sets(self, state: HiddenGraph) -> list[frozenset[int]]:
@@ -362,7 +367,8 @@ class HiddenCauseSearch:
         forbidden[:N, :N], required[:N, :N] = self.rules.forbidden, self.rules.required
         for k, children in enumerate(state.hidden):
             forbidden[N + k, :N] = ~self.may_be_child
-            forbidden[N + k, [node for own in state.hidden for node in own if own != children]] = True
+            others = (own for own in (*state.hidden, *self.named) if not {*own} & {*children})
+            forbidden[N + k, [node for own in others for node in own]] = True
             required[N + k, [node for own in self.named for node in children if node in own]] = True
         return EdgeRules(forbidden, required)
 
@@ -373,6 +379,33 @@ class HiddenCauseSearch:
             self.scores.clock.check()
             graph = better
         return HiddenGraph.from_nodes(graph, N)
+
+    def _joined(self, state: HiddenGraph) -> HiddenGraph:
+        """Return the linear graph after variables became children that had arrows from and to children instead.
+
+        No change of one edge leads there: each such arrow pays as long as the others stand for the hidden cause.
+        """
+        while (larger := min(self._with_one_child_more(state), key=self._quick_total, default=None)) is not None:
+            larger = self._climbed(larger)
+            if not self._by_score(larger) < self._by_score(state):
+                break
+            state = larger
+        return state
+
+    def _with_one_child_more(self, state: HiddenGraph) -> Iterator[HiddenGraph]:
+        """Yield the graphs in which a hidden cause has one child more, and one arrow at most joins it to the others."""
+        near, required = self._linear(state.of_nodes()), self.rules.required
+        for (k, children), node in product(enumerate(state.hidden), np.flatnonzero(self._free(state)).tolist()):
+            hidden = (*state.hidden[:k], tuple(sorted((*children, node))), *state.hidden[k + 1 :])
+            arrows = {
+                (i, j) for j, own in enumerate(state.graph) for i in own if node in (i, j) and {i, j} <= {*hidden[k]}
+            }
+            for kept in (None, *sorted(arrows)):
+                gone = {own for own in arrows if own != kept and not required[own]}
+                graph = tuple(tuple(i for i in own if (i, j) not in gone) for j, own in enumerate(state.graph))
+                larger = HiddenGraph(graph, hidden)
+                self._linear(larger.of_nodes(), near)  # the hidden values stay at first
+                yield larger
 
     def _better(self, graph: Graph, rules: EdgeRules, N: int) -> Graph | None:
         """Return a graph with one edge changed that scores better, the best of those that promise most."""

@@ -22,6 +22,8 @@ from icdh._node_model.family_evidence import (
     WholeEvidence,
     quick_evidence,
 )
+from icdh._node_model.hidden import Districts
+from icdh._node_model.hidden_input import InputDistricts
 from icdh._node_model.network import Response, in_original_signs
 from icdh._node_model.ordinal import OrdinalConditional
 from icdh.search.moves import Family, Graph, toggled
@@ -246,11 +248,13 @@ def _add_confounded(
 ) -> list[HiddenCause]:
     """Set the distributions of the children of hidden causes, and return these causes.
 
-    The strongest loading of a hidden cause is positive.
+    The strongest loading of a hidden cause is positive. What a hidden cause adds to transformed columns it does not add
+    to the columns: there it is an input of networks.
     """
     table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
     scores.units[:] = found.scores.units
-    districts = of_graph.search.districts_of(scores)
+    inputs = of_graph.search.inputs or found.transform != "none"
+    districts = InputDistricts(scores) if inputs else Districts(scores)
     for children in of_graph.hidden:
         families = tuple((node, graph[node]) for node in children)
         loadings = districts.loadings(families) * table.signs[list(children)]
