@@ -69,8 +69,10 @@ def test_a_cell_that_is_not_finite_is_named_by_its_column(value):
 @pytest.mark.parametrize("value", [1e61, -1e308])
 def test_a_value_beyond_all_units_in_score(value):
     model = quick(scaling="standardize").fit(X * 1e-5)
-    with pytest.raises(ValueError, match="column 'x1' of X holds values far beyond those that fit saw"):
+    with pytest.raises(ValueError, match="column 'x1' of X: values far beyond those that fit saw"):
         model.score(with_cell(value))
+    with pytest.raises(ValueError, match="columns 'x0', 'x1', 'x2' of X: values far"):
+        model.score(np.full((2, 3), value))
     assert np.isfinite(model.score(with_cell(1e50)))
 
 

@@ -249,3 +249,18 @@ def test_a_graph_without_edges_gives_no_estimate(tmp_path, capsys):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
     assert command("effects", tmp_path / "m.icdh") == 0
     assert "not evidence of no effect" in capsys.readouterr().out
+
+
+def test_what_labels_cannot_answer_is_said_in_words_of_the_command_line(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    rows = [f"{a:.4f},{'high' if b > 0 else 'low'}" for a, b in zip(x, 2.0 * x + rng.normal(size=300), strict=True)]
+    path, model = tmp_path / "t.csv", tmp_path / "m.icdh"
+    path.write_text("\n".join(["x,level", *rows]))
+    assert command("fit", path, "--require", "x,level", "--save", model, "--kinds", "level=categorical") == 0
+    capsys.readouterr()
+    assert command("predict", model, path, "--do", "x=1") == 2
+    assert "--do reaches 'level'" in (said := capsys.readouterr().err)
+    assert said.endswith("what sample draws with --do\n")
+    assert command("effects", model, "--cause", "x", "--effect", "level", "--values", "1") == 2
+    assert "--effect is 'level', which has labels" in capsys.readouterr().err

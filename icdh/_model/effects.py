@@ -29,7 +29,7 @@ from icdh._model.conditionals import has_probabilities, is_confounded, is_of_lab
 from icdh._model.hidden import parts
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import DataWarning, option, warn
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
@@ -235,8 +235,8 @@ def _check_set(model: "StructuralModel", node: int, is_set: bool) -> None:
     if not is_set:
         kind = "label" if is_of_labels(model.conditionals[node]) else "level"
         raise ValueError(
-            f"do reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
-            "determined; set it as well, or ask how often each would occur: sample(do=...)"
+            f"{option('do')} reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
+            f"determined; set it as well, or see how often each occurs in what sample draws with {option('do')}"
         )
 
 
@@ -363,7 +363,10 @@ def average_effect(
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if is_of_labels(model.conditionals[target]):
-        raise ValueError(f"effect is {effect!r}, which has labels and no mean; count those of sample(do=...)")
+        raise ValueError(
+            f"{option('effect')} is {effect!r}, which has labels and no mean; count those that sample draws with "
+            f"{option('do')}"
+        )
     points = np.atleast_1d(model.as_numbers(source, values, "values"))
     known = model.categories.get(source)
     shown = points if known is None or not known.reads(values) else np.atleast_1d(np.asarray(values, dtype=object))

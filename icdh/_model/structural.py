@@ -20,7 +20,7 @@ from icdh import graphs
 from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, RandomState, TableLike
 from icdh._ground.checks import aligned, as_float, check_number, check_same_rows, random_generator
 from icdh._ground.density import mean_of_counted
-from icdh._ground.labels import listed, variable_index
+from icdh._ground.labels import listed, plural, variable_index
 from icdh._ground.shell import shell
 from icdh._model import effects as interventional
 from icdh._model import export
@@ -267,8 +267,9 @@ class StructuralModel:
             values = self.scaling.apply(table.values)
         largest = np.abs(values).max(axis=1)
         if largest.max() > LARGEST_SCALED_VALUE:
-            name = table.names[int(np.argmax(largest))]
-            raise ValueError(f"column {name!r} of X holds values far beyond those that fit saw; check its units")
+            far = [table.names[n] for n in np.flatnonzero(largest > LARGEST_SCALED_VALUE)]
+            names = f"{plural(far, 'column')} {listed(map(repr, far))} of X"
+            raise ValueError(f"{names}: values far beyond those that fit saw; check the units")
         return values
 
     def in_units(self, variable: int, scaled: Floats) -> Floats:
