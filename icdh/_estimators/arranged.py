@@ -3,7 +3,6 @@
 So the result depends neither on the order of the user's columns nor on that of the rows.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,41 +36,41 @@ class ArrangedTable:
         Edges among them that must not, and that must, appear.
     order : ndarray of int, shape (n,)
         Where each stands among the user's columns, followed by the contexts.
-    names : list of str
-        The names of all of the user's columns, followed by the contexts.
+    n_columns : int
+        How many of the user's columns and contexts there are.
     """
 
     values: Floats
     rows: Mask | None
     rules: EdgeRules
     order: Integers
-    names: list[Hashable]
+    n_columns: int
 
     @classmethod
-    def of_scaled(cls, table: Table, values: Floats, design: Design, rules: EdgeRules) -> "ArrangedTable":
-        """Arrange a scaled table for the two phases: contexts last.
+    def of_scaled(cls, values: Floats, rows: Mask | None, rules: EdgeRules, varying: Mask) -> "ArrangedTable":
+        """Arrange scaled columns for the two phases: contexts last.
 
         Parameters
         ----------
-        table : Table
-            The user's table.
         values : ndarray, shape (N + K, M)
-            Its scaled columns, and the K contexts.
-        design : Design
-            The interventions.
+            The scaled columns of the user's table, and the K contexts.
+        rows : ndarray of bool, shape (N + K, M), or None
+            The observations that count for each; None if all do.
         rules : EdgeRules
             Edges among columns and contexts that must not, and that must, appear.
+        varying : ndarray of bool, shape (N,)
+            Which of the user's columns vary.
         """
-        names, varying = [*table.names, *design.conditions], np.flatnonzero(table.varying)
-        order = np.append(varying[_order_of_columns(values[varying])], np.arange(table.n_variables, len(names)))
-        values = values[order]
-        observations = np.lexsort((*values[:8], values.sum(axis=0)))  # by eight columns, and the sum of all
+        columns = np.flatnonzero(varying)
+        order = np.append(columns[_order_of_columns(values[columns])], np.arange(varying.size, len(values)))
+        there = values[order]
+        observations = np.lexsort((*there[:8], there.sum(axis=0)))  # by eight columns, and the sum of all
         return cls(
-            values=np.ascontiguousarray(values[:, observations]),
-            rows=None if design.rows is None else np.ascontiguousarray(design.rows[order][:, observations]),
+            values=np.ascontiguousarray(there[:, observations]),
+            rows=None if rows is None else np.ascontiguousarray(rows[order][:, observations]),
             rules=rules.among(order),
             order=order,
-            names=names,
+            n_columns=len(values),
         )
 
     def edges_in_users_order(self, edges: Floats) -> Floats:
@@ -82,7 +81,7 @@ class ArrangedTable:
         edges : ndarray, shape (n, n)
             Zero where there is no edge, as in the result for columns that do not vary.
         """
-        every = np.zeros((len(self.names), len(self.names)))
+        every = np.zeros((self.n_columns, self.n_columns))
         every[np.ix_(self.order, self.order)] = edges
         return every
 
@@ -93,12 +92,12 @@ class ArrangedTable:
         """
 
         def of_all(part: Floats) -> Floats:
-            every = np.zeros((len(self.names), *part.shape[1:]))
+            every = np.zeros((self.n_columns, *part.shape[1:]))
             every[self.order] = part
             return every
 
         parts = {name: of_all(part) for name, part in vars(weights).items() if part is not None}
-        w1 = np.zeros((*parts["w2"].shape, len(self.names)))
+        w1 = np.zeros((*parts["w2"].shape, self.n_columns))
         w1[:, :, self.order] = parts["w1"]
         return Weights(**parts | {"w1": w1})
 
@@ -152,10 +151,10 @@ class CanonicalTable(ArrangedTable):
         rules : EdgeRules
             Edges among columns and contexts that must not, and that must, appear.
         """
-        N, names = table.n_variables, [*table.names, *design.conditions]
+        N, n_columns = table.n_variables, table.n_variables + len(design.conditions)
         # Units, offsets and signs change the last digits, and a long descent makes another graph of them.
         extended = design.with_contexts(scaling.apply(table.values)).astype(np.float32).astype(float)
-        columns = np.append(np.flatnonzero(table.varying), np.arange(N, len(names)))
+        columns = np.append(np.flatnonzero(table.varying), np.arange(N, n_columns))
         order, signs = _order_and_signs(extended, columns)
         signs[np.isin(order, table.unordered)] = 1.0
         return cls(
@@ -166,7 +165,7 @@ class CanonicalTable(ArrangedTable):
             rules=rules.among(order),
             order=order,
             signs=signs,
-            names=names,
+            n_columns=n_columns,
             baseline=design.baseline,
             related=table.related,
         )

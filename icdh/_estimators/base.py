@@ -31,7 +31,7 @@ from icdh._ground.clock import Clock
 from icdh._model.structural import About, StructuralModel
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.missing_codes import Declared
+from icdh._table.missing_codes import Declared, says_none
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._table.transforms import TRANSFORMS
@@ -339,17 +339,24 @@ class CausalGraphEstimator(SharedParameters):
         if not rows.all():
             logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
             table = table.of_rows(rows).of_its_labels()
-        return self._fit_table(table, design, clock)
+        return self._fit_complete(table, design, clock)
 
-    def _fit_table(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
-        """Fit to a table without gaps, and return self."""
+    def _fit_complete(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
+        """Fit to a table without gaps, and return self; what is odd about its columns is said first."""
+        table.warn(codes=not says_none(self.missing_values))
+        table.check_learnable()
+        self._fit_table(table, design, clock)
+        return self
+
+    def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
+        """Fit to a table without gaps of which some columns vary; ends with `_learn`."""
         raise NotImplementedError
 
     def _fit_imputed(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
         """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
         fits, said = fits_to_imputed(
-            lambda completed: copy(self)._fit_table(completed, design, clock), table, self.n_imputations, rng, clock
+            lambda completed: copy(self)._fit_complete(completed, design, clock), table, self.n_imputations, rng, clock
         )
         is_cut = len(fits) < self.n_imputations and not fits[-1].interrupted_
         # The first fit, on values of similar rows and not of a model, counts only if it is the only one.

@@ -12,7 +12,7 @@ from icdh._rows.repeats import Repeats, repeated_combinations
 from icdh._rows.serial import Sequence as SerialRows
 from icdh._rows.serial import serial_dependence
 from icdh._table.experiments import Design
-from icdh._table.table import Table
+from icdh._table.table import Scaling, Table
 from icdh.exceptions import DataWarning, option, warn
 
 DETERMINED = 0.01  # of the spread of a column
@@ -49,7 +49,7 @@ def _quoted(names: Sequence[Hashable]) -> str:
     return ", ".join(map(repr, names))
 
 
-def warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats) -> None:
+def warn_about_determined_columns(model: StructuralModel, table: Table) -> None:
     """Name the columns that the fitted model leaves hardly any noise, without those that a threshold gives.
 
     Parameters
@@ -58,12 +58,10 @@ def warn_about_determined_columns(model: StructuralModel, table: Table, values: 
         The fitted model.
     table : Table
         The columns.
-    values : ndarray, shape (N, M)
-        The same, standardised.
     """
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
-    named = table.cuts  # by `Table.warn`
+    named, values = table.cuts, model.scaled(table)  # `Table.warn` names the cuts
     for name, conditional in zip(model.names, model.conditionals, strict=True):
         if is_of_labels(conditional) or name in named:
             continue
@@ -77,7 +75,7 @@ def warn_about_determined_columns(model: StructuralModel, table: Table, values: 
             )
 
 
-def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Design, values: Floats) -> None:
+def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Design) -> None:
     """Say if rows depend on one another: what tells it, how many rows the table is worth, and the remedy.
 
     Parameters
@@ -88,8 +86,6 @@ def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Desi
         The columns; nothing is said where it knows which rows depend on one another.
     design : Design
         The interventions.
-    values : ndarray, shape (N, M)
-        The scaled observations.
     """
     if table.related is not None:
         return
@@ -98,7 +94,7 @@ def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Desi
         names = [table.names[k] for k in repeats.columns]
         warn(said_of_repeats(repeats, names, table.n_observations), DataWarning)
         return
-    serial = serial_dependence(table.values, model.standardised_residuals(values), design.classes)
+    serial = serial_dependence(table.values, model.standardised_residuals(model.scaled(table)), design.classes)
     if serial is not None:
         warn(_of_sequence(table, serial), DataWarning)
 
@@ -146,17 +142,17 @@ def warn_about_density(A: Floats) -> None:
         )
 
 
-def warn_about_units(table: Table, values: Floats) -> None:
+def warn_about_units(table: Table, scaling: Scaling) -> None:
     """Name the columns whose spread is far from one.
 
     Parameters
     ----------
     table : Table
         The columns.
-    values : ndarray, shape (N, M) or more rows
-        The same, scaled.
+    scaling : Scaling
+        What is done to them before a fit.
     """
-    spread = values[: table.n_variables].std(axis=1)
+    spread = scaling.apply(table.values).std(axis=1)
     # Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
     # tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
     unusual = table.varying & ((spread < 0.1) | (spread > 100.0))

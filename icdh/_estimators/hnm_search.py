@@ -23,7 +23,6 @@ from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.missing_codes import says_none
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.knowledge import Knowledge
@@ -231,12 +230,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             X, gaps=self.missing != "error", categorical=declared, missing_values=self.missing_values
         ).coded(self.kinds)
 
-    def _fit_table(self, table: Table, design: Design, clock: Clock) -> "HNMSearch":
+    def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps: prepare, search, refit, model."""
         from icdh._estimators.graph_search import GraphSearch
 
-        table.warn(codes=not says_none(self.missing_values))
-        table.check_learnable()
         rules = design.rules(self._rules(table.names))
         hidden = Knowledge.of(self.knowledge).hidden_causes(table.names)
         if self.hidden_causes:
@@ -248,20 +245,21 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         warn_about_guessed_kinds(table, kinds, self.kinds)
         canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
-        report = partial(self._report_move, canonical.names)
+        report = partial(self._report_move, [*table.names, *design.conditions])
         found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, hidden).run()
         learn = partial(self._learn_found, table, design, scaling, kinds)
         if not found.interrupted:
             try:
-                return learn(found, clock)
+                learn(found, clock)
+                return
             except KeyboardInterrupt:
                 found = found._replace(interrupted=True)
         with unheard():
-            return learn(found, Clock(0.0))
+            learn(found, Clock(0.0))
 
     def _learn_found(
         self, table: Table, design: Design, scaling: Scaling, kinds: list[str], found: "FoundGraph", clock: Clock
-    ) -> "HNMSearch":
+    ) -> None:
         """Learn the model of the graph that a search found."""
         from icdh._estimators.refit import refit, strengths
 
@@ -269,8 +267,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         strength, rules = dag[:N, :N], design.rules(self._rules(table.names)).among(np.arange(N))
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
-        model, values = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), scaling.apply(table.values)
-        model, learned, in_time = refit(found, model, clock)
+        model, learned, in_time = refit(
+            found, StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), clock
+        )
         self._learn(
             replace(model, kinds=kinds, column_transform=found.transform),
             **learned,
@@ -280,7 +279,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             kinds_=kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
-            hidden_values_=hidden_values_of(model, values),
+            hidden_values_=hidden_values_of(model, scaling.apply(table.values)),
             _found=found,
             interrupted_=found.interrupted,
             timed_out_=not (in_time or found.interrupted),
@@ -292,9 +291,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < len(named) else ""
             told = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
             warn(told, ConvergenceWarning)
-        warn_about_determined_columns(model, table, values)
-        warn_about_dependent_rows(model, table, design, values)
-        return self
+        warn_about_determined_columns(model, table)
+        warn_about_dependent_rows(model, table, design)
 
     def _check_hidden_causes(self, table: Table, design: Design) -> None:
         """Raise ArgumentValueError for what the search for hidden causes takes no account of."""

@@ -12,13 +12,11 @@ from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
-from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
-from icdh._table.missing_codes import says_none
 from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs import AcyclicPart
-from icdh.network import NetworkConditional, Weights
+from icdh.network import Weights
 from icdh.search.moves import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
@@ -254,38 +252,26 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     _found: "FoundNetwork" = field(init=False)
     _least_weight: float = field(init=False)
 
-    def _fit_table(self, table: Table, design: Design, clock: Clock) -> "ICDH":
-        """Fit to a table without gaps: prepare, fit, last stage, model."""
-        from icdh._estimators.two_phase_fit import find_network, strength_of_inputs
+    def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
+        """Fit to a table without gaps: a network, the DAG of its strong edges, the model of that DAG."""
+        from icdh._estimators.two_phase_fit import find_network
 
-        table.warn(codes=not says_none(self.missing_values))
-        table.check_learnable()
-        scaling = Scaling.of(table, self.scaling)
-        values, rules = design.with_contexts(scaling.apply(table.values)), design.rules(self._rules(table.names))
-        warn_about_units(table, values)
+        scaling, names = Scaling.of(table, self.scaling), [*table.names, *design.conditions]
+        warn_about_units(table, scaling)
         warn_about_sums(table)
-        report = partial(self._report_record, [*table.names, *design.conditions])
-        settings = settings_of(TwoPhaseSettings, self)
-        rng = random_generator(self.random_state)
-        found = find_network(settings, table, values, design, rules, clock, rng, report)
-        result, network, N = found.result, found.columns, table.n_variables
-        threshold = self.threshold if result.cost is None else 0.0
-        dag = found.rules.dag(network.adjacency(), threshold)
-        conditionals = [NetworkConditional.of(network, n) for n in range(N)]
-        model = StructuralModel.of(table, scaling, dag.adjacency, conditionals)
-        if result.strength is None:
-            among = dag.adjacency != 0.0 if result.timed_out else None  # those of all inputs take as long as a round
-            strength = strength_of_inputs(conditionals, values[:N], model.centre, design.baseline, among)
-        else:
-            strength = result.strength[:N, :N]
-        kept = self._strong(dag.adjacency, strength, found.rules)
-        model, learned = found.on_graph(model, kept, clock)
+        report, rules = partial(self._report_record, names), self._rules(table.names)
+        rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)
+        found = find_network(settings, table, scaling, design, rules, clock, rng, report)
+        result, threshold = found.result, self.threshold if found.result.cost is None else 0.0
+        dag = found.rules.dag(found.columns.adjacency(), threshold)
+        strength = found.strength(dag.adjacency)
+        model, learned = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
         self._learn(
             model,
             **learned,
-            network_=network,
+            network_=found.columns,
             targets_=design.targets(result.weights.adjacency()),
-            weights_=network.adjacency(),
+            weights_=found.columns.adjacency(),
             edge_strength_=strength,
             history_=result.history,
             moves_=result.moves,
@@ -298,8 +284,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
-        warn_about_dependent_rows(self.model_, table, design, values[: table.n_variables])
-        return self
+        warn_about_dependent_rows(self.model_, table, design)
 
     def rethreshold(
         self, threshold: float | None = None, *, min_strength: float | None = None, max_edges: int | None = None
@@ -328,12 +313,12 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         DataWarning
             If edges on cycles had to go, or more than half of the possible edges stay.
         """
-        model = self._fitted_model()
+        self._fitted_model()
         thresholds = self._checked(threshold=threshold, min_strength=min_strength, max_edges=max_edges)
         found, least = self._found, self._least_weight if threshold is None else threshold
         dag = found.rules.dag(self.weights_, least)
         kept = copy(self).set_params(**thresholds)._strong(dag.adjacency, self.edge_strength_, found.rules)
-        model, learned = found.on_graph(model, kept)
+        model, learned = found.on_graph(kept)
         self._learn(model, thresholds, **learned, _least_weight=least)
         _warn_about_cycles(dag)
         return self

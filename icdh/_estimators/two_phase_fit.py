@@ -20,7 +20,7 @@ from icdh._ground.parallel import in_parallel
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
-from icdh._table.table import Table
+from icdh._table.table import Scaling, Table
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights
@@ -59,6 +59,8 @@ class FoundNetwork(NamedTuple):
         The network, how it was found, and what its edges are worth.
     fitter : icdh.two_phase.family.FamilyFitter
         Fits a variable given its causes, under the penalties of the network.
+    model : StructuralModel
+        The user's columns without an edge: what is known of them before a graph is chosen.
     rules : EdgeRules
         Edges between the user's columns that must not, and that must, appear.
     baseline : ndarray of bool, shape (N, M), or None
@@ -69,6 +71,7 @@ class FoundNetwork(NamedTuple):
 
     result: TwoPhaseResult
     fitter: FamilyFitter
+    model: StructuralModel
     rules: EdgeRules
     baseline: Mask | None
     price: float | None
@@ -78,17 +81,22 @@ class FoundNetwork(NamedTuple):
         """The network of the user's columns; what else they depend on is held at zero."""
         return self._columns_of(self.result.weights)
 
-    def on_graph(
-        self, model: StructuralModel, kept: Floats, clock: Clock | None = None
-    ) -> tuple[StructuralModel, dict[str, object]]:
+    def strength(self, dag: Floats) -> Floats:
+        """Return the strength of the edges between the user's columns in nats; late, of those of the DAG alone."""
+        N = len(dag)
+        if self.result.strength is not None:
+            return self.result.strength[:N, :N]
+        network = [NetworkConditional.of(self.columns, n) for n in range(N)]
+        among = dag != 0.0 if self.result.timed_out else None  # those of all inputs take as long as a round
+        return strength_of_inputs(network, self.fitter.problem.values[:N], self.model.centre, self.baseline, among)
+
+    def on_graph(self, kept: Floats, clock: Clock | None = None) -> tuple[StructuralModel, dict[str, object]]:
         """Return a model of the edges between the user's columns that are kept, and what an estimator tells of its fit.
 
         Variables with other causes than in the network are fitted again. Contexts stay causes of what they reach.
 
         Parameters
         ----------
-        model : StructuralModel
-            The model; its graph and its conditionals are replaced.
         kept : ndarray, shape (N, N)
             The graph.
         clock : Clock, optional
@@ -100,7 +108,7 @@ class FoundNetwork(NamedTuple):
         fits = refit_to_graph(weights, graph, self.fitter.until(clock or Clock()))
         columns, values = self._columns_of(with_families(weights, fits)), self.fitter.problem.values[:N]
         conditionals = [NetworkConditional.of(columns, n) if values[n].any() else Constant() for n in range(N)]
-        model = replace(model, adjacency=kept, conditionals=conditionals)
+        model = replace(self.model, adjacency=kept, conditionals=conditionals)
         return model, {"nll_": model.nll(values, self.baseline), "cost_": self._cost_with(fits)}
 
     def _cost_with(self, fits: dict[tuple[int, tuple[int, ...]], FamilyFit]) -> float | None:
@@ -123,7 +131,7 @@ class FoundNetwork(NamedTuple):
 def find_network(
     settings: TwoPhaseSettings,
     table: Table,
-    values: Floats,
+    scaling: Scaling,
     design: Design,
     rules: EdgeRules,
     clock: Clock,
@@ -138,12 +146,12 @@ def find_network(
         How to fit.
     table : Table
         The user's table.
-    values : ndarray, shape (N + K, M)
-        Its scaled columns, and the contexts.
+    scaling : Scaling
+        What is done to its columns first.
     design : Design
         The interventions.
     rules : EdgeRules
-        Edges among columns and contexts that must not, and that must, appear.
+        Edges between its columns that must not, and that must, appear.
     clock : Clock
         Ends the fit.
     rng : Generator
@@ -151,15 +159,16 @@ def find_network(
     report : callable
         Called with every `Round`, and with every `Move` in the user's columns.
     """
-    arranged = ArrangedTable.of_scaled(table, values, design, rules)
+    values, how = design.with_contexts(scaling.apply(table.values)), (settings.l1, settings.l2, settings.noise)
+    whole = Problem(values, design.rules(rules), *how, settings.bias, design.rows)
+    arranged = ArrangedTable.of_scaled(values, whole.rows, whole.rules, table.varying)
+    problem = replace(whole, values=arranged.values, rules=arranged.rules, rows=arranged.rows, clock=clock)
     price = price_of_edges(settings, arranged, table.n_variables)
     starts = [
-        draw_initial_weights(arranged.values, settings.hidden_units, settings.bias, rng)
+        draw_initial_weights(problem.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)
     ]
-    penalties = settings.l1, settings.l2
-    problem = Problem(arranged.values, arranged.rules, *penalties, settings.noise, settings.bias, arranged.rows, clock)
-    before_edges = schedule_for(settings.noise, *arranged.values.shape).rounds_before_edges
+    before_edges = schedule_for(settings.noise, *problem.values.shape).rounds_before_edges
     max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
     limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
     seed = 0 if price is None else int(rng.integers(2**31))
@@ -175,9 +184,10 @@ def find_network(
         moves=[arranged.move_in_users_columns(move) for move in result.moves],
         strength=None if strength is None else arranged.edges_in_users_order(strength),
     )
-    problem = replace(problem, values=values, rules=rules, rows=design.rows, clock=Clock())
-    fitter = FamilyFitter(problem, values.shape[1] if result.cost is None else NATS_PER_PENALTY)
-    return FoundNetwork(result, fitter, rules.among(np.arange(table.n_variables)), design.baseline, price)
+    fitter = FamilyFitter(whole, values.shape[1] if result.cost is None else NATS_PER_PENALTY)
+    N = table.n_variables
+    model = StructuralModel.of(table, scaling, np.zeros((N, N)), [Constant()] * N)
+    return FoundNetwork(result, fitter, model, whole.rules.among(np.arange(N)), design.baseline, price)
 
 
 def strength_of_inputs(

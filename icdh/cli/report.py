@@ -80,7 +80,7 @@ def _look_again(model: StructuralModel, rows: Input) -> None:
 
     table = with_relations(model.as_table(rows.table), rows.groups, rows.sequence)
     table.warn()
-    warn_about_dependent_rows(model, table, Design.of(rows.interventions, table), model.scaled(rows.table))
+    warn_about_dependent_rows(model, table, Design.of(rows.interventions, table))
 
 
 COMMAND = Command(
