@@ -84,6 +84,18 @@ def test_a_refused_column_of_text_that_repeats_may_be_one_of_groups(tmp_path, sh
     assert "persons" not in shown("fit", path)[2]  # every row has another
 
 
+def test_a_word_among_labels_that_means_a_gap_may_be_a_label(tmp_path, shown):
+    path = tmp_path / "trial.csv"
+    rows = [f"{('None', 'Some', 'Marked')[k % 3]},{k % 7}" for k in range(90)]
+    path.write_text("\n".join(["improved,age", *rows]))
+    hint = "'None' in 'improved' is read as a gap, if it is a label say --na improved="
+    code, _, err = shown("fit", path)
+    assert (code, hint in err) == (2, True)
+    assert f"note: {hint}" in shown("fit", path, "--missing", "drop")[2]
+    code, out, err = shown("fit", path, "--na", "improved=")
+    assert (code, "90 observations" in out, "gap" in err) == (0, True, False)
+
+
 def test_a_spreadsheet_with_decimal_commas_needs_no_option_and_a_note_says_how_it_was_read(messy, shown):
     rest = [option for option in MESSY if option not in ("--decimal", ",")]
     code, out, err = shown("fit", messy, *rest, "--missing", "drop")

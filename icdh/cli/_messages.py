@@ -74,7 +74,7 @@ def as_option(argument: str, value: tuple[object, ...] = (), of: object = None) 
         if isinstance(part, bool):
             words = words if part else words.replace("--", "--no-")
         elif isinstance(part, Mapping):
-            words += " " + " ".join(shlex.quote(f"{column}={kind}") for column, kind in part.items())
+            words += " " + " ".join(shlex.quote(f"{column}={kind or ''}") for column, kind in part.items())
         elif isinstance(part, list):
             words += f" {','.join(map(str, part)) or repr('')}"
         else:

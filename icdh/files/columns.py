@@ -115,6 +115,11 @@ class Column:
         usual = not cell if self.codes.nothing_else else cell in MISSING
         return usual or cell in self.codes.texts or self.number(cell) in self.codes.numbers
 
+    @property
+    def words_for_gaps(self) -> list[str]:
+        """The words that mean a gap by themselves, not by the user's word; labels may be called so."""
+        return [cell for cell in self.counts if cell.isalpha() and cell not in self.codes.texts and self.is_gap(cell)]
+
     def values(self) -> NDArray[np.generic]:
         """Return the values, shape (M,): numbers, NaN in gaps; or objects that are labels, None in gaps.
 
@@ -128,7 +133,8 @@ class Column:
         if self.alone and not (self.declared or self.dates or self.thousands):
             _check_separated(present)
         beside_numbers = any(isinstance(part, np.ndarray) and not np.isnan(part).all() for part in self.parts)
-        are_labels = self.labels and present != [] and not beside_numbers and all(map(is_label, present))
+        of_text = present != [] and all(is_label(cell) or cell in MISSING for cell in present)  # these if told so
+        are_labels = self.labels and of_text and not beside_numbers
         of_labels = not self.dates and (self.declared or are_labels)
         values: dict[str, float | str | None] = dict.fromkeys(counts, None if of_labels else np.nan)
         if of_labels:

@@ -59,12 +59,15 @@ class Refusals:
         Whether there are gaps in columns that were refused.
     units : list of str
         Refused columns of text that repeats.
+    words : dict of str to list of str
+        By column of labels, the words in it that are read as gaps.
     """
 
     def __init__(self, name: str):
         self.name, self.unsolved, self.gaps = name, False, False
         self.problems: list[str] = []
         self.units: list[str] = []
+        self.words: dict[str, list[str]] = {}
         self.options: dict[str, object] = {}
 
     def add(self, problem: str, option: str, value: object) -> None:

@@ -307,6 +307,8 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
     for column in columns:
         try:
             values.append((column.key, column.values()))
+            if values[-1][1].dtype == object and not column.many and (words := column.words_for_gaps):
+                refusals.words[column.key] = words
         except RefusedColumn as refusal:
             row = column.row_of(refusal.cell)
             is_kept = refusal.option != "drop" and any(map(column.is_gap, column.counts))
@@ -332,10 +334,17 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
             masks.append(gaps)
     if refusals.gaps and not allowed:
         refusals.options["gaps"] = True
+    labels = "".join(
+        f"; {listed(map(repr, words))} in {key!r} is read as a gap, if it is a label say "
+        f"{option('missing_values', {key: []})}"
+        for key, words in refusals.words.items()
+    )
+    if allowed and labels:
+        logger.info("%s", labels.removeprefix("; "))
     if not allowed and any(gaps.any() for gaps in masks):
         first = unnamed and any(gaps[0] for gaps in masks)
         header = f"; or say {option('header', True)} if the first line holds names" if first else ""
-        refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{header}", "gaps", True)
+        refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{labels}{header}", "gaps", True)
 
 
 def _gaps(values: NDArray[np.generic]) -> Mask:
