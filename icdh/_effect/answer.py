@@ -255,7 +255,9 @@ def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> I
 def _telling_the_cause(pair: Pair) -> Iterator[int]:
     """Yield the columns of numbers, the cause among them, whose value tells the cause: units may stand behind them."""
     for k, values in enumerate(pair.values[:-1]):
-        if pair.n_categories[k] == 1 and np.unique([values, pair.cause], axis=1).shape[1] == np.unique(values).size:
+        order = np.argsort(values)
+        is_same = np.diff(values[order]) == 0.0
+        if pair.n_categories[k] == 1 and not np.diff(pair.cause[order])[is_same].any():
             yield k
 
 

@@ -41,7 +41,9 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
     model : StructuralModel, optional
         The model whose variables are read, in place of the columns that the options name.
     """
-    columns, categorical = args.columns, _declared_labels(args)
+    columns, categorical = args.columns, None
+    if args.method == "search":  # others take no text
+        categorical = [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
     if model is not None:
         columns = [str(name) for name in model.names]
         categorical = [columns[n] for n, labels in model.categories.items() if labels.of_text] or None
@@ -66,12 +68,6 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
         if args.drop is not None:
             _say_what_numbers_the_rows(table, args.dates)
     return table, dict(zip(roles, labels, strict=True))
-
-
-def _declared_labels(args: argparse.Namespace) -> list[str] | None:
-    """Return the columns declared categorical, others of text may be; None, which refuses text, of most methods."""
-    kinds = getattr(args, "kinds", ())
-    return [name for name, kind in kinds if kind == "categorical"] if args.method == "search" else None
 
 
 def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:

@@ -243,10 +243,6 @@ def _of_shared_layer(parents: Floats, outputs: Function, variance: Function) -> 
     return mean, np.sqrt(variance(g))
 
 
-def _softplus(g: Floats) -> Floats:
-    return np.logaddexp(0.0, g)
-
-
 def _constant(parents: Floats, value: float) -> Drawn:
     return _evaluated(partial(_filled, value=value), parents, np.zeros(0))
 
@@ -311,7 +307,7 @@ SCALES: dict[str, Callable[..., Floats]] = {
     "exp-bounded": bounded_exponential,
     "piecewise": piecewise,
 }
-SHARED_LAYER: dict[str, Function] = {"softplus-shared": _softplus, "exp-shared": np.exp}  # variances
+SHARED_LAYER: dict[str, Function] = {"softplus-shared": partial(np.logaddexp, 0.0), "exp-shared": np.exp}  # variances
 NOISES = ("homo-ev", "homo-nv", *SHARED_LAYER, *SCALES)
 
 
