@@ -16,14 +16,15 @@ from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.columns import Columns
 from icdh._node_model.families import Families
-from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.family_evidence import FamilyEvidence, WholeEvidence
 from icdh._node_model.without_fits import TableGains, lingam_order
 from icdh._table.transforms import TRANSFORMS
 from icdh.exceptions import option
+from icdh.knowledge import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.directions import turn_while_it_gains
-from icdh.search.escapes import SearchResult, greedy_search
-from icdh.search.moves import Graph, Move, price_of_width
+from icdh.search.escapes import Search, SearchResult, greedy_search
+from icdh.search.moves import Graph, Move, differing_families, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.orders import MOST_VARIABLES, best_graph, weigh_families
 
@@ -49,6 +50,7 @@ class Tuning:
     long_table: int = 20_000  # observations of which all are fitted only to the graph found
     few_rows: int = 2500  # of them that a search sees first, from which one on ``subsample`` goes on: half of the time
     subsample: int = 10_000  # on 3000, errors at 10^5 rise from 2 to 7 in three tables
+    doubtful: float = 0.05  # nats an observation: an edge that gains less may be misfit
     short_table: int = 1500  # observations up to which ``search_units`` do; in longer tables misfit looks like edges
     fewest_units: int = 5  # of hidden_units="auto": at first
     search_units: int = 10
@@ -99,6 +101,10 @@ class FoundGraph(NamedTuple):
         What ended the search early.
     causes : icdh._estimators.hidden_causes.FoundCauses, optional
         The hidden causes; None if nothing looked for them.
+    whole : icdh._node_model.family_evidence.WholeEvidence, optional
+        The scores on all rows of a long table.
+    by_few : tuple, optional
+        The graph that they changed: the best one by ``scores``.
     """
 
     graph: Graph
@@ -112,11 +118,27 @@ class FoundGraph(NamedTuple):
     interrupted: bool
     timed_out: bool
     causes: FoundCauses | None = None
+    whole: WholeEvidence | None = None
+    by_few: Graph | None = None
+
+    @property
+    def decided(self) -> frozenset[int]:
+        """The nodes whose parents the scores on all rows changed."""
+        return frozenset(node for node, _ in differing_families(self.by_few or self.graph, self.graph))
 
     @property
     def confounded(self) -> set[int]:
         """The nodes that have a hidden cause."""
         return set() if self.causes is None else self.causes.children
+
+    def copy(self) -> "FoundGraph":
+        """Return what was found with scores that may learn more, while these stay as they are."""
+        whole = None if self.whole is None else self.whole.copy()
+        return self._replace(scores=self.scores.copy() if whole is None else whole.subsample, whole=whole)
+
+    def limit(self, clock: Clock) -> None:
+        """Let a clock end fits."""
+        (self.whole or self.scores).limit(clock)
 
     @property
     def price_of_edge(self) -> float:
@@ -232,13 +254,16 @@ class GraphSearch:
             transform = self.transform()
             columns = self.table.columns(transform, self.seed).with_normal_scores()
             scores, found = self._greedy(columns)
+            whole, by_few = None, found.graph
+            if scores.families is not scores.families.whole and not found.ended_early:
+                whole, found = self._asked_of_all(scores, found)
             if self.settings.search == "exact" and not found.ended_early:
                 found = self._exact(scores, found)
             causes = None
             if self.settings.hidden_causes and not found.ended_early:
                 found, causes = self._hidden_causes(scores, found)
         how = self.settings, self.seed, found.interrupted, found.timed_out
-        return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes)
+        return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_few)
 
     def _hidden_causes(self, scores: FamilyEvidence, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
         linear = cheap_gains(scores, found.graph) is scores.linear_gains
@@ -289,6 +314,24 @@ class GraphSearch:
             return few, found
         scores = few.on(families, self.clock)
         return scores, self._climb(scores, start=found)
+
+    def _asked_of_all(self, scores: FamilyEvidence, found: SearchResult) -> tuple[WholeEvidence, SearchResult]:
+        """Climb on by all rows of a long table, where those of the subsample were described without misfit.
+
+        A variable whose hidden units grew up to their limit is left as it is: on more rows its misfit looks like edges.
+        """
+        whole, N = WholeEvidence(scores), len(found.graph)
+        is_left = np.array(
+            [2 * scores.units[n] > scores.most_units or scores.families.is_categorical(n) for n in range(N)]
+        )
+        edges = np.zeros((N, N), dtype=bool)
+        for node, parents in enumerate(found.graph):
+            edges[list(parents), node] = True
+        forbidden, required = self.table.rules
+        rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
+        margin = TUNING.doubtful * whole.families.n_observations
+        search = Search(Climber(whole, rules, self.settings.max_parents, margin), self._tell, found)
+        return whole, search.result_of(lambda: search.climb(found.graph))
 
     def _searched(self, scores: FamilyEvidence) -> SearchResult:
         """Return the end of a climb, and of every escape from it that gains."""

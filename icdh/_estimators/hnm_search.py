@@ -171,7 +171,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
         includes the edges that ``min_strength`` and ``max_edges`` remove. Graphs of a table of more than 20,000 rows
-        are compared on 10,000 of them, evenly spread, so their edges have the strength that these rows give.
+        are compared on 10,000 of them, evenly spread, so their edges have the strength that these rows give. All rows
+        may then change the causes of variables without misfit; edges to these have the strength that all rows give.
     hidden_causes_ : list of icdh.HiddenCause
         The hidden common causes found: children, loadings, and strength in nats.
     bidirected_edges_ : ndarray of bool, shape (N, N)
@@ -341,7 +342,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         thresholds, rules = self._checked(min_strength=min_strength, max_edges=max_edges), self._rules(model.names)
         stricter = copy(self).set_params(**thresholds)
         kept = stricter._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
-        found = self._found._replace(scores=self._found.scores.copy())  # what the search found stays as it is
+        found = self._found.copy()  # what the search found stays as it is
         model, learned, _ = refit(found, replace(model, adjacency=kept), Clock())
         self._learn(model, thresholds, **learned)
         return self

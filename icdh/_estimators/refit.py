@@ -48,9 +48,10 @@ def strengths(found: FoundGraph) -> np.ndarray:
         if found.causes is not None and node in found.confounded:
             strength[list(parents), node] = _strengths_beside_hidden(found.causes, found.graph, node)
             continue
+        by = found.whole if found.whole is not None and node in found.decided else scores
         fewer = [(node, toggled(parents, cause)) for cause in parents]
-        rise = np.array(scores(fewer)) - scores([(node, parents)])[0]
-        rise /= scores.families.design_effects((node, parents), scores.fit_of((node, parents)))
+        rise = np.array(by(fewer)) - by([(node, parents)])[0]
+        rise /= by.families.design_effects((node, parents), by.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)
 
@@ -116,19 +117,22 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Ev
     families = list(enumerate(graph))
     if not (found.interrupted or found.timed_out):
         try:
-            found.scores.limit(clock)
+            found.limit(clock)
             if graph != found.graph:
                 found.scores.polish(families)
             return _on_all_observations(found, found.scores, families), True
         except OutOfTime:
             found = found._replace(timed_out=True)
         finally:
-            found.scores.limit(Clock())
+            found.limit(Clock())
     return _without_limit(found, graph), False
 
 
 def _on_all_observations(found: FoundGraph, scores: FamilyEvidence, families: list[Family]) -> Evidence:
     """Return scores of families by fits to all observations, with all the units they ask for."""
+    if scores is found.scores and found.whole is not None:
+        found.whole(families)
+        return found.whole
     larger = scores
     if isinstance(found.settings.hidden_units, str):
         larger = scores.with_more_units(families, TUNING.most_units)
@@ -139,7 +143,7 @@ def _on_all_observations(found: FoundGraph, scores: FamilyEvidence, families: li
 
 def _without_limit(found: FoundGraph, graph: Graph) -> Evidence | QuickEvidence:
     """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
-    found.scores.limit(Clock())
+    found.limit(Clock())
     is_long = found.scores.families.n_observations > QUICK_OBSERVATIONS
     is_quick = is_long and (found.timed_out or found.interrupted)
     scores: Evidence | QuickEvidence = QuickEvidence(found.scores) if is_quick else found.scores

@@ -329,7 +329,7 @@ class Families:
         """
         node, parents = family
         whole, _ = self._noise(node, residuals, noise)
-        are_ordinal = parents and all(isinstance(self.responses[cause], OrdinalResponse) for cause in parents)
+        are_ordinal = {type(self.responses[cause]) for cause in parents} == {OrdinalResponse}
         if noise != "auto" or self.worth is not None or not are_ordinal:
             return whole
         causes, _ = self._density(family)

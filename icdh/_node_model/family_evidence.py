@@ -17,7 +17,7 @@ from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock
 from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import TUNING, Families, Family, Start
+from icdh._node_model.families import COLD, TUNING, Families, Family, Start
 
 FEW_STEPS = 50  # from a fit to a subsample; outliers would take hundreds
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
@@ -281,6 +281,8 @@ class FamilyEvidence(FamilyCache):
 class WholeEvidence(FamilyCache):
     """The evidence of families on all observations, each fit continued from one to a subsample.
 
+    A variable may have fits of the subsample's hidden units, and of twice as many.
+
     Parameters
     ----------
     subsample : FamilyEvidence
@@ -291,15 +293,51 @@ class WholeEvidence(FamilyCache):
         self.subsample = subsample
         families, units = subsample.families.whole, list(subsample.units)
         super().__init__(families, units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock)
+        self._doubled: set[Family] = set()
+
+    def copy(self) -> "WholeEvidence":
+        """Return evidence that goes on from what is known here, which stays as it is."""
+        other = super().copy()
+        other.subsample, other._doubled = self.subsample.copy(), set(self._doubled)
+        return other
+
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        self.clock = self.subsample.clock = clock
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
         self.subsample([family for family in dict.fromkeys(families) if family not in self])
         return super().__call__(families)
 
+    def polish(self, families: Sequence[Family]) -> None:
+        """Fit the families that lack a parent of others with twice the units.
+
+        On so many observations misfit pays for edges. Twice the units mend a part of it: a parent has to gain more.
+        """
+        fewer = [
+            (node, causes)
+            for node, causes in families
+            if causes and any(node == effect and {*causes} < {*parents} for effect, parents in families)
+        ]
+        new = [family for family in fewer if family not in self._doubled]
+        self(new)
+        fits = self.run("fitting families with more hidden units", self.fit_twice_the_units, new)
+        for family, fit in zip(new, fits, strict=True):
+            self.keep(family, fit)
+        self._doubled.update(new)
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Return False: only `polish` tries more units."""
+        return False
+
+    def choose_noise(self, families: Sequence[Family]) -> bool:
+        """Return False: the noise distribution is that of the subsample."""
+        return False
+
     def _start_of(self, family: Family) -> Start:
         begun = self.subsample.fit_of(family)
-        start = Start(begun.theta, begun.precision) if begun.succeeded else super()._start_of(family)
+        start = Start(begun.theta, begun.precision) if begun.succeeded else COLD
         return start._replace(precision_updates=0, max_steps=FEW_STEPS)
 
 

@@ -186,7 +186,11 @@ def _about_subsample(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     n_rows = model.model_.about.get("n_observations", 0)
     if not records or not isinstance(model, HNMSearch) or n_rows <= TUNING.long_table:
         return []
-    return [f"the search saw {TUNING.subsample:,} of {n_rows:,} rows: strengths and losses are in nats of these"]
+    found = model.found_graph()
+    decided = [repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)]]
+    but = f", but of all for edges to {', '.join(decided)}" if decided else ""
+    of_these = f"strengths and losses are in nats of these{but}"
+    return [f"the search compared graphs on {TUNING.subsample:,} of {n_rows:,} rows: {of_these}"]
 
 
 def _head(model: Learned, n_edges: int) -> str:

@@ -90,6 +90,8 @@ class Climber:
         Edges that must not, and that must, appear.
     max_parents : int
         The most parents of a node, unless more are required.
+    contender_margin : float
+        The nats that polish may gain for a family that lacks a parent.
 
     Attributes
     ----------
@@ -97,8 +99,15 @@ class Climber:
         The graph of the required edges alone.
     """
 
-    def __init__(self, scores: FamilyScores, rules: EdgeRules, max_parents: int):
+    def __init__(
+        self,
+        scores: FamilyScores,
+        rules: EdgeRules,
+        max_parents: int,
+        contender_margin: float = TUNING.contender_margin,
+    ):
         self.scores, self.rules, self.max_parents = scores, rules, max_parents
+        self.contender_margin = contender_margin
         self.least: Graph = rules.required_parents
         shape = rules.forbidden.shape
         self._scored: dict[Family, tuple[int, ...]] = {}  # for each family, the variables whose change was scored
@@ -193,7 +202,7 @@ class Climber:
         close = [
             new
             for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True)
-            if after < old + TUNING.contender_margin
+            if after < old + self.contender_margin
         ]
         return sorted({*families, *close})
 

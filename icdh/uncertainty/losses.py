@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 
 import numpy as np
 
@@ -51,9 +52,9 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     Returns
     -------
     ndarray, shape (N, N)
-        [i, j] is the loss of the arrow i -> j, in nats, of a table of more than 20,000 rows in those of 10,000 of them;
-        infinite if knowledge settles its direction. NaN if there is no arrow, if the search ended early, or if time ran
-        out.
+        [i, j] is the loss of the arrow i -> j, in nats, of a table of more than 20,000 rows in those of 10,000 of them,
+        but of all where these decided the causes of j; infinite if knowledge settles its direction. NaN if there is no
+        arrow, if the search ended early, or if time ran out.
 
     Raises
     ------
@@ -69,30 +70,35 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     >>> direction_loss(model).shape
     (4, 4)
     """
-    found, dag = model.found_graph(), model.adjacency_matrix_ != 0
-    order, rules = found.table.order, found.table.rules
+    found, dag = model.found_graph().copy(), model.adjacency_matrix_ != 0
+    order, rules, scores = found.table.order, found.table.rules, found.scores
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out:
         return loss
     place = {int(column): node for node, column in enumerate(order)}
     varying = [edge for edge in np.argwhere(dag).tolist() if place.keys() >= set(edge)]
     edges = [(place[cause], place[effect]) for cause, effect in varying]
-    scores = found.scores.copy()
     settled = rules.settled
     for i, j in edges:
         if settled[i, j]:
             loss[order[i], order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
     gains, worth = cheap_gains(scores, found.graph), _worth(found)
-    with suppress(OutOfTime), single_blas_thread(), scores.limited(clock or Clock()):
+    found.limit(clock or Clock())
+    with suppress(OutOfTime), single_blas_thread():
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
             families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
             exact = exact_direction_losses(families, edges)
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:
+            by_few = [edge for edge in edges if edge[1] not in found.decided]
             climber = Climber(scores, rules, model.max_parents)
-            losses = direction_losses(climber, found.graph, edges, gains)
+            losses = direction_losses(climber, found.by_few or found.graph, by_few, gains)
+            if found.whole is not None and len(by_few) < len(edges):
+                climber = Climber(found.whole, rules, model.max_parents)
+                by_all = [edge for edge in edges if edge not in by_few]
+                losses = chain(losses, direction_losses(climber, found.graph, by_all))
         for (i, j), nats in losses:
             loss[order[i], order[j]] = nats * worth(i, j)
     return loss
