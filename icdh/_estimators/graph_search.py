@@ -318,15 +318,13 @@ class GraphSearch:
     def _asked_of_all(self, scores: FamilyEvidence, found: SearchResult) -> tuple[WholeEvidence, SearchResult]:
         """Climb on by all rows of a long table, where those of the subsample were described without misfit.
 
-        A variable whose hidden units grew up to their limit is left as it is: on more rows its misfit looks like edges.
+        The others are left as they are: on more rows their misfit looks like edges.
         """
-        whole, N = WholeEvidence(scores), len(found.graph)
-        is_left = np.array(
-            [2 * scores.units[n] > scores.most_units or scores.families.is_categorical(n) for n in range(N)]
-        )
-        edges = np.zeros((N, N), dtype=bool)
+        whole, edges = WholeEvidence(scores), np.zeros(self.table.rules.required.shape, dtype=bool)
+        is_left = np.zeros(len(edges), dtype=bool)
         for node, parents in enumerate(found.graph):
             edges[list(parents), node] = True
+            is_left[node] = not scores.describes_well((node, parents))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
         margin = TUNING.doubtful * whole.families.n_observations

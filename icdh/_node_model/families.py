@@ -306,9 +306,14 @@ class Families:
 
     def denies_gaussian_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether the residuals of a family favour another noise distribution than the Gaussian."""
-        residuals, deviation = self.residuals(family, fit)
-        unresolved = np.mean(deviation**2 < TUNING.resolved) > TUNING.least_unresolved
-        return not unresolved and self._noise(family[0], residuals, "auto")[1] != "gaussian"
+        if not self.resolves_noise(family, fit):
+            return False
+        return self._noise(family[0], self.residuals(family, fit)[0], "auto")[1] != "gaussian"
+
+    def resolves_noise(self, family: Family, fit: NodeFit) -> bool:
+        """Return whether nearly all variances of a family are above the floor of the variance."""
+        _, deviation = self.residuals(family, fit)
+        return not np.mean(deviation**2 < TUNING.resolved) > TUNING.least_unresolved
 
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""

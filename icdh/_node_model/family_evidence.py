@@ -221,6 +221,15 @@ class FamilyEvidence(FamilyCache):
         self.noise = "auto"
         return True
 
+    def describes_well(self, family: Family) -> bool:
+        """Return whether a number has enough hidden units, and noise above the floor of the variance.
+
+        Units that grew up to their limit would grow further; noise below the floor tells no direction.
+        """
+        node = family[0]
+        grown, has_density = 2 * self.units[node] > self.most_units, self.families.has_density(node)
+        return has_density and not grown and self.families.resolves_noise(family, self.fit_of(family))
+
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
         """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.
 
