@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from icdh import cli
+from icdh._estimators.hidden_causes import HiddenCauseSearch
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
+from icdh.search.escapes import SearchResult
 from icdh.two_phase.objective import Problem
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
@@ -85,6 +87,7 @@ def python(folder, *command):
 IMPATIENT = """
 import sys
 from icdh import cli
+from icdh._estimators.hidden_causes import HiddenCauseSearch
 from icdh._ground import compilation as _compilation
 _compilation.watch.patience = 0.01
 sys.exit(cli.main(sys.argv[1:]))
@@ -179,3 +182,10 @@ def problem_of(values, forbidden=None, required=None, **options):
     """What two phases fit to variables, one a row; by default every edge may appear."""
     rules = EdgeRules.of(np.eye(len(values), dtype=bool) if forbidden is None else forbidden, required)
     return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01} | options)
+
+
+def hidden_cause_search(table, rules=None, *, inputs=False):
+    """The search for hidden causes that begins at the graph without edges; without rules all edges are allowed."""
+    found = SearchResult(((),) * len(table), [], False)
+    rules = EdgeRules.of(np.eye(len(table), dtype=bool)) if rules is None else rules
+    return HiddenCauseSearch(found, family_evidence(table), rules, 8, linear=not inputs, inputs=inputs)

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, hidden_cause_search
 from naive import district_score, hidden_cause_nll
 from scipy.stats import norm
 
 import icdh
 from icdh import HNMSearch, cli
-from icdh._estimators.hidden_causes import HiddenCauseSearch, HiddenGraph
+from icdh._estimators.hidden_causes import HiddenGraph
 from icdh._ground.clock import OutOfTime
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.hidden import ConfoundedConditional, Districts, Posterior, extrapolated, posterior
@@ -539,9 +539,7 @@ def test_no_variable_gets_two_hidden_causes():
     X = np.column_stack([(first + second)[:, [1, 2]].sum(axis=1), first, second])
     x = ((X - X.mean(axis=0)) / X.std(axis=0)).T
     start = HiddenGraph(((),) * 9, ((1, 2, 3, 4), (5, 6, 7, 8)))
-    search = HiddenCauseSearch(
-        family_evidence(x), EdgeRules.of(~np.zeros((9, 9), dtype=bool)), 8, linear=True, inputs=False
-    )
+    search = hidden_cause_search(x, EdgeRules.of(~np.zeros((9, 9), dtype=bool)))
     found = search._searched(start, seed=0)
     assert sorted(node for children in found.hidden for node in children) == list(range(9))
 

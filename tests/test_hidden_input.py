@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, hidden_cause_search
 from naive import hidden_input_nll
 from scipy.stats import kstest, norm
 
 import icdh
 from icdh import HNMSearch
-from icdh._estimators.hidden_causes import HiddenCauseSearch, HiddenGraph
+from icdh._estimators.hidden_causes import HiddenGraph
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._node_model import hidden_input
 from icdh._node_model.hidden import Districts
@@ -139,7 +139,7 @@ def test_another_parent_goes_on_from_what_is_known_and_time_ends_em(table):
 
 
 def test_only_sets_with_two_edges_more_than_nodes_are_tried(table):
-    search = HiddenCauseSearch(family_evidence(table[0]), EdgeRules.of(~np.zeros((6, 6), dtype=bool)), 8, False, True)
+    search = hidden_cause_search(table[0], EdgeRules.of(~np.zeros((6, 6), dtype=bool)), inputs=True)
     assert search._sets(HiddenGraph(((), (0,), (0, 1), (0, 1), (), ()))) == []
     assert search._sets(HiddenGraph(((), (0,), (0, 1), (0, 1, 2), (), ()))) == [frozenset(range(4))]
 

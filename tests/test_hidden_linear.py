@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, hidden_cause_search
 
-from icdh._estimators.hidden_causes import HiddenCauseSearch, HiddenGraph
+from icdh._estimators.hidden_causes import HiddenGraph
 from icdh._node_model.hidden import Districts
 from icdh._node_model.hidden_linear import LinearGraphs, hidden_weights, sparse_and_low_rank
 from icdh.knowledge import EdgeRules
@@ -68,7 +68,7 @@ def test_a_graph_and_its_hidden_causes_are_nodes_of_one_graph():
 
 def test_a_climb_finds_missing_children_and_leaves_out_edges_that_the_hidden_cause_explains(table):
     rules = EdgeRules.of(np.eye(6, dtype=bool) | (np.arange(36).reshape(6, 6) == 6))  # 1 -> 0: covariances do not tell
-    search = HiddenCauseSearch(family_evidence(table), rules, 6, linear=True, inputs=False)
+    search = hidden_cause_search(table, rules)
     start = HiddenGraph(((), (0,), (1,), (4, 5), (), ()), ((0, 1, 4),))
     found = search._climbed(start)
     assert found == STATE
@@ -109,9 +109,7 @@ def test_the_sparse_and_the_low_rank_part_are_where_nothing_improves(table):
 
 
 def test_a_search_begins_at_the_hidden_values_and_needs_no_thicket(table):
-    search = HiddenCauseSearch(
-        family_evidence(table), EdgeRules.of(np.eye(6, dtype=bool)), 6, linear=True, inputs=False
-    )
+    search = hidden_cause_search(table)
     starts = search._starts(HiddenGraph(((),) * 6))
     assert starts
     assert all({0, 2, 3, 4} <= set(own.hidden[0]) for own in starts)
@@ -120,9 +118,7 @@ def test_a_search_begins_at_the_hidden_values_and_needs_no_thicket(table):
 def test_what_is_found_is_no_worse_than_the_truth_and_a_cause_that_is_not_worth_it_changes_no_strength(
     table, monkeypatch
 ):
-    search = HiddenCauseSearch(
-        family_evidence(table), EdgeRules.of(np.eye(6, dtype=bool)), 6, linear=True, inputs=False
-    )
+    search = hidden_cause_search(table)
     state = search.improved(THICKET)
     assert search.total(state) < search.total(STATE) + 1e-6
     assert list(search.worths) == list(state.hidden)

@@ -9,7 +9,7 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._estimators.hidden_causes import FoundCauses, find_hidden_causes
+from icdh._estimators.hidden_causes import HiddenCauseSearch, find_hidden_causes
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
@@ -99,8 +99,8 @@ class FoundGraph(NamedTuple):
         Of the fits.
     interrupted, timed_out : bool
         What ended the search early.
-    causes : icdh._estimators.hidden_causes.FoundCauses, optional
-        The hidden causes; None if nothing looked for them.
+    causes : icdh._estimators.hidden_causes.HiddenCauseSearch, optional
+        What looked for hidden causes; None if nothing did.
     whole : icdh._node_model.family_evidence.WholeEvidence, optional
         The scores on all rows of a long table.
     by_few : tuple, optional
@@ -117,7 +117,7 @@ class FoundGraph(NamedTuple):
     seed: int
     interrupted: bool
     timed_out: bool
-    causes: FoundCauses | None = None
+    causes: HiddenCauseSearch | None = None
     whole: WholeEvidence | None = None
     by_few: Graph | None = None
 
@@ -129,7 +129,7 @@ class FoundGraph(NamedTuple):
     @property
     def confounded(self) -> set[int]:
         """The nodes that have a hidden cause."""
-        return set() if self.causes is None else self.causes.children
+        return set() if self.causes is None else {node for own in self.causes.state.hidden for node in own}
 
     def copy(self) -> "FoundGraph":
         """Return what was found with scores that may learn more, while these stay as they are."""
@@ -261,21 +261,16 @@ class GraphSearch:
                 found = self._exact(scores, found)
             causes = None
             if self.settings.hidden_causes and not found.ended_early:
-                found, causes = self._hidden_causes(scores, found)
+                causes = self._hidden_causes(scores, found)
+                found = causes.result()
         how = self.settings, self.seed, found.interrupted, found.timed_out
         return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_few)
 
-    def _hidden_causes(self, scores: FamilyEvidence, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
+    def _hidden_causes(self, scores: FamilyEvidence, found: SearchResult) -> HiddenCauseSearch:
         linear = cheap_gains(scores, found.graph) is scores.linear_gains
-        return find_hidden_causes(
-            found,
-            scores,
-            self.table.rules,
-            self.settings.max_parents,
-            linear,
-            named=[mask[self.table.order] for mask in self.hidden[0]],
-            without=self.hidden[1][self.table.order],
-        )
+        named, without = [mask[self.table.order] for mask in self.hidden[0]], self.hidden[1][self.table.order]
+        how = found, scores, self.table.rules, self.settings.max_parents
+        return find_hidden_causes(linear, partial(HiddenCauseSearch, *how, named=named, without=without))
 
     def transform(self) -> str:
         """Return the transform that was asked for, or that raises the evidence of the graph of a short search most."""

@@ -9,7 +9,8 @@ each round the worse half of the sets is given up.
 Where most effects are linear, scores come from covariances, and so do the hidden values to begin with, which need no
 sets (`icdh._node_model.hidden_linear`). The search is that over orders (`icdh.search.order_search`), and after it
 comes a climb by the likelihood itself, in which hidden causes gain and lose children: what a draw of the hidden values
-says is biased towards the graph that it was drawn from.
+says is biased towards the graph that it was drawn from. At last variables are tried as children that have arrows from
+or to several children: each of these arrows pays as long as the others stand for the hidden cause.
 
 Elsewhere the search is a climb on the draw alone. In every other round EM begins with all variables as children, as a
 set that is too small explains itself, and edges and children that do not pay are left out at last. There is a second
@@ -27,7 +28,7 @@ Friedman, "The Bayesian structural EM algorithm", UAI 1998.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
@@ -114,65 +115,15 @@ class HiddenGraph(NamedTuple):
         return cls(among, tuple(own for own in left if len(own) >= TUNING.least_children))
 
 
-class FoundCauses(NamedTuple):
-    """The hidden causes of a graph that was found.
-
-    Attributes
-    ----------
-    search : HiddenCauseSearch
-        What found them.
-    hidden : tuple of tuple of int
-        The children of each.
-    """
-
-    search: "HiddenCauseSearch"
-    hidden: tuple[tuple[int, ...], ...]
-
-    @property
-    def children(self) -> set[int]:
-        """All children."""
-        return {node for children in self.hidden for node in children}
-
-    def strength(self, children: tuple[int, ...]) -> float:
-        """Return the nats that the score of the graph loses without a hidden cause."""
-        return self.search.worths[children]
-
-    def scores(self, graph: Graph) -> list[float]:
-        """Return the scores of the children of each hidden cause, given a graph."""
-        state = HiddenGraph(graph, self.hidden)
-        return [self.search.districts(state.families(children)).score for children in self.hidden]
-
-
-def find_hidden_causes(
-    found: SearchResult,
-    scores: FamilyEvidence,
-    rules: EdgeRules,
-    max_parents: int,
-    linear: bool,
-    named: Sequence[Mask],
-    without: Mask,
-) -> tuple[SearchResult, FoundCauses]:
-    """Return the graph with hidden causes of the better model, from one without; further arguments are the search's."""
-
-    def search(inputs: bool) -> tuple[SearchResult, FoundCauses]:
-        return HiddenCauseSearch(scores, rules, max_parents, linear, inputs, named, without).run(found)
-
-    best = search(inputs=False)
-    if linear or best[0].ended_early:
-        return best
-    other = search(inputs=True)
-    if other[0].ended_early:
-        return best[0]._replace(interrupted=other[0].interrupted, timed_out=other[0].timed_out), best[1]
-    return min(best, other, key=lambda own: own[1].search.total(HiddenGraph(own[0].graph, own[1].hidden)))
-
-
 class HiddenCauseSearch:
     """The search for hidden common causes among variables whose graph is known.
 
     Parameters
     ----------
+    found : SearchResult
+        The graph, and what the search for it came to.
     scores : FamilyEvidence
-        The scores that the graph was found by.
+        The scores that it was found by.
     rules : EdgeRules
         Edges that must not, and that must, appear.
     max_parents : int
@@ -190,10 +141,18 @@ class HiddenCauseSearch:
     ------
     ArgumentValueError
         If a hidden cause is named that has fewer than three columns of numbers to act on.
+
+    Attributes
+    ----------
+    state : HiddenGraph
+        The graph with the hidden causes that are worth it.
+    worths : dict
+        The nats that its score loses without each of them, by its children.
     """
 
     def __init__(
         self,
+        found: SearchResult,
         scores: FamilyEvidence,
         rules: EdgeRules,
         max_parents: int,
@@ -204,6 +163,7 @@ class HiddenCauseSearch:
     ):
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
         self.inputs, self.worths = inputs, dict[tuple[int, ...], float]()
+        self.found, self.state = found, HiddenGraph(found.graph)
         self.districts = InputDistricts(scores) if inputs else Districts(scores)
         self._linear = LinearGraphs(scores.families)
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
@@ -214,22 +174,31 @@ class HiddenCauseSearch:
         if without is not None:
             self.may_be_child &= ~without
 
-    def run(self, found: SearchResult) -> tuple[SearchResult, FoundCauses]:
-        """Return the graph with the hidden causes that are worth it, from one without; what ends the search is kept."""
-        state = HiddenGraph(found.graph)
+    def run(self) -> "HiddenCauseSearch":
+        """Search; what ends it is kept."""
         try:
-            state = self._with_named(state)
-            while (better := self.improved(state)) is not None:
-                state = better
+            self.state = self._with_named(self.state)
+            while (better := self.improved(self.state)) is not None:
+                self.state = better
         except KeyboardInterrupt:
-            found = found._replace(interrupted=True)
+            self.found = self.found._replace(interrupted=True)
         except OutOfTime:
-            found = found._replace(timed_out=True)
-        return found._replace(graph=state.graph), FoundCauses(self, state.hidden)
+            self.found = self.found._replace(timed_out=True)
+        return self
+
+    def result(self) -> SearchResult:
+        """Return the graph among the variables, and what ended the search."""
+        return self.found._replace(graph=self.state.graph)
+
+    def scores_of_children(self, graph: Graph) -> list[float]:
+        """Return the scores of the children of each hidden cause that was found, given a graph."""
+        state = HiddenGraph(graph, self.state.hidden)
+        return [self.districts(state.families(children)).score for children in state.hidden]
 
     def total(self, state: HiddenGraph) -> float:
         """Return the score of a graph with hidden causes; lower is better."""
-        others = self.scores(_other_families(state))
+        inside = {node for children in state.hidden for node in children}
+        others = self.scores([family for family in enumerate(state.graph) if family[0] not in inside])
         return math.fsum([*others, *(self.districts(state.families(own)).score for own in state.hidden)])
 
     def improved(self, state: HiddenGraph) -> HiddenGraph | None:
@@ -448,9 +417,16 @@ class HiddenCauseSearch:
                     yield HiddenGraph(state.graph, (*state.hidden[:k], left, *state.hidden[k + 1 :]))
 
 
-def _other_families(state: HiddenGraph) -> list[Family]:
-    inside = {node for children in state.hidden for node in children}
-    return [family for family in enumerate(state.graph) if family[0] not in inside]
+def find_hidden_causes(linear: bool, search: Callable[..., HiddenCauseSearch]) -> HiddenCauseSearch:
+    """Return the search of the better model; ``search`` says of which kind hidden causes are: inputs or not."""
+    best = search(linear=linear, inputs=False).run()
+    if linear or best.found.ended_early:
+        return best
+    other = search(linear=linear, inputs=True).run()
+    if other.found.ended_early:
+        best.found = other.found
+        return best
+    return min(best, other, key=lambda own: own.total(own.state))
 
 
 def _triangles(joined: Mask) -> Iterator[frozenset[int]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from icdh._estimators.graph_search import TUNING, FoundGraph, family_evidence
-from icdh._estimators.hidden_causes import FoundCauses
+from icdh._estimators.hidden_causes import HiddenCauseSearch
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
 from icdh._model.conditionals import Conditional, Constant, confounded, log_density, nearest
@@ -56,13 +56,13 @@ def strengths(found: FoundGraph) -> np.ndarray:
     return table.edges_in_users_order(strength)
 
 
-def _strengths_beside_hidden(causes: FoundCauses, found: Graph, node: int) -> list[float]:
+def _strengths_beside_hidden(causes: HiddenCauseSearch, found: Graph, node: int) -> list[float]:
     """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
     with single_blas_thread():
-        before, graph, rises = sum(causes.scores(found)), list(found), []
+        before, graph, rises = sum(causes.scores_of_children(found)), list(found), []
         for cause in found[node]:
             graph[node] = toggled(found[node], cause)
-            rises.append(max(sum(causes.scores(tuple(graph))) - before, float(np.finfo(float).tiny)))
+            rises.append(max(sum(causes.scores_of_children(tuple(graph))) - before, float(np.finfo(float).tiny)))
     return rises
 
 
@@ -90,7 +90,7 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
         conditionals = _conditionals(found, families, fits, len(model.names))
         if found.causes is not None and found.confounded:
             hidden = _add_confounded(found, found.causes, graph, model, conditionals)
-            of_children = found.causes.scores(graph)
+            of_children = found.causes.scores_of_children(graph)
         _make_levels_exact(model, conditionals)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
@@ -248,7 +248,11 @@ def _make_levels_exact(model: StructuralModel, conditionals: list[Conditional]) 
 
 
 def _add_confounded(
-    found: FoundGraph, of_graph: FoundCauses, graph: Graph, model: StructuralModel, conditionals: list[Conditional]
+    found: FoundGraph,
+    of_graph: HiddenCauseSearch,
+    graph: Graph,
+    model: StructuralModel,
+    conditionals: list[Conditional],
 ) -> list[HiddenCause]:
     """Set the distributions of the children of hidden causes, and return these causes.
 
@@ -257,18 +261,21 @@ def _add_confounded(
     """
     table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
     scores.units[:] = found.scores.units
-    inputs = of_graph.search.inputs or found.transform != "none"
+    inputs = of_graph.inputs or found.transform != "none"
     districts = InputDistricts(scores) if inputs else Districts(scores)
-    for children in of_graph.hidden:
+    for children in of_graph.state.hidden:
         families = tuple((node, graph[node]) for node in children)
         loadings = districts.loadings(families) * table.signs[list(children)]
         sign = float(np.sign(loadings[np.argmax(np.abs(loadings))]))
-        fits, signs = districts.networks(families, found.settings.n_restarts), [sign] * districts.hidden_inputs
+        fits, signs = (
+            districts.networks(families, found.settings.n_restarts),
+            [sign] * districts.conditional.hidden_inputs,
+        )
         given = _conditionals(found, list(families), fits, len(conditionals), signs)
         nodes = table.order[list(children)].tolist()
         for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):
-            conditionals[node] = districts.conditional(given[node], loading)
+            conditionals[node] = districts.conditional(**vars(given[node]), loading=loading)
         nodes.sort()
         loadings = np.array([child.loading for child in confounded(conditionals, nodes)]) * model.scaling.scale[nodes]
-        hidden.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, of_graph.strength(children)))
+        hidden.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, of_graph.worths[children]))
     return hidden

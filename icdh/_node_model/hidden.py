@@ -33,7 +33,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -73,10 +73,6 @@ class Posterior(NamedTuple):
         nats: Floats = 0.5 * (np.square(self.mean) + self.variance - 1.0 - np.log(self.variance))
         return nats
 
-    def divergence(self) -> float:
-        """Return their sum."""
-        return float(self.divergences().sum())
-
     def scaled(self) -> tuple["Posterior", float]:
         """Return the posterior of hidden values of unit variance, and what these were divided by."""
         scale = math.sqrt(float((np.square(self.mean) + self.variance).mean()))
@@ -84,9 +80,13 @@ class Posterior(NamedTuple):
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Return standardised draws of the hidden values, shape (n,)."""
-        values: Floats = self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size)
-        values -= values.mean()
-        return values / float(values.std())
+        return standardised(self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size))
+
+
+def standardised(values: Floats) -> Floats:
+    """Return values of mean 0 and variance 1."""
+    values = values - values.mean()
+    return values / float(values.std())
 
 
 def posterior(residuals: Floats, variances: Floats, loadings: Floats) -> Posterior:
@@ -165,6 +165,7 @@ class ConfoundedConditional(NodeConditional):
     """A child of a hidden cause, whose standard normal values add ``loading`` times themselves to it."""
 
     loading: float
+    hidden_inputs = 0
 
     def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and scale, each of shape (M,), given all variables; the hidden value is unknown."""
@@ -194,7 +195,19 @@ class ConfoundedConditional(NodeConditional):
         return hidden, nll
 
 
-class Districts:
+class Scored(Protocol):
+    """A district, whatever its kind."""
+
+    @property
+    def score(self) -> float:
+        """Lower is better."""
+        ...
+
+
+Found = TypeVar("Found", bound=Scored)
+
+
+class KnownDistricts(Generic[Found]):
     """The score of the children of hidden causes; what was asked for once is kept.
 
     Parameters
@@ -203,23 +216,30 @@ class Districts:
         The scores of families without hidden causes, all of whose rows count.
     """
 
-    hidden_inputs = 0
-
     def __init__(self, scores: FamilyEvidence):
         self.scores = scores
-        self._known: dict[tuple[Family, ...], District] = {}
-        self._last: dict[tuple[int, ...], District] = {}  # the best of these children, to start from
+        self._known: dict[tuple[Family, ...], Found] = {}
+        self._last: dict[tuple[int, ...], Found] = {}  # the best of these children, to start from
 
-    def __call__(self, families: tuple[Family, ...]) -> District:
+    def __call__(self, families: tuple[Family, ...]) -> Found:
         """Return the district of these children, each with its parents, sorted."""
         if families not in self._known:
             nodes = tuple(node for node, _ in families)
             last = self._last.get(nodes)
-            found = self._em(families, *(self._cold_start(families) if last is None else self._start(families, last)))
-            self._known[families] = found
+            found = self._known[families] = self._fit(families, last)
             if last is None or found.score < last.score:
                 self._last[nodes] = found
         return self._known[families]
+
+    def _fit(self, families: tuple[Family, ...], last: Found | None) -> Found:
+        """Return the district, from one of the same children with other parents if there is one."""
+        raise NotImplementedError
+
+
+class Districts(KnownDistricts[District]):
+    """Those of hidden causes that add to their children."""
+
+    conditional = ConfoundedConditional
 
     def first_factor(self, families: tuple[Family, ...]) -> Posterior:
         """Return the first factor of what the parents that are no children leave unexplained."""
@@ -238,10 +258,6 @@ class Districts:
     def loadings(self, families: tuple[Family, ...]) -> Floats:
         """Return the loadings of these children, shape (c,)."""
         return self(families).loadings
-
-    def conditional(self, given: object, loading: float) -> ConfoundedConditional:
-        """Return the distribution of a child from that of its network."""
-        return ConfoundedConditional(**vars(given), loading=loading)
 
     def _em(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
         """Return the end of EM from these hidden values and children: two steps at a time, and where they lead to."""
@@ -266,15 +282,17 @@ class Districts:
             self._given(self._responding(node, loading, hidden), (node, parents), child)
             for (node, parents), loading, child in zip(families, loadings, children, strict=True)
         )
-        score = math.fsum([*(child.score for child in children), hidden.divergence(), self._price(families)])
+        score = math.fsum(
+            [*(child.score for child in children), float(hidden.divergences().sum()), self._price(families)]
+        )
         return District(score, families, loadings, hidden, children)
 
-    def _start(self, families: tuple[Family, ...], last: District) -> tuple[Posterior, list[Child]]:
-        """Return hidden values and children to start from, those of the same children with other parents."""
-        return last.hidden, [
-            child if own == other else child._replace(fit=None)
-            for own, other, child in zip(families, last.families, last.children, strict=True)
-        ]
+    def _fit(self, families: tuple[Family, ...], last: District | None) -> District:
+        if last is None:
+            return self._em(families, *self._cold_start(families))
+        pairs = zip(families, last.families, last.children, strict=True)
+        children = [child if own == other else child._replace(fit=None) for own, other, child in pairs]
+        return self._em(families, last.hidden, children)
 
     def _cold_start(self, families: tuple[Family, ...]) -> tuple[Posterior, list[Child]]:
         """Return the first factor of what the parents that are no children leave unexplained, and these fits."""

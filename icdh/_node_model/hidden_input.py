@@ -31,7 +31,7 @@ from icdh._node_model.families import TUNING as OF_FAMILIES
 from icdh._node_model.families import Family
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.hidden import Districts
+from icdh._node_model.hidden import Districts, KnownDistricts, standardised
 from icdh._node_model.network import NodeConditional, Response, forward, node_outputs
 
 
@@ -131,9 +131,7 @@ class Cells(NamedTuple):
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Return standardised draws of the hidden values, shape (n,)."""
-        values = self.quantiles(rng.random(len(self.nll)))
-        values -= values.mean()
-        return values / float(values.std())
+        return standardised(self.quantiles(rng.random(len(self.nll))))
 
 
 def posterior(children: list[Network]) -> Cells:
@@ -220,33 +218,16 @@ class InputDistrict(NamedTuple):
     fits: tuple[NodeFit, ...]
 
 
-class InputDistricts:
-    """The score of the children of hidden causes that are inputs; what was asked for once is kept.
+class InputDistricts(KnownDistricts[InputDistrict]):
+    """Those of hidden causes that are inputs of networks."""
 
-    Parameters
-    ----------
-    scores : FamilyEvidence
-        The scores of families without hidden causes, all of whose rows count.
-    """
-
-    hidden_inputs = HiddenInputConditional.hidden_inputs
+    conditional = HiddenInputConditional
 
     def __init__(self, scores: FamilyEvidence):
-        self.scores, n = scores, scores.families.n_observations
+        super().__init__(scores)
+        n = scores.families.n_observations
         self._rows = np.tile(np.arange(n), TUNING.values)
         self._levels = (np.arange(TUNING.values)[:, np.newaxis] + np.random.default_rng(0).random(n)) / TUNING.values
-        self._known: dict[tuple[Family, ...], InputDistrict] = {}
-        self._last: dict[tuple[int, ...], InputDistrict] = {}  # the best of these children, to start from
-
-    def __call__(self, families: tuple[Family, ...]) -> InputDistrict:
-        """Return the district of these children, each with its parents, sorted."""
-        if families not in self._known:
-            nodes = tuple(node for node, _ in families)
-            last = self._last.get(nodes)
-            found = self._known[families] = self._em(families, last)
-            if last is None or found.score < last.score:
-                self._last[nodes] = found
-        return self._known[families]
 
     def networks(self, families: tuple[Family, ...], n_restarts: int) -> list[tuple[Response, NodeFit]]:
         """Return response and network of each child, those of EM, which starts anew by itself."""
@@ -258,10 +239,6 @@ class InputDistricts:
         networks = self._networks(families, self(families).fits)
         return np.array([float(network.moments()[2].mean()) for network in networks])
 
-    def conditional(self, given: object, loading: float) -> "HiddenInputConditional":
-        """Return the distribution of a child from that of its network."""
-        return HiddenInputConditional(**vars(given), loading=loading)
-
     def _networks(self, families: tuple[Family, ...], fits: Sequence[NodeFit]) -> list[Network]:
         found = []
         for family, fit in zip(families, fits, strict=True):
@@ -270,7 +247,7 @@ class InputDistricts:
             found.append(Network(fit.theta, fit.hidden_units, x, response.centre, response.spread))
         return found
 
-    def _em(self, families: tuple[Family, ...], last: InputDistrict | None) -> InputDistrict:
+    def _fit(self, families: tuple[Family, ...], last: InputDistrict | None) -> InputDistrict:
         """Return the best step of EM, which goes on from other parents of the children, or starts from their factor."""
         values, fits = np.empty(0), list[NodeFit | None]([None] * len(families))
         if last is None:
@@ -297,9 +274,7 @@ class InputDistricts:
     def _factor(self, families: tuple[Family, ...]) -> Floats:
         """Return values, standardised, of the first factor of what the parents that are no children do not explain."""
         mean, variance = Districts(self.scores).first_factor(families)
-        values: Floats = (mean + np.sqrt(variance) * ndtri(self._levels)).ravel()
-        values -= values.mean()
-        return values / float(values.std())
+        return standardised((mean + np.sqrt(variance) * ndtri(self._levels)).ravel())
 
     def _step(
         self, families: tuple[Family, ...], hidden: Floats, before: Sequence[NodeFit | None], seed: int = 0
@@ -309,16 +284,16 @@ class InputDistricts:
         for (node, parents), last in zip(families, before, strict=True):
             x, response = self.scores.families.data((node, parents))
             inputs, repeated = np.vstack([x[:, self._rows], hidden]), response.take(self._rows)
-            found = [] if last is None else [self._fit(node, inputs, repeated, last)]
+            found = [] if last is None else [self._network(node, inputs, repeated, last)]
             if last is None or seed:
-                found.append(self._fit(node, inputs, repeated, None, seed))
+                found.append(self._network(node, inputs, repeated, None, seed))
             fits.append(min(found, key=lambda fit: fit.evidence))
             costs.append(likelihood_and_cost(repeated, len(inputs), fits[-1])[1])
             costs.extend(self.scores.families.edge_penalty[[*parents, node], node])
         cells = posterior(self._networks(families, fits))
         return InputDistrict(math.fsum([*costs, *cells.nll]), families, cells, tuple(fits))
 
-    def _fit(self, node: int, x: Floats, response: Response, last: NodeFit | None, seed: int = 0) -> NodeFit:
+    def _network(self, node: int, x: Floats, response: Response, last: NodeFit | None, seed: int = 0) -> NodeFit:
         known = self.scores.families
         return fit_node(
             x,
