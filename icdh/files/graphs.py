@@ -354,7 +354,17 @@ def graph_writer(
 ) -> Callable[[Floats, Sequence[Hashable]], str]:
     """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
 
-    With hidden causes in common it is an edge list that marks them, if the format has a place for these.
+    Parameters
+    ----------
+    path : str or path-like
+        Where the graph will be written.
+    bidirected : array-like of bool, shape (N, N), optional
+        The pairs with a hidden cause in common; an edge list alone has a place for them.
+
+    Raises
+    ------
+    ValueError
+        For another extension, or one without a place for hidden causes.
 
     Examples
     --------
