@@ -131,10 +131,10 @@ class FoundGraph(NamedTuple):
         """The nodes that have a hidden cause."""
         return set() if self.causes is None else {node for own in self.causes.state.hidden for node in own}
 
-    def copy(self) -> "FoundGraph":
-        """Return what was found with scores that may learn more, while these stay as they are."""
-        whole = None if self.whole is None else self.whole.copy()
-        return self._replace(scores=self.scores.copy() if whole is None else whole.subsample, whole=whole)
+    def copy(self, clock: Clock | None = None) -> "FoundGraph":
+        """Return what was found with scores that may learn more until a clock ends it, while these stay as they are."""
+        whole = None if self.whole is None else self.whole.copy(clock)
+        return self._replace(scores=self.scores.copy(clock) if whole is None else whole.subsample, whole=whole)
 
     def limit(self, clock: Clock) -> None:
         """Let a clock end fits."""

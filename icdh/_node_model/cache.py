@@ -9,8 +9,7 @@ kept is the network's, which can describe what these do as well.
 A fit begins at known fits of families with one parent fewer, or one more.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import TypeVar
 
@@ -60,10 +59,12 @@ class FamilyCache:
         self._estimates: dict[tuple[Key, str], Floats] = {}
         self._known_parents: dict[int, tuple[tuple[int, ...], ...]] = {}  # of every node, in the order of their fits
 
-    def copy(self: Own) -> Own:
+    def copy(self: Own, clock: Clock | None = None) -> Own:
         """Return scores that go on from what is known here, which stays as it is."""
         other = copy(self)
         vars(other).update({name: copy(value) for name, value in vars(self).items() if isinstance(value, dict | list)})
+        other.families, other.clock = self.families.copy(), clock or Clock()
+        other.linear_gains, other.additive = LinearGains(other.families), AdditiveModels(other.families)
         return other
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
@@ -195,22 +196,6 @@ class FamilyCache:
     def limit(self, clock: Clock) -> None:
         """Let another clock end fits."""
         self.clock = clock
-
-    @contextmanager
-    def limited(self, clock: Clock) -> Iterator[None]:
-        """Let another clock end fits for a while.
-
-        Parameters
-        ----------
-        clock : Clock
-            Whose end raises OutOfTime inside.
-        """
-        before = self.clock
-        self.limit(clock)
-        try:
-            yield
-        finally:
-            self.limit(before)
 
 
 def warm_start(

@@ -132,6 +132,12 @@ class Families:
         other._derive()
         return other
 
+    def copy(self) -> "Families":
+        """Return the same families with a memory of their own of what their rows are worth."""
+        other = self._with()
+        other.whole = other if self.whole is self else self.whole.copy()
+        return other
+
     def __len__(self) -> int:
         return len(self.responses)
 

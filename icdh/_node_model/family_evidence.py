@@ -189,9 +189,9 @@ class FamilyEvidence(FamilyCache):
         """How far hidden units may grow."""
         return self._growth.most_units
 
-    def copy(self) -> "FamilyEvidence":
+    def copy(self, clock: Clock | None = None) -> "FamilyEvidence":
         """Return evidence that goes on from what is known here, which stays as it is."""
-        other = super().copy()
+        other = super().copy(clock)
         other._polish, other._growth = deepcopy(self._polish), deepcopy(self._growth)
         return other
 
@@ -304,10 +304,10 @@ class WholeEvidence(FamilyCache):
         super().__init__(families, units, subsample.noise, n_jobs=subsample.n_jobs, clock=subsample.clock)
         self._doubled: set[Family] = set()
 
-    def copy(self) -> "WholeEvidence":
+    def copy(self, clock: Clock | None = None) -> "WholeEvidence":
         """Return evidence that goes on from what is known here, which stays as it is."""
-        other = super().copy()
-        other.subsample, other._doubled = self.subsample.copy(), set(self._doubled)
+        other = super().copy(clock)
+        other.subsample, other._doubled = self.subsample.copy(other.clock), set(self._doubled)
         return other
 
     def limit(self, clock: Clock) -> None:

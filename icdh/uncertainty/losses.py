@@ -70,7 +70,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     >>> direction_loss(model).shape
     (4, 4)
     """
-    found, dag = model.found_graph().copy(), model.adjacency_matrix_ != 0
+    found, dag = model.found_graph().copy(clock), model.adjacency_matrix_ != 0
     order, rules, scores = found.table.order, found.table.rules, found.scores
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out:
@@ -83,9 +83,8 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         if settled[i, j]:
             loss[order[i], order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
-    gains, worth = cheap_gains(scores, found.graph), _worth(found)
-    found.limit(clock or Clock())
     with suppress(OutOfTime), single_blas_thread():
+        gains, worth = cheap_gains(scores, found.graph), _worth(found)
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
             families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
@@ -149,13 +148,14 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     >>> hidden_loss(model).shape
     (4, 4)
     """
-    found, dag = model.found_graph(), model.adjacency_matrix_ != 0
+    clock = clock or Clock()
+    found, dag = model.found_graph().copy(clock), model.adjacency_matrix_ != 0
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out or found.table.rows is not None:
         return loss
-    scores, clock, worth = found.scores.copy(), clock or Clock(), _worth(found)
-    with suppress(OutOfTime), single_blas_thread(), scores.limited(clock):
-        hidden = _HiddenCauses(scores, found.graph, found.table.rules.required, clock)
+    worth = _worth(found)
+    with suppress(OutOfTime), single_blas_thread():
+        hidden = _HiddenCauses(found.scores, found.graph, found.table.rules.required, clock)
         for i, j in hidden.edges:
             column = found.table.order[i], found.table.order[j]
             if dag[column]:

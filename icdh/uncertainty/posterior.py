@@ -139,18 +139,17 @@ def _of_fit(
 ) -> GraphPosterior:
     """Return the posterior that the families of one search give."""
     found = fit.found_graph()
-    scores = found.scores.copy()  # the fit stays as it is
+    scores = found.scores.copy(clock)  # the fit stays as it is
     untempered = 1.0 - 1.0 / temperature  # share of the prices that a divided score lacks
     try:
-        with scores.limited(clock):
-            families = weigh_families(
-                scores,
-                found.graph,
-                found.table.rules,
-                **limits,
-                temperature=temperature * scores.families.largest_effect(),
-                prices=untempered * scores.families.edge_penalty,
-            )
+        families = weigh_families(
+            scores,
+            found.graph,
+            found.table.rules,
+            **limits,
+            temperature=temperature * scores.families.largest_effect(),
+            prices=untempered * scores.families.edge_penalty,
+        )
     except OutOfTime:
         raise TimeoutError(
             f"{option('max_seconds', clock.max_seconds)} were over before the evidence of all families was known: "

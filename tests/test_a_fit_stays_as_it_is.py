@@ -1,0 +1,87 @@
+"""A fitted model never changes when it is asked: all that it holds is compared before and after every question."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from icdh import ICDH, HNMSearch, check, posterior
+from icdh.uncertainty import direction_loss, hidden_loss
+
+ASKED_OF_ALL = {
+    "predict": lambda model, X: model.predict(X),
+    "predict_scale": lambda model, X: model.predict_scale(X),
+    "residuals": lambda model, X: model.residuals(X),
+    "score": lambda model, X: model.score(X),
+    "sample": lambda model, X: model.sample(20, random_state=0, do={0: 1.0}),
+    "counterfactual": lambda model, X: model.counterfactual(X, {0: 1.0}),
+    "average_effect": lambda model, X: model.average_effect(0, 1, [0.0, 1.0], n_samples=50),
+    "effects": lambda model, X: model.effects(n_samples=50),
+    "summary": lambda model, X: model.summary() + model._repr_html_() + model.to_json(),
+    "check": lambda model, X: check(model, X),
+    "save": lambda model, X: model.save("/dev/null"),
+}
+ASKED_OF_A_SEARCH = {
+    "direction_loss": lambda model, X: direction_loss(model),
+    "hidden_loss": lambda model, X: hidden_loss(model),
+    "posterior": lambda model, X: posterior(model, n_candidates=3, max_parents=2, n_samples=50),
+}
+
+
+def held(value, seen):
+    """Return all that an object holds, attribute by attribute, to the last bit."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tolist() if value.dtype == object else value.tobytes()
+    if isinstance(value, dict):
+        return [(repr(key), held(part, seen)) for key, part in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [held(part, seen) for part in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if type(value).__module__.startswith("icdh") and hasattr(value, "__dict__"):
+        if id(value) in seen:
+            return type(value).__name__
+        seen.add(id(value))
+        return type(value).__name__, held(vars(value), seen)
+    return repr(value)
+
+
+def table(curved):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(4, 150))
+    x[1] += np.tanh(2.0 * x[0]) if curved else x[0]
+    x[2] += x[1] ** 2 if curved else x[1]
+    x[3] += x[0] + x[2]
+    return x.T
+
+
+@pytest.fixture(scope="module", params=["lines", "curves", "groups", "ICDH"])
+def fitted(request):
+    X = table(curved=request.param != "lines")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if request.param == "ICDH":
+            return ICDH(hidden_units=3).fit(X), X
+        groups = np.repeat(np.arange(75), 2) if request.param == "groups" else None
+        return HNMSearch().fit(X, groups=groups), X
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_question_changes_nothing_of_a_fit(fitted):
+    model, X = fitted
+    questions = ASKED_OF_ALL | (ASKED_OF_A_SEARCH if isinstance(model, HNMSearch) else {})
+    assert model.adjacency_matrix_.any()
+    for name, ask in questions.items():
+        before = held(model, set())
+        ask(model, X)
+        assert held(model, set()) == before, name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_other_thresholds_leave_what_was_found_as_it_is(fitted):
+    model, _ = fitted
+    found = held(model._found, set())
+    edges = np.count_nonzero(model.adjacency_matrix_)
+    model.rethreshold(max_edges=1)
+    assert np.count_nonzero(model.adjacency_matrix_) == 1 < edges
+    assert held(model._found, set()) == found
