@@ -14,7 +14,9 @@ from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import forward, initial_weights
 from icdh.two_phase import as_printed, fit_two_phase
 from icdh.two_phase.as_printed import Unknowns, algorithm_2, algorithm_3, phase_two_objective
+from icdh.two_phase.objective import Problem
 from icdh.two_phase.procedure import fit_means
+from icdh.two_phase.rounds import Limits
 
 FREE = EdgeRules.of(np.eye(3, dtype=bool))
 
@@ -30,7 +32,8 @@ def weights(X):
 
 
 def phase_two(X, weights, rules=FREE, l1=0.01, l2=0.01, h_tol=1e-8, rho_max=1e16, **options):
-    return algorithm_3(X, np.ones(X.shape), weights, rules, l1, l2, h_tol, rho_max, **options)
+    problem = Problem(X.T, rules, l1, l2, **options)
+    return algorithm_3(problem, np.ones(X.shape), weights, Limits(h_tol=h_tol, rho_max=rho_max))
 
 
 def objective(X, weights, rules=FREE, rows=None, scale=None):

@@ -27,12 +27,13 @@ import numpy as np
 from scipy.optimize import Bounds
 
 from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.clock import OutOfTime
 from icdh.acyclicity import acyclicity
 from icdh.knowledge import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import Weights, forward
-from icdh.two_phase.rounds import OUT_OF_TIME, MeanStep, Round, Rounds, TwoPhaseResult
+from icdh.two_phase.objective import Problem
+from icdh.two_phase.rounds import OUT_OF_TIME, Limits, MeanStep, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.solvers import run_lbfgs
 
 C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
@@ -41,51 +42,44 @@ SMALLEST_FLOOR = 1e-3  # of exp(W3_0), in root mean squared residuals: L has no 
 
 
 def algorithm_1(
-    X: Floats,
-    weights: Weights,
-    rules: EdgeRules,
-    *,
-    l1: float = 0.01,
-    l2: float = 0.01,
-    noise: str = "heteroscedastic",
-    max_rounds: int = 10,
-    tol: float = 1e-2,
-    h_tol: float = 1e-8,
-    rho_max: float = 1e16,
-    rows: Mask | None = None,
-    callback: Callable[[Round], None] | None = None,
-    clock: Clock | None = None,
+    problem: Problem, weights: Weights, limits: Limits, callback: Callable[[Round], None] | None = None
 ) -> TwoPhaseResult:
     """Alternate Phase II and Phase I until the likelihood stands still (Algorithm 1).
 
     Parameters
     ----------
-    X : ndarray, shape (M, N)
-        Observations.
+    problem : Problem
+        The table, what is known of its graph, the penalties and the kind of noise.
     weights : Weights
         Where to start. The print starts at zero, where every gradient vanishes; start from small random weights.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    l1, l2, noise, max_rounds, tol, h_tol, rho_max, rows, callback, clock
-        See `icdh.two_phase.fit_two_phase`; ``rows`` has shape (M, N) here.
+    limits : Limits
+        When the algorithm ends.
+    callback : callable, optional
+        Called with every `Round`.
 
     Returns
     -------
     TwoPhaseResult
         Weights and record of the round of the highest likelihood, and the history.
     """
-    clock, scale = clock or Clock(), np.ones(X.shape)
-    with Rounds(max_rounds, np.inf if noise == "equal" else tol, clock, callback) as rounds:
+    X, rows, noise, scale = *_observations(problem), problem.noise, np.ones(problem.values.T.shape)
+    tol = np.inf if noise == "equal" else limits.tol
+    with Rounds(limits.max_rounds, tol, problem.clock, callback) as rounds:
         while rounds.go_on:
             begin = time.perf_counter()
-            step = algorithm_3(X, scale, weights, rules, l1, l2, h_tol, rho_max, rows, clock)
+            step = algorithm_3(problem, scale, weights, limits)
             if step.message == OUT_OF_TIME and rounds.history:
                 break
             weights = algorithm_2(X, step.weights, noise, rows)
             scale = forward(X, weights)[1]
             value = nll(X, weights) if rows is None else nll_and_gradient(X, weights, rows=rows)[0]
             rounds.add(weights, step, value, value, time.perf_counter() - begin)
-    return rounds.result(h_tol)
+    return rounds.result(limits.h_tol)
+
+
+def _observations(problem: Problem) -> tuple[Floats, Mask | None]:
+    """Return X, and which of its entries count, as the article writes them: both of shape (M, N)."""
+    return problem.values.T, None if problem.rows is None else problem.rows.T
 
 
 def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = None) -> Weights:
@@ -127,29 +121,19 @@ def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = Non
     return with_scales(run_lbfgs(value_and_gradient, start, Bounds(lower, np.inf), TOLERANCE).x)  # pyright: ignore[reportArgumentType]
 
 
-def algorithm_3(
-    X: Floats,
-    scale: Floats,
-    weights: Weights,
-    rules: EdgeRules,
-    l1: float,
-    l2: float,
-    h_tol: float,
-    rho_max: float,
-    rows: Mask | None = None,
-    clock: Clock | None = None,
-) -> MeanStep:
+def algorithm_3(problem: Problem, scale: Floats, weights: Weights, limits: Limits) -> MeanStep:
     """Phase II: minimise the regularised objective over W1 and W2 under h = 0, given sigma (Algorithm 3).
 
     Parameters
     ----------
     scale : ndarray, shape (M, N)
         sigma, fixed.
-    X, weights, rules, l1, l2, h_tol, rho_max, rows, clock
+    problem, weights, limits
         As of `algorithm_1`.
     """
-    clock, unknowns = clock or Clock(), Unknowns(weights, rules)
-    objective, theta = phase_two_objective(X, scale, unknowns, l1, l2, rows), unknowns.of(weights)
+    (X, rows), clock, unknowns = _observations(problem), problem.clock, Unknowns(weights, problem.rules)
+    objective = phase_two_objective(X, scale, unknowns, problem.l1, problem.l2, rows)
+    theta = unknowns.of(weights)
 
     def lagrangian(theta: Floats) -> tuple[float, Floats]:
         clock.check(1)
@@ -167,17 +151,17 @@ def algorithm_3(
                 result = run_lbfgs(lagrangian, theta, unknowns.bounds, TOLERANCE, keep)
                 theta = result.x
                 h = acyclicity(unknowns.weights(theta).adjacency())[0]
-                if h <= C * h_previous or rho >= rho_max:  # As printed the inner loop has no end.
+                if h <= C * h_previous or rho >= limits.rho_max:  # As printed the inner loop has no end.
                     break
                 rho *= S
             alpha += rho * h
             h_previous = h
-            if h <= h_tol or rho >= rho_max:
+            if h <= limits.h_tol or rho >= limits.rho_max:
                 break
         status, message = int(result.status), str(result.message)
     except OutOfTime:  # What was reached is made a DAG.
         reached = unknowns.weights(theta)
-        kept = rules.dag(reached.adjacency()).adjacency > 0.0
+        kept = problem.rules.dag(reached.adjacency()).adjacency > 0.0
         theta = unknowns.of(dataclasses.replace(reached, w1=reached.w1 * kept.T[:, np.newaxis]))
         rho, alpha, h, status, message = 0.0, 0.0, 0.0, 1, OUT_OF_TIME
     value = objective(theta, 0.0, 0.0)[0]

@@ -295,18 +295,7 @@ def fit_problem(
     with single_blas_thread():
         if schedule == "fast":
             return _fit_fast(problem, explore, limits, callback)
-        return algorithm_1(
-            problem.values.T,
-            explore[0],
-            problem.rules,
-            l1=problem.l1,
-            l2=problem.l2,
-            noise=problem.noise,
-            clock=problem.clock,
-            rows=None if problem.rows is None else problem.rows.T,
-            callback=callback,
-            **limits._asdict(),
-        )
+        return algorithm_1(problem, explore[0], limits, callback)
 
 
 def _fit_fast(
