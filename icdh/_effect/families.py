@@ -62,8 +62,7 @@ class Levels:
 
     def moment(self, order: int) -> Floats:
         """Return the mean of the value, or of its square, shape (n,)."""
-        mean: Floats = self.values**order @ self.probabilities
-        return mean
+        return self.values**order @ self.probabilities
 
     def share(self, label: int) -> Floats:
         """Return the probability of a label by its code, shape (n,)."""

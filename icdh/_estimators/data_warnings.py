@@ -202,5 +202,4 @@ def _unit(values: Floats) -> Floats:
     """Return values less their mean, over their length."""
     shares = values / (np.abs(values).max() or 1.0)
     shares -= shares.mean()
-    unit: Floats = shares / (np.linalg.norm(shares) or 1.0)
-    return unit
+    return shares / (np.linalg.norm(shares) or 1.0)

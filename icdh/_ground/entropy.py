@@ -206,8 +206,7 @@ def spread_ties(ordered: Floats) -> Floats:
     low, high = cells(ordered)
     _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
     place = (np.arange(ordered.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
-    spread: Floats = low + place * (high - low)
-    return spread
+    return low + place * (high - low)
 
 
 def without_ties(sample: Floats, rng: np.random.Generator) -> Floats:
@@ -229,5 +228,4 @@ def without_ties(sample: Floats, rng: np.random.Generator) -> Floats:
         The sample in its order; untied values, and a constant sample, do not change.
     """
     low, high = cells(sample)
-    drawn: Floats = low + rng.random(sample.size) * (high - low)
-    return drawn
+    return low + rng.random(sample.size) * (high - low)

@@ -121,8 +121,7 @@ def _of_observed(conditional: Discrete, log_p: Floats, observed: Floats) -> Floa
     codes = observed.astype(np.int64) if levels is None else nearest(levels, observed)
     if (codes >= len(log_p)).any():
         raise ValueError("a label that no row of the fit held has no probability; leave out the rows that hold it")
-    chosen: Floats = log_p[codes, np.arange(observed.size)]
-    return chosen
+    return log_p[codes, np.arange(observed.size)]
 
 
 def log_density(conditional: Conditional, observed: Floats, values: Floats) -> Floats:

@@ -181,8 +181,7 @@ def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats,
     given = model.conditionals[node]
     if is_confounded(given):
         mean, scale = given.mean_and_scale_at(model.others_held(node, scaled), hidden)
-        natural: Floats = mean + scale * noise
-        return natural
+        return mean + scale * noise
     return response(given, model.others_held(node, scaled), noise)
 
 

@@ -256,5 +256,4 @@ def _quantiles(ordered: Floats, number: int) -> Floats:
 
 def _cubes(knots: Floats, values: Floats) -> Floats:
     distances = np.abs(values - knots[:, np.newaxis])
-    cubes: Floats = distances * distances * distances
-    return cubes
+    return distances * distances * distances

@@ -33,8 +33,7 @@ from icdh._node_model.scoring import FittedByScoring, Terms
 def thresholds(levels: Integers) -> Floats:
     """Return the K - 1 thresholds that give the levels 0 ... K - 1 their shares under the logistic distribution."""
     shares = np.cumsum(np.bincount(levels))[:-1] / levels.size
-    cuts: Floats = np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
-    return cuts
+    return np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
 
 
 class OrdinalResponse(FittedByScoring):

@@ -136,8 +136,7 @@ def lagged_sums(series: Floats, least: int) -> Floats:
     Sums wrap around: they are right up to lag ``least`` - M for series of length M.
     """
     size = 1 << (least - 1).bit_length()
-    sums: Floats = np.fft.irfft(np.square(np.abs(np.fft.rfft(series, size, axis=1))), size, axis=1)
-    return sums
+    return np.fft.irfft(np.square(np.abs(np.fft.rfft(series, size, axis=1))), size, axis=1)
 
 
 def bartlett(first: Floats, second: Floats) -> Floats:

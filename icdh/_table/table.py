@@ -542,14 +542,12 @@ class Scaling:
     def apply(self, values: Floats, variable: int | None = None) -> Floats:
         """Return scaled values of all variables, shape (N, M), or of one, shape (M,)."""
         offset, scale = self._of(variable)
-        scaled: Floats = (values - offset) / scale
-        return scaled
+        return (values - offset) / scale
 
     def undo(self, values: Floats, variable: int | None = None) -> Floats:
         """Return values of all variables, shape (N, M), or of one, shape (M,), in their units."""
         offset, scale = self._of(variable)
-        natural: Floats = values * scale + offset
-        return natural
+        return values * scale + offset
 
     def _of(self, variable: int | None) -> tuple[Floats, Floats]:
         at = (slice(None), np.newaxis) if variable is None else variable

@@ -49,8 +49,7 @@ class Transform:
             return np.log(np.maximum(x - self.low, 0.0) + self.parameter)
         above, below = np.log1p(np.maximum(x, 0.0)), np.log1p(np.maximum(-x, 0.0))
         power = self.parameter
-        values: Floats = np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
-        return values
+        return np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
 
     def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""
@@ -58,8 +57,7 @@ class Transform:
             return np.zeros_like(x)
         if self.kind == "log":
             return -self.apply(x)
-        slope: Floats = (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
-        return slope
+        return (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
 
     def log_density_gain(self, x: Floats) -> float:
         """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
