@@ -100,24 +100,34 @@ def fit_means(
     """
     network = NetworkObjective.of(problem, scale)
     clock, start = problem.clock, network.input_weights(weights)
-    before = clock.work
-    end = augmented_lagrangian(network, start, schedule.decided_h, rho_max, schedule.tolerance, clock)
-    if end.minimum.message != OUT_OF_TIME and end.h <= schedule.decided_h:
-        starts = further_starts(network, explore or [weights], schedule.reaches)
-        try:
-            part, minimum = minimise_on_dag(network, end.part, end.minimum.w, starts, schedule.tolerance, clock=clock)
+    before, reached = clock.work, network.without(network.is_free, start)  # at first what no data decide on
+
+    def keep(part: NetworkObjective, w: Floats) -> None:
+        nonlocal reached
+        reached = part, w
+
+    try:
+        end = augmented_lagrangian(network, start, schedule.decided_h, rho_max, schedule.tolerance, clock, keep)
+        if end.h <= schedule.decided_h:
+            starts = further_starts(network, explore or [weights], schedule.reaches)
+            part, minimum = minimise_on_dag(network, end.part, end.minimum.w, starts, schedule.tolerance, clock)
             end = end._replace(part=part, minimum=minimum)
-        except OutOfTime:
-            end = end._replace(minimum=end.minimum._replace(message=OUT_OF_TIME))
-    if end.minimum.message == OUT_OF_TIME:
-        end = Multipliers(*_out_of_time(*without_cycles(end.part, end.minimum.w)))
+    except OutOfTime:
+        part, w = without_cycles(*reached)
+        end = Multipliers(part, Minimum(w, np.inf, 1, OUT_OF_TIME))
     objective, solution = end.part.solution(end.minimum.w, weights)
     h, evaluations = end.part.acyclicity(end.minimum.w)[0], -(-(clock.work - before) // weights.n_variables)
     return MeanStep(solution, objective, h, end.rho, end.alpha, evaluations, end.minimum.status, end.minimum.message)
 
 
 def augmented_lagrangian(
-    network: NetworkObjective, w: Floats, h_tol: float, rho_max: float, tolerance: float, clock: Clock | None = None
+    network: NetworkObjective,
+    w: Floats,
+    h_tol: float,
+    rho_max: float,
+    tolerance: float,
+    clock: Clock,
+    keep: Callable[[NetworkObjective, Floats], None],
 ) -> Multipliers:
     """Follow the augmented Lagrangian method from rho = 1, alpha = 0 until h is at most ``h_tol`` (Algorithm 3).
 
@@ -135,48 +145,34 @@ def augmented_lagrangian(
         The penalty weight at which the method gives up.
     tolerance : float
         Relative decrease at which a subproblem ends.
-    clock : Clock, optional
-        Counts evaluations of one child, and ends them when the time is over.
+    clock : Clock
+        Counts evaluations of one child, and raises OutOfTime when the time is over.
+    keep : callable
+        Called with objective and weights that were reached, after every iteration.
 
     Returns
     -------
     Multipliers
-        The weights of the last subproblem, and penalty weight and multiplier at the end. When the time is over, the
-        message is OUT_OF_TIME, and the weights are those of the last iteration; at first what no data decide on.
+        The weights of the last subproblem, and penalty weight and multiplier at the end.
 
     Notes
     -----
     The inner loop ends as soon as h < c h_previous; as printed it has no end.
     """
-    clock = clock or Clock()
     rho, alpha, h_previous = 1.0, 0.0, np.inf
     look = partial(clock.check, len(network.families))
-    reached = network.without(network.is_free, w)
-    try:
-        while True:
-            while True:
-                clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
-
-                def keep(w: Floats, network: NetworkObjective = network) -> None:
-                    nonlocal reached
-                    reached = network, w
-
-                minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, look, keep)
-                reached = network, w = network.without(network.is_free & ~minimum.w.any(axis=1), minimum.w)
-                h = network.acyclicity(w)[0]
-                if h <= C * h_previous or rho >= rho_max:
-                    break
-                rho *= S
-            alpha += rho * h
-            h_previous = h
-            if h <= h_tol or rho >= rho_max:
-                return Multipliers(network, minimum._replace(w=w), rho, alpha, h)
-    except OutOfTime:
-        return Multipliers(*_out_of_time(*reached), rho, alpha, h_previous)
-
-
-def _out_of_time(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Minimum]:
-    return part, Minimum(w, np.inf, 1, OUT_OF_TIME)
+    while True:
+        clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
+        minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, look, partial(keep, network))
+        network, w = network.without(network.is_free & ~minimum.w.any(axis=1), minimum.w)
+        keep(network, w)
+        h = network.acyclicity(w)[0]
+        if not (h <= C * h_previous or rho >= rho_max):
+            rho *= S
+            continue
+        alpha, h_previous = alpha + rho * h, h
+        if h <= h_tol or rho >= rho_max:
+            return Multipliers(network, minimum._replace(w=w), rho, alpha, h)
 
 
 def fit_two_phase(
