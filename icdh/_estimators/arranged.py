@@ -23,55 +23,19 @@ DIGITS = 9  # of moments of standardised columns that do not depend on the order
 
 
 @dataclass(frozen=True)
-class ArrangedTable:
-    """The columns that vary, and the contexts.
+class ColumnOrder:
+    """The order in which a fit sees the columns that vary, and the contexts.
 
     Attributes
     ----------
-    values : ndarray, shape (n, M)
-        The scaled columns, one a row.
-    rows : ndarray of bool, shape (n, M), or None
-        The observations that count for each; None if all do.
-    rules : EdgeRules
-        Edges among them that must not, and that must, appear.
     order : ndarray of int, shape (n,)
         Where each stands among the user's columns, followed by the contexts.
     n_columns : int
         How many of the user's columns and contexts there are.
     """
 
-    values: Floats
-    rows: Mask | None
-    rules: EdgeRules
     order: Integers
     n_columns: int
-
-    @classmethod
-    def of_scaled(cls, values: Floats, rows: Mask | None, rules: EdgeRules, varying: Mask) -> "ArrangedTable":
-        """Arrange scaled columns for the two phases: contexts last.
-
-        Parameters
-        ----------
-        values : ndarray, shape (N + K, M)
-            The scaled columns of the user's table, and the K contexts.
-        rows : ndarray of bool, shape (N + K, M), or None
-            The observations that count for each; None if all do.
-        rules : EdgeRules
-            Edges among columns and contexts that must not, and that must, appear.
-        varying : ndarray of bool, shape (N,)
-            Which of the user's columns vary.
-        """
-        columns = np.flatnonzero(varying)
-        order = np.append(columns[_order_of_columns(values[columns])], np.arange(varying.size, len(values)))
-        there = values[order]
-        observations = np.lexsort((*there[:8], there.sum(axis=0)))  # by eight columns, and the sum of all
-        return cls(
-            values=np.ascontiguousarray(there[:, observations]),
-            rows=None if rows is None else np.ascontiguousarray(rows[order][:, observations]),
-            rules=rules.among(order),
-            order=order,
-            n_columns=len(values),
-        )
 
     def edges_in_users_order(self, edges: Floats) -> Floats:
         """Return what is known of edges among the table's columns, shape (n, n), among the user's columns and contexts.
@@ -107,7 +71,7 @@ class ArrangedTable:
 
 
 @dataclass(frozen=True)
-class CanonicalTable(ArrangedTable):
+class CanonicalTable(ColumnOrder):
     """A table whose columns have signs, too, that depend on their values alone, for `HNMSearch`.
 
     `with_rows_by_content` arranges the rows.
@@ -116,6 +80,10 @@ class CanonicalTable(ArrangedTable):
     ----------
     values : ndarray, shape (n, M)
         The standardised columns, one a row.
+    rows : ndarray of bool, shape (n, M), or None
+        The observations that count for each; None if all do.
+    rules : EdgeRules
+        Edges among them that must not, and that must, appear.
     kinds : list of str
         Their n kinds.
     n_categories : list of int
@@ -128,6 +96,9 @@ class CanonicalTable(ArrangedTable):
         Which observations depend on one another; None if none do.
     """
 
+    values: Floats
+    rows: Mask | None
+    rules: EdgeRules
     kinds: list[str]
     n_categories: list[int]
     signs: Floats
@@ -233,14 +204,3 @@ def _order_and_signs(values: Floats, columns: Integers) -> tuple[Integers, Float
         together = np.round(np.mean((signs @ chosen[order]) * chosen[order[k]]), DIGITS)
         signs[k] = -1.0 if together < 0.0 else 1.0
     return columns[order], signs
-
-
-def _order_of_columns(values: Floats) -> Integers:
-    """Return an order of the columns that depends on their values alone."""
-    quantiles = np.linspace(0, values.shape[1] - 1, 5).astype(int)
-    keys = []
-    for column in values:
-        ranked = np.sort(column)
-        with np.errstate(over="ignore"):
-            keys.append([*ranked[quantiles], ranked.sum(), np.square(ranked).sum()])
-    return np.lexsort(np.transpose(keys))

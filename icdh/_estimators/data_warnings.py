@@ -142,8 +142,8 @@ def warn_about_density(A: Floats) -> None:
         )
 
 
-def warn_about_units(table: Table, scaling: Scaling) -> None:
-    """Name the columns whose spread is far from one.
+def warn_about_columns(table: Table, scaling: Scaling) -> None:
+    """Name the columns whose spread is far from one, and those that are sums or multiples of those before them.
 
     Parameters
     ----------
@@ -163,16 +163,11 @@ def warn_about_units(table: Table, scaling: Scaling) -> None:
             f"penalties and threshold are made for; use {option('scaling', 'standardize')}",
             DataWarning,
         )
+    _warn_about_sums(table)
 
 
-def warn_about_sums(table: Table) -> None:
-    """Name the columns that are sums or multiples of those before them, up to a hundredth of their spread.
-
-    Parameters
-    ----------
-    table : Table
-        The columns. Of long ones some rows are enough; of few rows every column is a sum of others.
-    """
+def _warn_about_sums(table: Table) -> None:
+    """Name sums up to a hundredth of their spread; of long columns some rows are enough, of few rows all are sums."""
     varying = np.flatnonzero(table.varying)
     first = {table.values[n].tobytes(): n for n in varying[::-1]}
     varying = np.sort(np.fromiter(first.values(), dtype=int))  # `Table.warn` names columns that repeat others

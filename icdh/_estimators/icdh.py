@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
-from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_sums, warn_about_units
+from icdh._estimators.data_warnings import warn_about_columns, warn_about_dependent_rows
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
@@ -257,8 +257,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         from icdh._estimators.two_phase_fit import find_network
 
         scaling, names = Scaling.of(table, self.scaling), [*table.names, *design.conditions]
-        warn_about_units(table, scaling)
-        warn_about_sums(table)
+        warn_about_columns(table, scaling)
         report, rules = partial(self._report_record, names), self._rules(table.names)
         rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)
         found = find_network(settings, table, scaling, design, rules, clock, rng, report)

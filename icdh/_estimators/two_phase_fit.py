@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from icdh._estimators.arranged import ArrangedTable
+from icdh._estimators.arranged import ColumnOrder
 from icdh._estimators.base import TwoPhaseSettings
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.density import node_nll
@@ -36,8 +36,8 @@ Fit: TypeAlias = Callable[..., TwoPhaseResult]
 Report: TypeAlias = Callable[[Round | Move], None]
 
 
-def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable, n_variables: int) -> float | None:
-    """Return the price of an edge between the N user's columns in the last stage, in nats; None leaves the stage out.
+def price_of_edges(settings: TwoPhaseSettings, spreads: Floats) -> float | None:
+    """Return the price of an edge in the last stage, in nats, given the spreads of columns; None leaves the stage out.
 
     "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
     made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
@@ -45,7 +45,6 @@ def price_of_edges(settings: TwoPhaseSettings, table: ArrangedTable, n_variables
     """
     if not isinstance(settings.edge_cost, str):
         return settings.edge_cost
-    spreads = table.values[table.order < n_variables].std(axis=1)
     usual = not spreads.size or 0.1 <= np.quantile(spreads, 0.25) <= 10.0
     return price_of_edge(len(spreads)) if settings.schedule == "fast" and usual else None
 
@@ -61,8 +60,6 @@ class FoundNetwork(NamedTuple):
         Fits a variable given its causes, under the penalties of the network.
     model : StructuralModel
         The user's columns without an edge: what is known of them before a graph is chosen.
-    rules : EdgeRules
-        Edges between the user's columns that must not, and that must, appear.
     baseline : ndarray of bool, shape (N, M), or None
         The observations of the user's columns where nothing was set; None if all.
     price : float or None
@@ -72,9 +69,13 @@ class FoundNetwork(NamedTuple):
     result: TwoPhaseResult
     fitter: FamilyFitter
     model: StructuralModel
-    rules: EdgeRules
     baseline: Mask | None
     price: float | None
+
+    @property
+    def rules(self) -> EdgeRules:
+        """The edges between the user's columns that must not, and that must, appear."""
+        return self.fitter.problem.rules.among(np.arange(len(self.model.names)))
 
     @property
     def columns(self) -> Weights:
@@ -123,7 +124,7 @@ class FoundNetwork(NamedTuple):
         return cost
 
     def _columns_of(self, weights: Weights) -> Weights:
-        N = len(self.rules.forbidden)
+        N = len(self.model.names)
         parts = {name: part[:N] for name, part in vars(weights).items() if part is not None}
         return Weights(**parts | {"w1": weights.w1[:N, :, :N].copy()})
 
@@ -159,11 +160,10 @@ def find_network(
     report : callable
         Called with every `Round`, and with every `Move` in the user's columns.
     """
-    values, how = design.with_contexts(scaling.apply(table.values)), (settings.l1, settings.l2, settings.noise)
-    whole = Problem(values, design.rules(rules), *how, settings.bias, design.rows)
-    arranged = ArrangedTable.of_scaled(values, whole.rows, whole.rules, table.varying)
-    problem = replace(whole, values=arranged.values, rules=arranged.rules, rows=arranged.rows, clock=clock)
-    price = price_of_edges(settings, arranged, table.n_variables)
+    whole = _problem_of(settings, table, scaling, design, rules)
+    problem, order = _arranged(whole, table.varying, clock)
+    n_varying = np.count_nonzero(table.varying)
+    price = price_of_edges(settings, problem.values[:n_varying].std(axis=1))
     starts = [
         draw_initial_weights(problem.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)
@@ -175,19 +175,54 @@ def find_network(
     fit = partial(_fit_from_a_start, problem, settings, limits, price, seed)
 
     def in_users_columns(record: Round | Move) -> None:
-        report(record if isinstance(record, Round) else arranged.move_in_users_columns(record))
+        report(record if isinstance(record, Round) else order.move_in_users_columns(record))
 
-    result = best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns)
-    strength = result.strength
-    result = result._replace(
-        weights=arranged.network_in_users_order(result.weights),
-        moves=[arranged.move_in_users_columns(move) for move in result.moves],
-        strength=None if strength is None else arranged.edges_in_users_order(strength),
-    )
-    fitter = FamilyFitter(whole, values.shape[1] if result.cost is None else NATS_PER_PENALTY)
+    result = _in_users_order(best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns), order)
+    fitter = FamilyFitter(whole, table.n_observations if result.cost is None else NATS_PER_PENALTY)
     N = table.n_variables
     model = StructuralModel.of(table, scaling, np.zeros((N, N)), [Constant()] * N)
-    return FoundNetwork(result, fitter, model, whole.rules.among(np.arange(N)), design.baseline, price)
+    return FoundNetwork(result, fitter, model, design.baseline, price)
+
+
+def _problem_of(
+    settings: TwoPhaseSettings, table: Table, scaling: Scaling, design: Design, rules: EdgeRules
+) -> Problem:
+    """Return what is fitted, in the order of the user's columns, which the contexts follow."""
+    values, how = design.with_contexts(scaling.apply(table.values)), (settings.l1, settings.l2, settings.noise)
+    return Problem(values, design.rules(rules), *how, settings.bias, design.rows)
+
+
+def _arranged(problem: Problem, varying: Mask, clock: Clock) -> tuple[Problem, ColumnOrder]:
+    """Return the problem of the columns that vary, and of the contexts after them, in an order of their values."""
+    columns = np.flatnonzero(varying)
+    order = np.append(columns[_order_of_columns(problem.values[columns])], np.arange(varying.size, len(problem.values)))
+    values = problem.values[order]
+    observations = np.lexsort((*values[:8], values.sum(axis=0)))  # by eight columns, and the sum of all
+    values = np.ascontiguousarray(values[:, observations])
+    rows = None if problem.rows is None else np.ascontiguousarray(problem.rows[order][:, observations])
+    there = replace(problem, values=values, rows=rows, rules=problem.rules.among(order), clock=clock)
+    return there, ColumnOrder(order, len(problem.values))
+
+
+def _order_of_columns(values: Floats) -> Integers:
+    """Return an order of the columns that depends on their values alone."""
+    quantiles = np.linspace(0, values.shape[1] - 1, 5).astype(int)
+    keys = []
+    for column in values:
+        ranked = np.sort(column)
+        with np.errstate(over="ignore"):
+            keys.append([*ranked[quantiles], ranked.sum(), np.square(ranked).sum()])
+    return np.lexsort(np.transpose(keys))
+
+
+def _in_users_order(result: TwoPhaseResult, order: ColumnOrder) -> TwoPhaseResult:
+    """Return a result about the user's columns, followed by the contexts."""
+    strength = result.strength
+    return result._replace(
+        weights=order.network_in_users_order(result.weights),
+        moves=[order.move_in_users_columns(move) for move in result.moves],
+        strength=None if strength is None else order.edges_in_users_order(strength),
+    )
 
 
 def strength_of_inputs(
