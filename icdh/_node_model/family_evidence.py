@@ -9,6 +9,7 @@ is decided on the subsample that needs many fits: initial weights, detours, unit
 
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -36,12 +37,6 @@ class Growth:
         self.most_units = most_units
         self._large_enough: set[Family] = set()
         self._worse_with_more: set[tuple[int, Family]] = set()  # by hidden units
-
-    def up_to(self, most_units: int) -> "Growth":
-        """Return the growth with another limit, and a copy of what is known."""
-        other = Growth(most_units)
-        other._large_enough, other._worse_with_more = set(self._large_enough), set(self._worse_with_more)
-        return other
 
     def __call__(self, scores: FamilyCache, families: Sequence[Family]) -> bool:
         """Double the units of the nodes of a graph's families while that gains; return whether any node grew."""
@@ -122,10 +117,9 @@ class Polish:
         return scores.units[family[0]] > self.fewest_units
 
     def _fit_again(self, scores: FamilyCache, families: Sequence[Family], n_starts: Sequence[int]) -> None:
-        def polished(family: Family, starts: int) -> list[tuple[NodeFit, float]]:
-            return polished_fits(scores, family, starts)
-
-        results = scores.run("fitting families from further weights", polished, families, n_starts)
+        results = scores.run(
+            "fitting families from further weights", partial(polished_fits, scores), families, n_starts
+        )
         for family, fits in zip(families, results, strict=True):
             for fit, score in fits:
                 scores.keep(family, fit, score)
@@ -184,11 +178,6 @@ class FamilyEvidence(FamilyCache):
         self._wanted_noise, first = noise, "gaussian" if noise == "auto" else noise
         super().__init__(families, [hidden_units] * len(families), first, n_jobs=n_jobs, clock=clock)
 
-    @property
-    def most_units(self) -> int:
-        """How far hidden units may grow."""
-        return self._growth.most_units
-
     def copy(self, clock: Clock | None = None) -> "FamilyEvidence":
         """Return evidence that goes on from what is known here, which stays as it is."""
         other = super().copy(clock)
@@ -227,7 +216,7 @@ class FamilyEvidence(FamilyCache):
         Units that grew up to their limit would grow further; noise below the floor tells no direction.
         """
         node = family[0]
-        grown, has_density = 2 * self.units[node] > self.most_units, self.families.has_density(node)
+        grown, has_density = 2 * self.units[node] > self._growth.most_units, self.families.has_density(node)
         return has_density and not grown and self.families.resolves_noise(family, self.fit_of(family))
 
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
@@ -244,7 +233,8 @@ class FamilyEvidence(FamilyCache):
             The limit of the hidden units.
         """
         larger = self.on(self.families, self.clock)
-        larger._growth = self._growth.up_to(most_units)
+        larger._growth = deepcopy(self._growth)
+        larger._growth.most_units = most_units
         for family in families:
             larger.keep(family, self.fit_of(family), self.network_score_of(family))
         larger.grow(families)

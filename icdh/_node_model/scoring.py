@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
@@ -21,33 +21,8 @@ ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, 
 BLOCK = 4 * ROWS  # observations whose Fisher matrices by the outputs are in memory at once
 
 
-class Quadratic(Protocol):
-    """F and its quadratic model.
-
-    Attributes
-    ----------
-    n_observations : int
-        n.
-    free : int
-        How many weights are free: the first ones of theta.
-    x : ndarray, shape (p, q)
-        The parents, of observations or of groups of equal ones.
-    rank : int
-        That of what each of these adds to the Fisher matrix.
-    """
-
-    n_observations: int
-    free: int
-    x: Floats
-    rank: int
-
-    def quadratic_model(self, theta: Floats, penalty: Floats, apart: int = 1) -> tuple[float, Floats, Floats]:
-        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
-        ...
-
-
 def minimise(
-    objective: Quadratic, theta: Floats, penalty: Floats, max_steps: int, tol: float, patience: int, factor: Floats
+    objective: "Objective", theta: Floats, penalty: Floats, max_steps: int, tol: float, patience: int, factor: Floats
 ) -> tuple[float, float, int, bool]:
     """Minimise F over theta, in place; result and ``factor`` as of `icdh._node_model._descent_kernels.node_fit`."""
     # Gaussian responses have a compiled loop: this one takes 1.4 (5000 rows) to 5.4 times (200 rows) its CPU.
@@ -113,6 +88,15 @@ class Objective:
         Returns the `Terms` of the likelihood, given theta and the hidden units.
     counts : ndarray, shape (q,), optional
         How many observations each column of x is; by default one.
+
+    Attributes
+    ----------
+    n_observations : int
+        n.
+    free : int
+        How many weights are free: the first ones of theta.
+    rank : int
+        That of what each column of x adds to the Fisher matrix.
     """
 
     def __init__(
