@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.checks import check_choice, check_number
+from icdh._ground.checks import Choice, Number
 from icdh.exceptions import MissingExtraError, import_extra
 from icdh.graphs import check_graph, is_dag
 from icdh.graphs import threshold as thresholded
@@ -304,15 +304,15 @@ def au_shdc(estimate: object, truth: object, *, low: float = 0.2, high: float = 
     >>> round(au_shdc(estimate, truth), 2)
     0.75
     """
-    check_number("low", low, low=0)
-    check_number("high", high, low=low, low_open=True)
-    check_number("n_steps", n_steps, low=1, integer=True)
+    Number(0).check("low", low)
+    Number(low, above=True).check("high", high)
+    Number(1, integer=True).check("n_steps", n_steps)
     thresholds = np.linspace(low, high, n_steps, endpoint=False)
     return float(shd_curve(estimate, truth, thresholds).sum() * (high - low) / n_steps)
 
 
 def _differences(estimated: Mask, true: Mask, undirected: str) -> EdgeDifferences:
-    check_choice("undirected", undirected, ("strict", "favourable"))
+    Choice(("strict", "favourable")).check("undirected", undirected)
     upper = np.triu_indices(len(true), k=1)
     forward, backward = estimated[upper], estimated.T[upper]
     true_forward, true_backward = true[upper], true.T[upper]
@@ -799,7 +799,7 @@ def evaluate(
     weights, true = comparable_with_edges(estimate, truth)
     if not is_dag(true):
         raise ValueError("truth has a cycle; it must be a DAG")
-    check_number("threshold", threshold, low=0)
+    Number(0).check("threshold", threshold)
     graph = thresholded(weights, threshold)
     differences = edge_differences(graph, true)
     of_probabilities = (brier_score, log_score, calibration_error) if probabilities else ()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.arrays import Floats, Integers, RandomState
-from icdh._ground.checks import check_number, random_generator
+from icdh._ground.checks import Number, random_generator
 from icdh._ground.entropy import default_spacing, vasicek_entropy, without_ties
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
@@ -175,8 +175,8 @@ def causal_direction(
     >>> causal_direction(x, y).direction
     'x->y'
     """
-    check_number("abstain_below", abstain_below, low=0.0)
-    check_number("n_bags", n_bags, low=2, integer=True)
+    Number(0.0).check("abstain_below", abstain_below)
+    Number(2, integer=True).check("n_bags", n_bags)
     rng = random_generator(random_state)
     forbidden = Knowledge.of(knowledge).rules(names).forbidden
     first, second = _Standardised.of(names[0], x), _Standardised.of(names[1], y)

@@ -13,7 +13,7 @@ from icdh._effect.result import Effect
 from icdh._estimators.data_warnings import said_of_repeats
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import ByColumn, RandomState, TableLike
-from icdh._ground.checks import check_choice, random_generator
+from icdh._ground.checks import Choice, random_generator
 from icdh._ground.labels import counted, listed, variable_index
 from icdh._model.effects import outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
@@ -124,13 +124,13 @@ def effect(
     >>> round(answer.comparisons[0].crude, 1), answer.lower < 1.0 < answer.upper
     (2.6, True)
     """
-    check_choice("target", target, TARGETS)
+    Choice(TARGETS).check("target", target)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     if not 0.0 <= trim < 0.5:
         raise ValueError(f"trim must be at least 0 and below 0.5; got {trim!r}")
     if isinstance(adjust, str):
-        check_choice("adjust, if not a list of covariates,", adjust, ("graph",))
+        Choice(("graph",)).check("adjust, if not a list of covariates,", adjust)
     alone = _model_of(X)
     if alone is not None:
         _check_alone(adjust, target, where, groups, sequence, trim)

@@ -6,7 +6,7 @@ Every message names the argument and says what it must be.
 import math
 import numbers
 import os
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import field, fields
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -27,24 +27,6 @@ def as_float(raw: np.ndarray, argument: str) -> np.ndarray:
     return np.array(raw, dtype=np.float64, order="C")
 
 
-def check_choice(name: str, value: object, choices: Collection[object]) -> None:
-    """Raise ArgumentValueError unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        options = ", ".join(repr(choice) for choice in choices)
-        raise ArgumentValueError(name, f"must be one of {options}; got {value!r}")
-
-
-def check_number(
-    name: str, value: object, *, low: float = -np.inf, low_open: bool = False, integer: bool = False
-) -> None:
-    """Raise unless ``value`` is a finite real number (an integer if asked) that is at least, or above, ``low``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral if integer else numbers.Real):
-        raise ArgumentTypeError(name, f"must be {'an integer' if integer else 'a number'}; got {value!r}")
-    number = float(value)
-    if not math.isfinite(number) or number < low or (low_open and number == low):
-        raise ArgumentValueError(name, f"must be {'above' if low_open else 'at least'} {low}; got {value!r}")
-
-
 def n_workers(n_jobs: int) -> int:
     """Return how many workers ``n_jobs`` asks for: a positive number, or -1 for one a core.
 
@@ -55,7 +37,7 @@ def n_workers(n_jobs: int) -> int:
     """
     if n_jobs == -1:
         return os.cpu_count() or 1
-    check_number("n_jobs", n_jobs, low=1, integer=True)
+    Number(1, integer=True).check("n_jobs", n_jobs)
     return int(n_jobs)
 
 
@@ -102,12 +84,15 @@ class Number(NamedTuple):
         """Raise an error that names the parameter unless the value obeys."""
         if (value is None and self.optional) or (isinstance(value, str) and value in self.words):
             return
+        kind = "an integer" if self.integer else "a number"
         if isinstance(value, str) and self.words:
             others = " or ".join([*map(repr, self.words), *(["None"] if self.optional else [])])
-            raise ArgumentValueError(
-                name, f"must be {'an integer' if self.integer else 'a number'} or {others}; got {value!r}"
-            )
-        check_number(name, value, low=self.low, low_open=self.above, integer=self.integer)
+            raise ArgumentValueError(name, f"must be {kind} or {others}; got {value!r}")
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.integer else numbers.Real):
+            raise ArgumentTypeError(name, f"must be {kind}; got {value!r}")
+        number = float(value)
+        if not math.isfinite(number) or number < self.low or (self.above and number == self.low):
+            raise ArgumentValueError(name, f"must be {'above' if self.above else 'at least'} {self.low}; got {value!r}")
 
 
 class Choice(NamedTuple):
@@ -117,7 +102,9 @@ class Choice(NamedTuple):
 
     def check(self, name: str, value: object) -> None:
         """Raise an error that names the parameter unless the value obeys."""
-        check_choice(name, value, self.choices)
+        if value not in self.choices:
+            options = ", ".join(map(repr, self.choices))
+            raise ArgumentValueError(name, f"must be one of {options}; got {value!r}")
 
 
 class Flag(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._ground.arrays import ByColumn, Floats, Foreign, RandomState
-from icdh._ground.checks import check_number, random_generator
+from icdh._ground.checks import Number, random_generator
 from icdh._ground.labels import printable, variable_index
 from icdh._ground.shell import shell
 from icdh._model.conditionals import has_probabilities, is_confounded, is_of_labels, response, standardised
@@ -357,7 +357,7 @@ def average_effect(
     DataWarning
         If the graph has no path from cause to effect: the curve then is flat, whatever the table says.
     """
-    check_number("n_samples", n_samples, low=1, integer=True)
+    Number(1, integer=True).check("n_samples", n_samples)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
@@ -417,7 +417,7 @@ def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: Ra
         One entry, or one for each label, for every ordered pair with a directed path. Between others the graph has no
         path, which is no evidence of no effect.
     """
-    check_number("n_samples", n_samples, low=2, integer=True)
+    Number(2, integer=True).check("n_samples", n_samples)
     rows = drawn(model, n_samples, random_generator(random_state))
     reach = graphs.descendants(model.adjacency)
     total = []

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, RandomState, TableLike
-from icdh._ground.checks import aligned, as_float, check_number, check_same_rows, random_generator
+from icdh._ground.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._ground.density import mean_of_counted
 from icdh._ground.labels import listed, plural, variable_index
 from icdh._ground.shell import shell
@@ -515,7 +515,7 @@ class StructuralModel:
         held at their means in the data of ``fit``. With the same seed, variables that ``do`` does not reach are the
         same with and without it.
         """
-        check_number("n_samples", n_samples, low=1, integer=True)
+        Number(1, integer=True).check("n_samples", n_samples)
         rows = interventional.drawn(self, n_samples, random_generator(random_state))
         return self._given_back(interventional.under(self, rows, do, self.as_numbers))
 

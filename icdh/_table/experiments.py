@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._ground.arrays import ByColumn, Floats, Integers, Mask
-from icdh._ground.checks import aligned, as_float, check_number
+from icdh._ground.checks import Number, aligned, as_float
 from icdh._ground.labels import listed, plural, variable_index
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
@@ -56,7 +56,7 @@ class Shift:
     by: float
 
     def __post_init__(self) -> None:
-        check_number("by", self.by)
+        Number().check("by", self.by)
 
     def __call__(self, natural: Floats) -> Floats:
         """Return the shifted values, shape (M,)."""

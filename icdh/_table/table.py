@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
-from icdh._ground.checks import check_choice
+from icdh._ground.checks import Choice
 from icdh._ground.labels import counted, plural, variable_index
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import MOST_LABELS, Categories
@@ -222,7 +222,7 @@ class Table:
         kinds = list(self.kinds)
         for column, kind in declared.items():
             at = self.position(column)
-            check_choice(option("kinds", of=column), kind, KINDS[1:])
+            Choice(KINDS[1:]).check(option("kinds", of=column), kind)
             self._check_kind(column, at, kind)
             few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
             if self.n_distinct(at) > 1:

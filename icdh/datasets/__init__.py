@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from icdh._ground.arrays import Floats, Foreign, Integers, RandomState
-from icdh._ground.checks import check_choice
+from icdh._ground.checks import Choice
 from icdh._table.experiments import Interventions
 from icdh.exceptions import import_extra
 from icdh.files import LabelledTable, read_table
@@ -235,7 +235,7 @@ def fetch_tuebingen(
     Mooij, Peters, Janzing, Zscheischler, Schölkopf: "Distinguishing cause from effect using observational data:
     methods and benchmarks", JMLR 17(32), 2016, which the use of these data should cite.
     """
-    check_choice("subset", subset, tuple(LEFT_OUT))
+    Choice(tuple(LEFT_OUT)).check("subset", subset)
     folder = _folder(data_home, download, checksum)
     rng = np.random.default_rng(random_state)
     table, _ = read_table(Path(__file__).parent / "data" / "tuebingen.csv")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from numbers import Integral
 
-from icdh._ground.checks import check_number
+from icdh._ground.checks import Number
 from icdh._model.hidden import HiddenCause
 from icdh.diagnostics import words
 from icdh.diagnostics.records import EdgeCheck, NodeCheck
@@ -35,7 +35,7 @@ def questions_about(edges: Sequence[EdgeCheck], n_questions: int) -> str:
     ValueError, TypeError
         If ``n_questions`` is no whole number of at least one.
     """
-    check_number("n_questions", n_questions, low=1, integer=True)
+    Number(1, integer=True).check("n_questions", n_questions)
     lines = [line for number, edge in enumerate(edges[:n_questions], 1) for line in _question(number, edge)]
     return "\n".join([*HEAD, "forbidden = [", *lines, "]", ""])
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import NamedTuple, TypeAlias
 
-from icdh._ground.checks import check_number
+from icdh._ground.checks import Number
 from icdh._ground.labels import listed
 from icdh._table.missing_codes import Declared
 from icdh.exceptions import ArgumentValueError, option
@@ -121,7 +121,7 @@ class Options(NamedTuple):
                 raise ArgumentValueError(name, f"must be one of {' '.join(map(repr, marks))}; got {value!r}")
         if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
             raise ArgumentValueError("delimiter", f"must be one character; got {self.delimiter!r}")
-        check_number("skip_rows", self.skip_rows, low=0, integer=True)
+        Number(0, integer=True).check("skip_rows", self.skip_rows)
 
 
 class Sheet(NamedTuple):

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from icdh._ground.arrays import Floats, Integers, RandomState
-from icdh._ground.checks import check_choice, check_number, random_generator
+from icdh._ground.checks import Choice, Number, random_generator
 from icdh._ground.labels import default_names
 from icdh._table.experiments import Interventions, actions_of, carry_out
 from icdh._table.table import Table
@@ -120,7 +120,7 @@ def bipartite(
     >>> graph.shape, is_dag(graph)
     ((10, 10), True)
     """
-    check_number("share_of_causes", share_of_causes, low=0)
+    Number(0).check("share_of_causes", share_of_causes)
     if share_of_causes > 1:
         raise ValueError(f"share_of_causes must be at most 1; got {share_of_causes!r}")
     n_causes = max(1, int(share_of_causes * _n_variables(n_variables)))
@@ -166,7 +166,7 @@ def scale_free(n_variables: int, edges_per_variable: float, random_state: Random
     ((10, 10), True)
     """
     _n_variables(n_variables)
-    check_number("edges_per_variable", edges_per_variable, low=0)
+    Number(0).check("edges_per_variable", edges_per_variable)
     n_effects = int(edges_per_variable)
     if n_effects != edges_per_variable:
         raise ValueError(f"edges_per_variable must be a whole number for a scale-free graph; got {edges_per_variable}")
@@ -215,7 +215,7 @@ GRAPHS = {"erdos-renyi": erdos_renyi, "scale-free": scale_free, "bipartite": bip
 
 
 def _n_variables(n_variables: int) -> int:
-    check_number("n_variables", n_variables, low=1, integer=True)
+    Number(1, integer=True).check("n_variables", n_variables)
     return n_variables
 
 
@@ -223,7 +223,7 @@ def _draw_edges(
     n_variables: int, edges_per_variable: float, causes: Integers, effects: Integers, rng: np.random.Generator
 ) -> Integers:
     """Draw k N of the possible edges, then relabel the variables."""
-    check_number("edges_per_variable", edges_per_variable, low=0)
+    Number(0).check("edges_per_variable", edges_per_variable)
     n_edges = round(edges_per_variable * n_variables)
     if abs(n_edges - edges_per_variable * n_variables) > 1e-9 * n_variables:
         raise ValueError(
@@ -425,7 +425,7 @@ class SimulatedData:
         ValueError, TypeError
             If an argument is not what it should be.
         """
-        check_number("n_samples", n_samples, low=1, integer=True)
+        Number(1, integer=True).check("n_samples", n_samples)
         rng = random_generator(random_state)
         noise = np.array([DISTRIBUTIONS[self.distribution](rng, n_samples) for _ in self.names])
         values = np.zeros_like(noise)
@@ -555,11 +555,11 @@ def simulate_sem(
     weights, labels = check_graph(graph)
     names = list(map(str, labels or default_names(len(weights))))
     causal_order(weights, names)
-    check_number("n_observations", n_observations, low=2 if standardize else 1, integer=True)
-    check_number("spread", spread, low=1)
-    check_choice("mechanism", mechanism, tuple(MECHANISMS))
-    check_choice("noise", noise, NOISES)
-    check_choice("distribution", distribution, tuple(DISTRIBUTIONS))
+    Number(2 if standardize else 1, integer=True).check("n_observations", n_observations)
+    Number(1).check("spread", spread)
+    Choice(tuple(MECHANISMS)).check("mechanism", mechanism)
+    Choice(NOISES).check("noise", noise)
+    Choice(tuple(DISTRIBUTIONS)).check("distribution", distribution)
     if noise in SHARED_LAYER and mechanism != "mlp":
         raise ArgumentValueError(
             "noise", f"{noise!r} shares the hidden layer of the mechanism 'mlp', which {mechanism!r} lacks"
@@ -660,7 +660,7 @@ def simulate_experiments(
     >>> table = simulate.simulate_experiments(data, {"none": {}, "set x1": {"x1": 2.0}}, random_state=0)
     >>> model = HNMSearch().fit(table.X, interventions=table.interventions)
     """
-    check_number("n_observations", n_observations, low=1, integer=True)
+    Number(1, integer=True).check("n_observations", n_observations)
     if not isinstance(do, Mapping) or not do:
         raise TypeError(f"do must map every condition to what is done, as in {{'none': {{}}}}; got {do!r}")
     rng = random_generator(random_state)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask, RandomState
-from icdh._ground.checks import check_choice
+from icdh._ground.checks import Choice
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.density import gaussian_nll
 from icdh._ground.parallel import single_blas_thread
@@ -267,8 +267,8 @@ def fit_two_phase(
     >>> result.weights.adjacency().shape, len(result.history) >= 2
     ((2, 2), True)
     """
-    check_choice("noise", noise, NOISE)
-    check_choice("schedule", schedule, SCHEDULES)
+    Choice(NOISE).check("noise", noise)
+    Choice(SCHEDULES).check("schedule", schedule)
     if forbidden_edges is None:
         forbidden_edges = np.eye(len(values), dtype=bool)
     rules, clock = EdgeRules.of(forbidden_edges, required_edges), clock or Clock()

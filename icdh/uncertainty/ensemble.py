@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats, Foreign, Mask
-from icdh._ground.checks import check_number
+from icdh._ground.checks import Number
 from icdh._ground.labels import variable_index
 from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold
@@ -183,7 +183,7 @@ class GraphEnsemble:
 
 
 def _check_level(level: float) -> None:
-    check_number("level", level, low=0, low_open=True)
+    Number(0, above=True).check("level", level)
     if level > 1:
         raise ValueError(f"level is a probability, at most 1; got {level!r}")
 

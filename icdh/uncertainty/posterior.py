@@ -7,7 +7,7 @@ import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.checks import Number, check_number
+from icdh._ground.checks import Number
 from icdh._ground.clock import Clock, OutOfTime
 from icdh.exceptions import option
 from icdh.graphs import causes_first
@@ -123,9 +123,9 @@ def posterior(
     (4, 4)
     """
     for name, value in (("n_candidates", n_candidates), ("max_parents", max_parents), ("n_samples", n_samples)):
-        check_number(name, value, low=1, integer=True)
-    check_number("temperature", temperature, low=0, low_open=True)
-    check_number("random_state", random_state, low=0, integer=True)
+        Number(1, integer=True).check(name, value)
+    Number(0, above=True).check("temperature", temperature)
+    Number(0, integer=True).check("random_state", random_state)
     Number(0, above=True, optional=True).check("max_seconds", max_seconds)
     clock = Clock(max_seconds).followed_by(callback)
     limits = {"n_candidates": n_candidates, "max_parents": max_parents}

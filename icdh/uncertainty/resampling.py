@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._ground.arrays import Floats, Integers, TableLike
-from icdh._ground.checks import Number, check_callback, check_choice, check_number, check_same_rows, n_workers
+from icdh._ground.checks import Choice, Number, check_callback, check_same_rows, n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
@@ -187,7 +187,7 @@ def bootstrap(
     >>> ensemble.edge_probability.shape
     (4, 4)
     """
-    check_number("n_resamples", n_resamples, low=1, integer=True)
+    Number(1, integer=True).check("n_resamples", n_resamples)
     check_callback(callback)
     n_jobs = n_workers(n_jobs)
     fits = _Fits(estimator, X, interventions, groups, sequence, sampling, random_state, max_seconds)
@@ -264,7 +264,7 @@ def refits(
     >>> bool((effect.lower <= effect.upper).all())
     True
     """
-    check_number("n_resamples", n_resamples, low=1, integer=True)
+    Number(1, integer=True).check("n_resamples", n_resamples)
     fits = _Fits(estimator, X, interventions, groups, sequence, sampling, random_state)
     fits.look_at_the_whole_table()
     return list(in_parallel(fits.model, range(n_resamples), n_workers(n_jobs)))
@@ -284,8 +284,8 @@ class _Fits:
         random_state: int,
         max_seconds: float | None = None,
     ):
-        check_choice("sampling", sampling, SAMPLINGS)
-        check_number("random_state", random_state, low=0, integer=True)
+        Choice(SAMPLINGS).check("sampling", sampling)
+        Number(0, integer=True).check("random_state", random_state)
         Number(0, above=True, optional=True).check("max_seconds", max_seconds)
         check_same_rows(X, interventions, "interventions")
         self.clock, self.sampling, self.random_state = Clock(max_seconds), sampling, random_state
