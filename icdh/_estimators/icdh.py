@@ -261,16 +261,17 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         report, rules = partial(self._report_record, names), self._rules(table.names)
         rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)
         found = find_network(settings, table, scaling, design, rules, clock, rng, report)
-        result, threshold = found.result, self.threshold if found.result.cost is None else 0.0
-        dag = found.rules.dag(found.columns.adjacency(), threshold)
+        result, network = found.result, found.columns
+        threshold = self.threshold if result.cost is None else 0.0
+        dag = found.rules.dag(network.adjacency(), threshold)
         strength = found.strength(dag.adjacency)
         model, learned = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
         self._learn(
             model,
             **learned,
-            network_=found.columns,
+            network_=network,
             targets_=design.targets(result.weights.adjacency()),
-            weights_=found.columns.adjacency(),
+            weights_=network.adjacency(),
             edge_strength_=strength,
             history_=result.history,
             moves_=result.moves,

@@ -87,7 +87,8 @@ class FoundNetwork(NamedTuple):
         N = len(dag)
         if self.result.strength is not None:
             return self.result.strength[:N, :N]
-        network = [NetworkConditional.of(self.columns, n) for n in range(N)]
+        columns = self.columns
+        network = [NetworkConditional.of(columns, n) for n in range(N)]
         among = dag != 0.0 if self.result.timed_out else None  # those of all inputs take as long as a round
         return strength_of_inputs(network, self.fitter.problem.values[:N], self.model.centre, self.baseline, among)
 
