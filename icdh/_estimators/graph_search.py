@@ -254,11 +254,11 @@ class GraphSearch:
             transform = self.transform()
             columns = self.table.columns(transform, self.seed).with_normal_scores()
             scores, found = self._greedy(columns)
+            if self.settings.search == "exact" and not found.ended_early:
+                found = self._exact(scores, found)
             whole, by_few = None, found.graph
             if scores.families is not scores.families.whole and not found.ended_early:
                 whole, found = self._asked_of_all(scores, found)
-            if self.settings.search == "exact" and not found.ended_early:
-                found = self._exact(scores, found)
             causes = None
             if self.settings.hidden_causes and not found.ended_early:
                 causes = self._hidden_causes(scores, found)
