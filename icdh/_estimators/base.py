@@ -84,12 +84,28 @@ logger = logging.getLogger("icdh")
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
-Own = TypeVar("Own", bound="Parameters")  # typing.Self of Python 3.11
+Own = TypeVar("Own", bound="SharedParameters")  # typing.Self of Python 3.11
 Estimator = TypeVar("Estimator", bound="CausalGraphEstimator")
 
 
-class Parameters:
-    """scikit-learn's parameter contract by duck typing: the arguments of ``__init__``, stored as they came."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class SharedParameters:
+    """The parameters that every estimator has; each explains them.
+
+    Their contract is scikit-learn's, by duck typing: they are the arguments of ``__init__``, stored as they came.
+    """
+
+    max_seconds: float | None = parameter(None, Number(0, above=True, optional=True))
+    forbidden_edges: ArrayLike | None = None
+    knowledge: Knowledge | Mapping[str, object] | None = None
+    min_strength: float = parameter(0.0, Number(0))
+    max_edges: int | None = parameter(None, Number(0, integer=True, optional=True))
+    missing: str = parameter("error", Choice(MISSING))
+    missing_values: Declared = None
+    n_imputations: int = parameter(5, Number(1, integer=True))
+    random_state: RandomState = 0
+    verbose: bool = False
+    callback: Callable[..., object] | None = None
 
     @classmethod
     def _defaults(cls) -> dict[str, object]:
@@ -138,23 +154,6 @@ class Parameters:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class SharedParameters(Parameters):
-    """The parameters that every estimator has; each explains them."""
-
-    max_seconds: float | None = parameter(None, Number(0, above=True, optional=True))
-    forbidden_edges: ArrayLike | None = None
-    knowledge: Knowledge | Mapping[str, object] | None = None
-    min_strength: float = parameter(0.0, Number(0))
-    max_edges: int | None = parameter(None, Number(0, integer=True, optional=True))
-    missing: str = parameter("error", Choice(MISSING))
-    missing_values: Declared = None
-    n_imputations: int = parameter(5, Number(1, integer=True))
-    random_state: RandomState = 0
-    verbose: bool = False
-    callback: Callable[..., object] | None = None
 
     def _check_parameters(self) -> None:
         for name, constraint in constraints_of(self).items():

@@ -116,9 +116,8 @@ class ModelCheck:
         """
         return questions_about([edge for edge in self.edges if not edge.known], n_questions)
 
-    def summary(self) -> str:
-        """Return the check in plain words, with what it cannot see."""
-        return words.summary(self)
+    summary = words.summary
+    _repr_html_ = words.as_html
 
     def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
@@ -134,10 +133,6 @@ class ModelCheck:
             "legend": "; ".join(words.legend(self.edges, self.unit)),
             "blind_spots": words.BLIND_SPOTS,
         }
-
-    def _repr_html_(self) -> str:
-        """Show the check in a notebook."""
-        return words.as_html(self)
 
 
 def _as_dict(edge: EdgeCheck) -> dict[str, object]:

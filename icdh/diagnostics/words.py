@@ -58,7 +58,7 @@ def verdict(check: "ModelCheck") -> str:
 
 
 def summary(check: "ModelCheck") -> str:
-    """Return a `ModelCheck` as text."""
+    """Return the check in plain words, with what it cannot see."""
     hidden = map(printable, hidden_lines(check))
     return "\n".join([verdict(check), *_about_nodes(check.nodes), *_about_edges(check), *hidden, BLIND_SPOTS])
 
