@@ -41,9 +41,6 @@ from icdh._ground.arrays import Floats, Integers, Mask
 NOISE = ("heteroscedastic", "unequal", "equal")
 # exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
 LARGEST_LOG_FLOOR = 150.0
-# Bound on the initial weights into a node, together: with inputs in tiny units, an unbounded acyclicity could start
-# at e^1000 and hide the rest of the objective.
-LARGEST_ROW = 3.0
 
 
 @dataclass(frozen=True)
@@ -192,7 +189,8 @@ def weights_in_units(rms: Floats, hidden_units: int, bias: bool, rng: np.random.
     n_variables = rms.size
     shape = (n_variables, hidden_units)
     reach = 1.0 if bias else 0.1
-    largest = max(reach, LARGEST_ROW / np.sqrt(hidden_units * n_variables))
+    # With inputs in tiny units and no bound on the weights into a node the acyclicity could start at e^1000.
+    largest = max(reach, 3.0 / np.sqrt(hidden_units * n_variables))
     w1 = rng.uniform(-reach, reach, size=(*shape, n_variables))
     w1 /= np.maximum(np.where(rms > 0.0, rms, 1.0), reach / largest)
     w1[np.arange(n_variables), :, np.arange(n_variables)] = 0.0

@@ -8,9 +8,6 @@ from html import escape
 
 from icdh.exceptions import option
 
-# Controls, surrogates, unassigned characters, separators of lines and paragraphs: they break XML and terminals.
-_UNPRINTABLE = {"Cc", "Cs", "Cn", "Zl", "Zp"}
-
 
 def default_names(n_variables: int) -> list[str]:
     """Return "x0", "x1", ..., the names of columns without labels."""
@@ -19,8 +16,10 @@ def default_names(n_variables: int) -> list[str]:
 
 def printable(label: object) -> str:
     r"""Return a label of any type as one line of text, control characters written out: a line end becomes ``\n``."""
+    # Controls, surrogates, unassigned characters, separators of lines and paragraphs: they break XML and terminals.
+    unprintable = {"Cc", "Cs", "Cn", "Zl", "Zp"}
     return "".join(
-        character.encode("unicode_escape").decode() if unicodedata.category(character) in _UNPRINTABLE else character
+        character.encode("unicode_escape").decode() if unicodedata.category(character) in unprintable else character
         for character in str(label)
     )
 

@@ -20,7 +20,6 @@ from icdh._node_model.cache import FamilyCache
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
 
-FEW_STEPS = 50  # from a fit to a subsample; outliers would take hundreds
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
 
 
@@ -337,7 +336,7 @@ class WholeEvidence(FamilyCache):
     def _start_of(self, family: Family) -> Start:
         begun = self.subsample.fit_of(family)
         start = Start(begun.theta, begun.precision) if begun.succeeded else COLD
-        return start._replace(precision_updates=0, max_steps=FEW_STEPS)
+        return start._replace(precision_updates=0, max_steps=50)  # for outliers it would take hundreds
 
 
 Evidence: TypeAlias = FamilyEvidence | WholeEvidence

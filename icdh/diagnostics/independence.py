@@ -44,8 +44,6 @@ from icdh.diagnostics._kernels import sum_of_products_of_distances
 from icdh.diagnostics.records import LEAST_SEEN
 from icdh.diagnostics.residuals import Residuals
 
-FEWEST_PAIRS = 4
-
 
 class Distances(NamedTuple):
     """A sample, and the sums of its distances.
@@ -193,7 +191,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
     def groups(node: int) -> tuple[Dependence, Dependence, Dependence]:
         """Return how a residual depends on causes, on the mean that they predict, and on others."""
         residual, is_cause = residuals.of[node], adjacency[:, node] != 0
-        if residual.values.size < FEWEST_PAIRS or residual.seen.mean() < LEAST_SEEN:
+        if residual.values.size < 4 or residual.seen.mean() < LEAST_SEEN:
             return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
         noise = Distances.of(normal_scores(residual.values))
         others = [other for other in residuals.variables if other != node and not reached[node, other]]

@@ -21,7 +21,6 @@ STRENGTHS = {
     "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
     "weight": "weight: the size of the effect in the fitted network, without a unit",
 }
-IF_TURNED = "if turned: nats lost by reversing this arrow"
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = (
@@ -120,7 +119,9 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
         Column("cause", [printable(edge.cause) for edge in edges], []),
         Column("effect", [printable(edge.effect) for edge in edges], []),
         Column("strength" if unit == "nats" else unit, strengths, [STRENGTHS[unit]]),
-        Column("if turned", turned, [IF_TURNED, *([BELOW_ZERO] if below_zero else [])]),
+        Column(
+            "if turned", turned, ["if turned: nats lost by reversing this arrow", *([BELOW_ZERO] if below_zero else [])]
+        ),
         Column("if hidden", [_nats(edge.hidden_loss) for edge in edges], [IF_HIDDEN, survival(edges)]),
         Column("direction", probabilities, ["direction: its probability"]),
         Column(

@@ -241,9 +241,6 @@ def _draw_edges(
     return relabel(graph, rng)
 
 
-TIE = 1e-9  # relative difference below which two statistics count as equal
-
-
 def varsortability(X: object, graph: object) -> float:
     """Share of the directed paths along which the variance increases from the first variable to the last.
 
@@ -320,7 +317,7 @@ def _sortability(statistic: Floats, graph: object) -> float:
         raise ValueError("graph has no edges, so that there are no paths along which to sort")
     causal_order(edges)
     difference = statistic - statistic[:, None]
-    tied = np.abs(difference) <= TIE * np.maximum(np.abs(statistic), np.abs(statistic[:, None]))
+    tied = np.abs(difference) <= 1e-9 * np.maximum(np.abs(statistic), np.abs(statistic[:, None]))
     increases = np.where(tied, 0.5, difference > 0)
     n_paths, n_increasing = 0, 0.0
     connected = edges
