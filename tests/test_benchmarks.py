@@ -34,6 +34,7 @@ def test_without_a_name_the_benchmarks_are_listed():
     assert "there is no benchmark 'nothing'" in unknown.stderr
 
 
+@pytest.mark.slow
 def test_ones_own_method_stands_beside_ours_and_one_that_fails_is_told_so(tmp_path):
     (tmp_path / "mine.py").write_text(METHOD, encoding="utf-8")
 

@@ -253,6 +253,7 @@ def test_a_start_that_is_no_number_has_no_matrix():
     assert (steps, converged) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_table_that_cannot_be_written_to_is_fitted_all_the_same():
     """Such are the tables that workers share; and of so many rows some are enough for the matrix."""
     x, y, spread, theta, penalty = problem(10_007)
