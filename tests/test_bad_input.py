@@ -203,8 +203,8 @@ def test_nothing_but_constant_columns():
 )
 def test_columns_cut_at_a_threshold_are_warned_about(sign, n_rows, n_above, n_wrong, is_said, recwarn):
     """Others are cut in few rows, where it may be an accident, or hold one row on the wrong side."""
-    number = np.random.default_rng(0).permutation(n_rows) ** 1.1
-    cut = np.where(number >= (n_rows - n_above) ** 1.1, sign, 0.0)
+    rank = np.random.default_rng(0).permutation(n_rows)
+    number, cut = rank**1.1, np.where(rank >= n_rows - n_above, sign, 0.0)
     cut[np.argsort(number)[:n_wrong]] = sign
     Table.of(np.column_stack([number, cut])).warn()
     assert any("given by a threshold: 'x1' (of 'x0')" in str(own.message) for own in recwarn) == is_said
