@@ -24,7 +24,7 @@ from icdh.knowledge import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.directions import turn_while_it_gains
 from icdh.search.escapes import Search, SearchResult, greedy_search
-from icdh.search.moves import Graph, Move, differing_families, price_of_width
+from icdh.search.moves import Graph, Move, differing_families, parents_matrix, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.orders import MOST_VARIABLES, best_graph, weigh_families
 
@@ -315,11 +315,8 @@ class GraphSearch:
 
         The others are left as they are: on more rows their misfit looks like edges.
         """
-        whole, edges = WholeEvidence(scores), np.zeros(self.table.rules.required.shape, dtype=bool)
-        is_left = np.zeros(len(edges), dtype=bool)
-        for node, parents in enumerate(found.graph):
-            edges[list(parents), node] = True
-            is_left[node] = not scores.describes_well((node, parents))
+        whole, edges = WholeEvidence(scores), parents_matrix(found.graph)
+        is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
         margin = TUNING.doubtful * whole.families.n_observations

@@ -42,13 +42,13 @@ def strengths(found: FoundGraph) -> np.ndarray:
     ndarray, shape (N + K, N + K)
         Among the user's columns and the contexts; zero where there is no edge.
     """
-    scores, table = _without_limit(found, found.graph), found.table
+    scores, table, decided = _without_limit(found, found.graph), found.table, found.decided
     strength = np.zeros((len(table.order),) * 2)
     for node, parents in enumerate(found.graph):
         if found.causes is not None and node in found.confounded:
             strength[list(parents), node] = _strengths_beside_hidden(found.causes, found.graph, node)
             continue
-        by = found.whole if found.whole is not None and node in found.decided else scores
+        by = found.whole if found.whole is not None and node in decided else scores
         fewer = [(node, toggled(parents, cause)) for cause in parents]
         rise = np.array(by(fewer)) - by([(node, parents)])[0]
         rise /= by.families.design_effects((node, parents), by.fit_of((node, parents)))

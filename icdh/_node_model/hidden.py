@@ -30,6 +30,7 @@ Liu, Rubin, Wu, "Parameter expansion to accelerate EM: the PX-EM algorithm", Bio
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -207,7 +208,7 @@ class Scored(Protocol):
 Found = TypeVar("Found", bound=Scored)
 
 
-class KnownDistricts(Generic[Found]):
+class KnownDistricts(ABC, Generic[Found]):
     """The score of the children of hidden causes; what was asked for once is kept.
 
     Parameters
@@ -231,9 +232,9 @@ class KnownDistricts(Generic[Found]):
                 self._last[nodes] = found
         return self._known[families]
 
+    @abstractmethod
     def _fit(self, families: tuple[Family, ...], last: Found | None) -> Found:
         """Return the district, from one of the same children with other parents if there is one."""
-        raise NotImplementedError
 
 
 class Districts(KnownDistricts[District]):

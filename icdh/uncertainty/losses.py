@@ -91,12 +91,13 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             exact = exact_direction_losses(families, edges)
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:
-            by_few = [edge for edge in edges if edge[1] not in found.decided]
+            decided = found.decided
+            by_few = [edge for edge in edges if edge[1] not in decided]
             climber = Climber(scores, rules, model.max_parents)
             losses = direction_losses(climber, found.by_few or found.graph, by_few, gains)
             if found.whole is not None and len(by_few) < len(edges):
                 climber = Climber(found.whole, rules, model.max_parents)
-                by_all = [edge for edge in edges if edge not in by_few]
+                by_all = [edge for edge in edges if edge[1] in decided]
                 losses = chain(losses, direction_losses(climber, found.graph, by_all))
         for (i, j), nats in losses:
             loss[order[i], order[j]] = nats * worth(i, j)
