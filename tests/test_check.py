@@ -48,7 +48,7 @@ def residuals_and_tests(values, *edges, kinds=None, transform="none"):
     graph = np.zeros((table.n_variables, table.n_variables))
     for edge in edges:
         graph[edge] = 1.0
-    residuals = fit_residuals(table, table.kinds_given(kinds), transform, graph)
+    residuals = fit_residuals(table, table.kinds, transform, graph)
     return residuals, node_tests(residuals, graph, table.unordered)
 
 

@@ -63,4 +63,4 @@ def test_values_beyond_reach_are_refused_by_name():
 @pytest.mark.parametrize("kind", ["ordinal", "categorical", "gridded", "continuous"])
 def test_two_values_that_are_declared_few_are_binary(kind):
     table = Table.of(np.column_stack([np.arange(12) % 2, np.arange(12)]).astype(float))
-    assert table.kinds_given({0: kind})[0] == (kind if kind in ("gridded", "continuous") else "binary")
+    assert table.coded({0: kind}).kinds[0] == (kind if kind in ("gridded", "continuous") else "binary")

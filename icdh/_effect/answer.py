@@ -10,7 +10,6 @@ from icdh._effect.families import Numbers
 from icdh._effect.pair import PairFit, comparison_of, fits_of
 from icdh._effect.question import Asked, Pair, covariates_of, pairs_of, table_of, with_labels
 from icdh._effect.result import Effect
-from icdh._estimators.data_warnings import said_of_repeats
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import ByColumn, RandomState, TableLike
 from icdh._ground.checks import Choice, random_generator
@@ -160,7 +159,7 @@ def effect(
     constant = [k for k in covariates if table.n_distinct(k) < 2]
     covariates = [k for k in covariates if k not in constant]
     asked = Asked(source, goal, covariates, contrast, target, where, trim)
-    fits = fits_of(pairs_of(table, kinds, asked), seed)
+    fits = fits_of(pairs_of(table, asked), seed)
     outcomes = outcomes_of(table.categories.get(goal))
     rows = {value: speak for fit in fits for value, speak in fit.effective_rows.items()}
     warnings = [
@@ -237,7 +236,7 @@ def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> I
     alike = {names[k]: effect_of_equal_values(influence, pair.values[k]) for k in _telling_the_cause(pair)}
     repeats = repeated_combinations(pair.values)
     if repeats is not None:
-        yield said_of_repeats(repeats, [names[k] for k in repeats.columns], pair.observed.size)
+        yield repeats.said(names, pair.observed.size)
     elif max(alike.values(), default=1.0) > 1.0:
         name = max(alike, key=lambda name: alike[name])
         yield (

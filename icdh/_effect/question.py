@@ -127,7 +127,7 @@ def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: 
     return chosen
 
 
-def pairs_of(table: Table, kinds: ByColumn[str] | None, asked: Asked) -> list[Pair]:
+def pairs_of(table: Table, asked: Asked) -> list[Pair]:
     """Return the question as numbers, once for each contrast of the cause.
 
     Raises
@@ -138,20 +138,19 @@ def pairs_of(table: Table, kinds: ByColumn[str] | None, asked: Asked) -> list[Pa
     """
     order = [*asked.covariates, asked.cause, asked.effect]
     _check_columns(table, order, asked)
-    all_kinds = table.kinds_given(kinds)
     categories, name = table.categories.get(asked.cause), table.names[asked.cause]
     where, cause = _rows_where(asked.where, table), table.values[asked.cause]
     contrasts = contrasts_of(cause, categories, asked.contrast)
     counts = {value: int(np.count_nonzero(cause[where] == value)) for pair in contrasts for value in pair[:2]}
-    few_values = all_kinds[asked.cause] in ("binary", "categorical") or categories is not None
-    if all_kinds[asked.cause] == "ordinal":  # what grades do need not be smooth
+    few_values = table.kinds[asked.cause] in ("binary", "categorical") or categories is not None
+    if table.kinds[asked.cause] == "ordinal":  # what grades do need not be smooth
         few_values |= min(counts.values()) >= FEWEST_OF_A_VALUE
     if not few_values and (asked.target != "all" or asked.trim):
         argument = "target" if asked.target != "all" else "trim"
         raise ValueError(f"{option(argument)} is for causes of few values or labels; {name!r} is a number")
     if few_values:
         contrasts = _with_rows(contrasts, counts, asked.contrast is not None, name)
-    chosen = ["continuous" if all_kinds[k] == "gridded" else all_kinds[k] for k in order]
+    chosen = ["continuous" if table.kinds[k] == "gridded" else table.kinds[k] for k in order]
     values = table.values[order].copy()
     for k in range(len(asked.covariates)):
         if chosen[k] == "continuous" and is_heavy_tailed(values[k]):

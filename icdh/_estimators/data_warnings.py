@@ -1,52 +1,18 @@
-"""Warnings of the estimators about tables: guessed kinds, unusual units, computed columns, dependent rows."""
-
-from collections.abc import Hashable, Sequence
+"""Warnings of the estimators about tables: unusual units, computed columns, dependent rows."""
 
 import numpy as np
 
-from icdh._ground.arrays import ByColumn, Floats
+from icdh._ground.arrays import Floats
 from icdh._ground.labels import listed
 from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
-from icdh._rows.repeats import Repeats, repeated_combinations
-from icdh._rows.serial import Sequence as SerialRows
+from icdh._rows.repeats import repeated_combinations
 from icdh._rows.serial import serial_dependence
 from icdh._table.experiments import Design
-from icdh._table.table import Scaling, Table
+from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
 
 DETERMINED = 0.01  # of the spread of a column
-
-READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds of columns, in words
-
-
-def warn_about_guessed_kinds(table: Table, kinds: Sequence[str], declared: ByColumn[str] | None) -> None:
-    """Name the columns whose kind was guessed, unless it is that of any number.
-
-    Parameters
-    ----------
-    table : Table
-        The columns.
-    kinds : sequence of str
-        Their kinds.
-    declared : mapping or None
-        The kinds that the user named, by column.
-    """
-    told = {table.position(column) for column in declared or ()}
-    told |= {k for k, known in table.categories.items() if known.declared}
-    guessed = {
-        kind: [table.names[k] for k, guess in enumerate(kinds) if guess == kind and k not in told] for kind in READINGS
-    }
-    guessed = {kind: names for kind, names in guessed.items() if names}
-    if guessed:
-        readings = "; as ".join(f"{READINGS[kind]}: {_quoted(names)}" for kind, names in guessed.items())
-        kind, names = list(guessed.items())[-1]
-        other = "to confirm," if kind == "categorical" else "mere codes?"
-        warn(f"read as {readings}; {other} say {option('kinds', {names[0]: 'categorical'})}", DataWarning)
-
-
-def _quoted(names: Sequence[Hashable]) -> str:
-    return ", ".join(map(repr, names))
 
 
 def warn_about_determined_columns(model: StructuralModel, table: Table) -> None:
@@ -89,39 +55,11 @@ def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Desi
     """
     if table.related is not None:
         return
-    repeats = repeated_combinations(table.values)
-    if repeats is not None:
-        names = [table.names[k] for k in repeats.columns]
-        warn(said_of_repeats(repeats, names, table.n_observations), DataWarning)
-        return
-    serial = serial_dependence(table.values, model.standardised_residuals(model.scaled(table)), design.classes)
-    if serial is not None:
-        warn(_of_sequence(table, serial), DataWarning)
-
-
-def said_of_repeats(repeats: Repeats, names: Sequence[Hashable], n_rows: int) -> str:
-    """Return a text that says which columns repeat together in a table of so many rows, and the remedy."""
-    worth = f"the table is worth about {repeats.n_distinct} independent rows"
-    if repeats.whole_rows:
-        return (
-            f"{n_rows} rows hold {repeats.n_distinct} different ones: {worth}, and copies make edges and intervals too "
-            f"sure; drop the copies, or pass {option('groups')} with one label for all copies of a row"
-        )
-    return (
-        f"columns {listed(map(repr, names))} hold {repeats.n_distinct} different combinations in {n_rows} rows, as if "
-        f"several rows came from each person or place: for edges among these columns {worth}; pass "
-        f"{option('groups')} with one label a person, or keep one row a person"
+    told = repeated_combinations(table.values) or serial_dependence(
+        table.values, model.standardised_residuals(model.scaled(table)), design.classes
     )
-
-
-def _of_sequence(table: Table, serial: SerialRows) -> str:
-    names = listed(map(repr, (table.names[k] for k in serial.columns)))
-    return (
-        f"rows depend on those before them in the columns {names}: for edges among these columns "
-        f"{table.n_observations} rows are worth about {max(round(table.n_observations / serial.effect), 1)} "
-        f"independent rows; pass {option('sequence', True)}, {option('groups')} if rows of the same unit follow each "
-        "other, or take differences"
-    )
+    if told is not None:
+        warn(told.said(table.names, table.n_observations), DataWarning)
 
 
 def warn_about_density(A: Floats) -> None:
@@ -142,17 +80,17 @@ def warn_about_density(A: Floats) -> None:
         )
 
 
-def warn_about_columns(table: Table, scaling: Scaling) -> None:
+def warn_about_columns(table: Table, scaled: Floats) -> None:
     """Name the columns whose spread is far from one, and those that are sums or multiples of those before them.
 
     Parameters
     ----------
     table : Table
         The columns.
-    scaling : Scaling
-        What is done to them before a fit.
+    scaled : ndarray, shape (N, M)
+        What a fit sees of them.
     """
-    spread = scaling.apply(table.values).std(axis=1)
+    spread = scaled.std(axis=1)
     # Penalties and threshold of `ICDH` are made for spreads near one. Where simulated columns have spreads of 1 to 7, a
     # tenth of them costs edges and a thirtieth nearly all; so do ten and thirty times. One column of 100 costs some.
     unusual = table.varying & ((spread < 0.1) | (spread > 100.0))

@@ -10,12 +10,8 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
-from icdh._estimators.data_warnings import (
-    warn_about_dependent_rows,
-    warn_about_determined_columns,
-    warn_about_guessed_kinds,
-)
-from icdh._ground.arrays import ByColumn, TableLike
+from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_determined_columns
+from icdh._ground.arrays import ByColumn, Mask, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import unheard
@@ -25,7 +21,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.table import LEVEL_KINDS, Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
-from icdh.knowledge import Knowledge
+from icdh.knowledge import EdgeRules, Knowledge
 from icdh.search.moves import Move
 
 if TYPE_CHECKING:
@@ -235,20 +231,13 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         """Fit to a table without gaps: prepare, search, refit, model."""
         from icdh._estimators.graph_search import GraphSearch
 
-        rules = design.rules(self._rules(table.names))
-        hidden = Knowledge.of(self.knowledge).hidden_causes(table.names)
-        if self.hidden_causes:
-            self._check_hidden_causes(table, design)
-        elif hidden[0]:
-            reason = f"names hidden causes; let them be looked for with {option('hidden_causes', True)}"
-            raise ArgumentValueError("knowledge", reason)
-        scaling, kinds = Scaling.of(table, "standardize"), table.kinds_given(self.kinds)
-        warn_about_guessed_kinds(table, kinds, self.kinds)
-        canonical = CanonicalTable.of(table, scaling, kinds, design, rules).with_rows_by_content()
+        hidden = self._known_of_hidden_causes(table, design)
+        rules, scaling = design.rules(self._rules(table.names)), Scaling.of(table, "standardize")
+        canonical = CanonicalTable.of(table, scaling, table.kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, [*table.names, *design.conditions])
         found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, hidden).run()
-        learn = partial(self._learn_found, table, design, scaling, kinds)
+        learn = partial(self._learn_found, table, scaling, design, rules)
         if not found.interrupted:
             try:
                 learn(found, clock)
@@ -259,25 +248,25 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             learn(found, Clock(0.0))
 
     def _learn_found(
-        self, table: Table, design: Design, scaling: Scaling, kinds: list[str], found: "FoundGraph", clock: Clock
+        self, table: Table, scaling: Scaling, design: Design, rules: EdgeRules, found: "FoundGraph", clock: Clock
     ) -> None:
         """Learn the model of the graph that a search found."""
         from icdh._estimators.refit import refit, strengths
 
         dag, N = strengths(found), table.n_variables
-        strength, rules = dag[:N, :N], design.rules(self._rules(table.names)).among(np.arange(N))
-        kept = self._strong(rules.dag(strength).adjacency, strength, rules)
-        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(kinds) if kind in LEVEL_KINDS}
-        model, learned, in_time = refit(
-            found, StructuralModel.of(table, scaling, kept, [Constant()] * N, levels), clock
+        strength, rules = dag[:N, :N], rules.among(np.arange(N))
+        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if kind in LEVEL_KINDS}
+        model = StructuralModel.of(
+            table, scaling, self._strong(rules.dag(strength).adjacency, strength, rules), [Constant()] * N, levels
         )
+        model, learned, in_time = refit(found, model, clock)
         self._learn(
-            replace(model, kinds=kinds, column_transform=found.transform),
+            replace(model, kinds=table.kinds, column_transform=found.transform),
             **learned,
             history_=[found.table.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
             edge_penalty_=found.price_of_edge,
-            kinds_=kinds,
+            kinds_=table.kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
             hidden_values_=hidden_values_of(model, scaling.apply(table.values)),
@@ -295,10 +284,22 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         warn_about_determined_columns(model, table)
         warn_about_dependent_rows(model, table, design)
 
-    def _check_hidden_causes(self, table: Table, design: Design) -> None:
-        """Raise ArgumentValueError for what the search for hidden causes takes no account of."""
+    def _known_of_hidden_causes(self, table: Table, design: Design) -> tuple[list[Mask], Mask]:
+        """Return the children of hidden causes that there are, and which variables have none: masks of the columns.
+
+        Raises
+        ------
+        ArgumentValueError
+            For what the search for hidden causes takes no account of, and if there are some and it is not asked for.
+        """
         from icdh._estimators.graph_search import TUNING
 
+        known = Knowledge.of(self.knowledge).hidden_causes(table.names)
+        if not self.hidden_causes:
+            if known[0]:
+                reason = f"names hidden causes; let them be looked for with {option('hidden_causes', True)}"
+                raise ArgumentValueError("knowledge", reason)
+            return known
         refused = {
             "search='exact'; use 'greedy'": self.search == "exact",
             "missing='impute'; use 'drop'": self.missing == "impute",
@@ -309,6 +310,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         for what, holds in refused.items():
             if holds:
                 raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or leave it out")
+        return known
 
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.

@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
 from icdh._estimators.data_warnings import warn_about_columns, warn_about_dependent_rows
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
+from icdh._model.conditionals import Constant
+from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design
 from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
@@ -255,12 +259,17 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps: a network, the DAG of its strong edges, the model of that DAG."""
         from icdh._estimators.two_phase_fit import find_network
+        from icdh.two_phase.objective import Problem
 
-        scaling, names = Scaling.of(table, self.scaling), [*table.names, *design.conditions]
-        warn_about_columns(table, scaling)
-        report, rules = partial(self._report_record, names), self._rules(table.names)
+        scaling, rules = Scaling.of(table, self.scaling), self._rules(table.names)
+        scaled, N = scaling.apply(table.values), table.n_variables
+        warn_about_columns(table, scaled)
+        values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise)
+        whole = Problem(values, design.rules(rules), *how, self.bias, design.rows)
+        edgeless = StructuralModel.of(table, scaling, np.zeros((N, N)), [Constant()] * N)
+        report = partial(self._report_record, [*table.names, *design.conditions])
         rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)
-        found = find_network(settings, table, scaling, design, rules, clock, rng, report)
+        found = find_network(settings, whole, edgeless, design.baseline, clock, rng, report)
         result, network = found.result, found.columns
         threshold = self.threshold if result.cost is None else 0.0
         dag = found.rules.dag(network.adjacency(), threshold)

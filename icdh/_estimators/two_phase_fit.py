@@ -19,8 +19,6 @@ from icdh._ground.labels import counted
 from icdh._ground.parallel import in_parallel
 from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
-from icdh._table.experiments import Design
-from icdh._table.table import Scaling, Table
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights
@@ -132,10 +130,9 @@ class FoundNetwork(NamedTuple):
 
 def find_network(
     settings: TwoPhaseSettings,
-    table: Table,
-    scaling: Scaling,
-    design: Design,
-    rules: EdgeRules,
+    whole: Problem,
+    model: StructuralModel,
+    baseline: Mask | None,
     clock: Clock,
     rng: np.random.Generator,
     report: Report,
@@ -146,14 +143,10 @@ def find_network(
     ----------
     settings : TwoPhaseSettings
         How to fit.
-    table : Table
-        The user's table.
-    scaling : Scaling
-        What is done to its columns first.
-    design : Design
-        The interventions.
-    rules : EdgeRules
-        Edges between its columns that must not, and that must, appear.
+    whole : icdh.two_phase.objective.Problem
+        What to fit, in the order of the user's columns, which the contexts follow. Those that do not vary are zero.
+    model, baseline
+        As in `FoundNetwork`.
     clock : Clock
         Ends the fit.
     rng : Generator
@@ -161,10 +154,9 @@ def find_network(
     report : callable
         Called with every `Round`, and with every `Move` in the user's columns.
     """
-    whole = _problem_of(settings, table, scaling, design, rules)
-    problem, order = _arranged(whole, table.varying, clock)
-    n_varying = np.count_nonzero(table.varying)
-    price = price_of_edges(settings, problem.values[:n_varying].std(axis=1))
+    N = len(model.names)
+    problem, order = _arranged(whole, N, clock)
+    price = price_of_edges(settings, problem.values[order.order < N].std(axis=1))
     starts = [
         draw_initial_weights(problem.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)
@@ -179,24 +171,15 @@ def find_network(
         report(record if isinstance(record, Round) else order.move_in_users_columns(record))
 
     result = _in_users_order(best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns), order)
-    fitter = FamilyFitter(whole, table.n_observations if result.cost is None else NATS_PER_PENALTY)
-    N = table.n_variables
-    model = StructuralModel.of(table, scaling, np.zeros((N, N)), [Constant()] * N)
-    return FoundNetwork(result, fitter, model, design.baseline, price)
+    fitter = FamilyFitter(whole, whole.values.shape[1] if result.cost is None else NATS_PER_PENALTY)
+    return FoundNetwork(result, fitter, model, baseline, price)
 
 
-def _problem_of(
-    settings: TwoPhaseSettings, table: Table, scaling: Scaling, design: Design, rules: EdgeRules
-) -> Problem:
-    """Return what is fitted, in the order of the user's columns, which the contexts follow."""
-    values, how = design.with_contexts(scaling.apply(table.values)), (settings.l1, settings.l2, settings.noise)
-    return Problem(values, design.rules(rules), *how, settings.bias, design.rows)
-
-
-def _arranged(problem: Problem, varying: Mask, clock: Clock) -> tuple[Problem, ColumnOrder]:
+def _arranged(problem: Problem, n_columns: int, clock: Clock) -> tuple[Problem, ColumnOrder]:
     """Return the problem of the columns that vary, and of the contexts after them, in an order of their values."""
-    columns = np.flatnonzero(varying)
-    order = np.append(columns[_order_of_columns(problem.values[columns])], np.arange(varying.size, len(problem.values)))
+    columns = np.flatnonzero(problem.values[:n_columns].any(axis=1))
+    contexts = np.arange(n_columns, len(problem.values))
+    order = np.append(columns[_order_of_columns(problem.values[columns])], contexts)
     values = problem.values[order]
     observations = np.lexsort((*values[:8], values.sum(axis=0)))  # by eight columns, and the sum of all
     values = np.ascontiguousarray(values[:, observations])

@@ -5,12 +5,15 @@ neighbouring values do: the distribution of the other column changes smoothly al
 neighbours do not. So every pair of columns is compared with its own neighbours, whatever dependence joins the two.
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Cells, Floats, Integers, Mask
+from icdh._ground.labels import listed
+from icdh.exceptions import option
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,21 @@ class Repeats(NamedTuple):
     columns: list[int]
     n_distinct: int
     whole_rows: bool
+
+    def said(self, names: Sequence[Hashable], n_rows: int) -> str:
+        """Return a text that names the columns, of a table of these names and so many rows, and the remedy."""
+        worth = f"the table is worth about {self.n_distinct} independent rows"
+        if self.whole_rows:
+            return (
+                f"{n_rows} rows hold {self.n_distinct} different ones: {worth}, and copies make edges and intervals "
+                f"too sure; drop the copies, or pass {option('groups')} with one label for all copies of a row"
+            )
+        columns = listed(repr(names[k]) for k in self.columns)
+        return (
+            f"columns {columns} hold {self.n_distinct} different combinations in {n_rows} rows, as "
+            f"if several rows came from each person or place: for edges among these columns {worth}; pass "
+            f"{option('groups')} with one label a person, or keep one row a person"
+        )
 
 
 class _Pairs(NamedTuple):

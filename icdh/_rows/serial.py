@@ -16,12 +16,15 @@ Bartlett, "Some aspects of the time-correlation problem in regard to tests of si
 Statistical Society 98 (1935).
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.labels import listed
+from icdh.exceptions import option
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Tuning:
 TUNING = Tuning()
 
 
-class Sequence(NamedTuple):
+class SerialDependence(NamedTuple):
     """Columns that depend on their own past.
 
     Attributes
@@ -73,8 +76,17 @@ class Sequence(NamedTuple):
     columns: list[int]
     effect: float
 
+    def said(self, names: Sequence[Hashable], n_rows: int) -> str:
+        """Return a text that names the columns, of a table of these names and so many rows, and the remedy."""
+        columns = listed(repr(names[k]) for k in self.columns)
+        return (
+            f"rows depend on those before them in the columns {columns}: for edges among these columns {n_rows} rows "
+            f"are worth about {max(round(n_rows / self.effect), 1)} independent rows; pass {option('sequence', True)}, "
+            f"{option('groups')} if rows of the same unit follow each other, or take differences"
+        )
 
-def serial_dependence(values: Floats, residuals: Floats, classes: Integers) -> Sequence | None:
+
+def serial_dependence(values: Floats, residuals: Floats, classes: Integers) -> SerialDependence | None:
     """Return the columns of rows in sequence; None if at most one of them depends on its past.
 
     Parameters
@@ -99,7 +111,7 @@ def serial_dependence(values: Floats, residuals: Floats, classes: Integers) -> S
     if effects.max() < TUNING.least_effect:
         return None
     concerned = (effects >= TUNING.least_effect).any(axis=0) | (effects >= TUNING.least_effect).any(axis=1)
-    return Sequence(np.flatnonzero(concerned).tolist(), float(effects.max()))
+    return SerialDependence(np.flatnonzero(concerned).tolist(), float(effects.max()))
 
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:

@@ -33,6 +33,7 @@ MOST_NAMED = 5  # columns in a message
 # categorical: labels without an order (guessed for text).
 KINDS = ("constant", "continuous", "gridded", "ordinal", "binary", "categorical")
 LEVEL_KINDS = ("binary", "ordinal")
+READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds that are worth a word
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Table:
         Which values were drawn for gaps. They do not say what kind a column is of.
     related : RelatedRows or None
         Which observations depend on one another, by the user's word; None if none do.
+    declared : dict of int to str, or None
+        The kinds of columns, by position, that the user named; None where kinds do not matter.
     """
 
     values: Floats
@@ -83,6 +86,7 @@ class Table:
     categories: dict[int, Categories] = field(default_factory=dict)
     imputed: Mask | None = None
     related: RelatedRows | None = None
+    declared: dict[int, str] | None = None
 
     @classmethod
     def of(
@@ -165,9 +169,20 @@ class Table:
         return varying
 
     @cached_property
-    def kinds(self) -> list[str]:
+    def guesses(self) -> list[str]:
         """The kind of every variable, guessed from its values: see `KINDS`."""
         return [_kind(self.observed(n), self.categories.get(n)) for n in range(self.n_variables)]
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The kind of every variable: the declared kind if there is one, else the guessed kind."""
+        kinds = self.guesses.copy()
+        for at, kind in (self.declared or {}).items():
+            few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
+            if self.n_distinct(at) > 1:
+                of_text = kind == "binary" and at in self.unordered  # two labels: their likelihood is that of a softmax
+                kinds[at] = "categorical" if of_text else "binary" if few and self.n_distinct(at) == 2 else kind
+        return kinds
 
     def observed(self, column: int) -> Floats:
         """Return the values of a column that are neither gaps nor imputed."""
@@ -181,9 +196,32 @@ class Table:
         return [n for n, known in self.categories.items() if not known.ordered]
 
     def coded(self, declared: ByColumn[str] | None) -> "Table":
-        """Return the table in which columns of numbers that are declared categorical hold codes."""
-        kinds = self.kinds_given(declared)
-        return self._coded_anew(n for n, kind in enumerate(kinds) if kind == "categorical" and n not in self.unordered)
+        """Return the table whose columns are of declared kinds; numbers that are declared categorical become codes.
+
+        Parameters
+        ----------
+        declared : mapping from names or positions to kinds, optional
+            "continuous", "gridded", "ordinal", "binary" or "categorical".
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``declared`` is not a mapping, or names an unknown column or kind. If a column declared binary has more
+            than two values, one declared ordinal or categorical more than 50, or labels without an order are
+            declared anything but categorical or, of two, binary.
+        """
+        if not isinstance(declared, Mapping | None):
+            raise TypeError(f"{option('kinds')} must map columns to kinds, got {type(declared).__name__}; pass a dict")
+        kinds: dict[int, str] = {}
+        for column, kind in (declared or {}).items():
+            at = variable_index(column, self.names, "kinds")
+            Choice(KINDS[1:]).check(option("kinds", of=column), kind)
+            self._check_kind(column, at, kind)
+            kinds[at] = kind
+        table = replace(self, declared=kinds)
+        return table._coded_anew(
+            n for n, kind in enumerate(table.kinds) if kind == "categorical" and n not in self.unordered
+        )
 
     def of_its_labels(self) -> "Table":
         """Return the table whose labels without an order are those that its rows hold."""
@@ -199,36 +237,6 @@ class Table:
             categories[n] = Categories.of(cells, known.declared or known.ordered, known.unseen)
             values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
         return replace(self, values=values, categories=categories)
-
-    def kinds_given(self, declared: ByColumn[str] | None) -> list[str]:
-        """Return the kind of every variable: the declared kind if there is one, else the guessed kind.
-
-        Parameters
-        ----------
-        declared : mapping from names or positions to kinds, optional
-            "continuous", "gridded", "ordinal", "binary" or "categorical".
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``declared`` is not a mapping, or names an unknown column or kind. If a column declared binary has more
-            than two values, one declared ordinal or categorical more than 50, or labels without an order are
-            declared anything but categorical or, of two, binary.
-        """
-        if declared is None:
-            return list(self.kinds)
-        if not isinstance(declared, Mapping):
-            raise TypeError(f"{option('kinds')} must map columns to kinds, got {type(declared).__name__}; pass a dict")
-        kinds = list(self.kinds)
-        for column, kind in declared.items():
-            at = self.position(column)
-            Choice(KINDS[1:]).check(option("kinds", of=column), kind)
-            self._check_kind(column, at, kind)
-            few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
-            if self.n_distinct(at) > 1:
-                of_text = kind == "binary" and at in self.unordered  # two labels: their likelihood is that of a softmax
-                kinds[at] = "categorical" if of_text else "binary" if few and self.n_distinct(at) == 2 else kind
-        return kinds
 
     def n_distinct(self, column: int) -> int:
         """Return the number of distinct values in a column, without gaps."""
@@ -251,10 +259,6 @@ class Table:
                 f"{self.categories[at].labels[0]!r}; pass numbers, or an ordered pandas categorical"
             )
 
-    def position(self, column: str | int) -> int:
-        """Return the position of a column, given its name or its position."""
-        return variable_index(column, self.names, "kinds")
-
     def check_learnable(self) -> None:
         """Raise ValueError if every variable is constant."""
         if not self.varying.any():
@@ -272,6 +276,7 @@ class Table:
             self._about_point_masses(),
             self._about_shape(),
             self._about_case(),
+            self._about_guesses(),
         ]
         numbers = [n for n in range(self.n_variables) if n not in self.categories]
         if codes:
@@ -287,6 +292,21 @@ class Table:
                 if other != label:
                     return f"column {self.names[n]!r}: {other!r} and {label!r} differ by case alone; join equal labels"
         return None
+
+    def _about_guesses(self) -> str | None:
+        if self.declared is None:
+            return None
+        known = {*self.declared, *(n for n, categories in self.categories.items() if categories.declared)}
+        guessed: dict[str, list[Hashable]] = {}
+        for kind in READINGS:
+            names = [self.names[n] for n, guess in enumerate(self.kinds) if guess == kind and n not in known]
+            guessed |= {kind: names} if names else {}
+        if not guessed:
+            return None
+        readings = "; as ".join(f"{READINGS[kind]}: {', '.join(map(repr, names))}" for kind, names in guessed.items())
+        kind, names = list(guessed.items())[-1]
+        other = "to confirm," if kind == "categorical" else "mere codes?"
+        return f"read as {readings}; {other} say {option('kinds', {names[0]: 'categorical'})}"
 
     def _about_constants(self) -> str | None:
         labels = [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]
@@ -305,7 +325,7 @@ class Table:
     def cuts(self) -> dict[Hashable, Hashable]:
         """The names of columns of two values that a threshold of a number gives, and the number of each."""
         found: dict[Hashable, Hashable] = {}
-        numbers = [k for k, kind in enumerate(self.kinds) if kind in ("continuous", "gridded", "ordinal")]
+        numbers = [k for k, kind in enumerate(self.guesses) if kind in ("continuous", "gridded", "ordinal")]
         for n in (n for n in range(self.n_variables) if self.n_distinct(n) == 2):
             above = self.values[n] == self.values[n].max()
             if self.n_observations < 50 or min(np.count_nonzero(above), np.count_nonzero(~above)) < 10:
@@ -324,7 +344,7 @@ class Table:
     def _about_point_masses(self) -> str | None:
         masses = {
             self.names[n]: point_mass(self.values[n])
-            for n, kind in enumerate(self.kinds)
+            for n, kind in enumerate(self.guesses)
             if kind in ("continuous", "gridded")
         }
         found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
