@@ -238,12 +238,3 @@ def test_unknown_interventions_stay_causes_of_a_pruned_network():
     assert model.sample(5000, random_state=0)[:, 2].mean() == pytest.approx(0.0, abs=0.1)  # 1.5 with both conditions
 
 
-def test_what_a_search_found_stays_as_it_is_when_thresholds_change():
-    model = fitted("search", skewed_chain(np.random.default_rng(0), 400))
-    scores = model.found_graph().scores
-    families, units = scores.fitted(), list(scores.units)
-    values = scores(sorted(families))
-    model.rethreshold(max_edges=1)
-    assert model.found_graph().scores is scores
-    assert (scores.fitted(), scores.units) == (families, units)
-    assert scores(sorted(families)) == values
