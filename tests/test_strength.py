@@ -236,5 +236,3 @@ def test_unknown_interventions_stay_causes_of_a_pruned_network():
     assert not model.adjacency_matrix_.any()
     assert model.targets_["drug"][2] > 0.3
     assert model.sample(5000, random_state=0)[:, 2].mean() == pytest.approx(0.0, abs=0.1)  # 1.5 with both conditions
-
-
