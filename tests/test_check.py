@@ -20,9 +20,8 @@ from icdh._table.table import Scaling, Table
 from icdh.diagnostics import ModelCheck, NodeCheck, words
 from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
-from icdh.diagnostics.records import EdgeCheck
 from icdh.diagnostics.residuals import fit_residuals
-from icdh.diagnostics.result import questions_about
+from icdh.diagnostics.result import EdgeCheck, questions_about
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
 from icdh.files import write_table
 from icdh.report import findings

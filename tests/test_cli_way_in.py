@@ -16,7 +16,7 @@ from icdh._ground.clock import Clock, compiling
 from icdh.cli._learning import edge_list
 from icdh.cli._messages import as_option
 from icdh.diagnostics import records
-from icdh.diagnostics.records import edge_records
+from icdh.diagnostics.result import edge_records
 from icdh.diagnostics.track_record import NEITHER, TAILS, UNLIKELY, Marginals
 from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
 from icdh.files import read_table, write_table

@@ -11,7 +11,7 @@ from scipy.stats import ttest_ind
 import icdh
 from icdh import DataWarning, HNMSearch, Knowledge
 from icdh._effect import families as _families
-from icdh._effect.by_graph import adjustment_set
+from icdh._effect.answer import adjustment_set
 from icdh._effect.estimation import augmented, by_probability, by_regression, natural_spline
 from icdh._effect.result import Interval
 from icdh._model.effects import contrasts_of, reference_of

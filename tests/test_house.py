@@ -103,14 +103,12 @@ ROOMS = {
         "estimation result",
         "families question",
         "pair",
-        "by_graph",
         "answer",
     ),
     "diagnostics": (
         "_kernels track_record",
-        "records residuals",
-        "words independence",
-        "result",
+        "result residuals",
+        "independence",
         "check",
     ),
 }

@@ -20,8 +20,8 @@ from icdh._table.table import Scaling
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.plotting.style import LOOK
-from icdh.report import drawing, findings
-from icdh.report.findings import averaged
+from icdh.report import findings
+from icdh.report.findings import Axis, _chart, _graph, averaged
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ['<script>alert("a")</script>', "b' onload='x", "c & {{ 7 * 7 }}"]
@@ -256,7 +256,7 @@ def test_curves_are_averages_over_the_other_causes():
 
 
 def test_pictures_point_upwards_and_have_round_ticks():
-    picture = drawing.curve(*np.array([[0.0, 10.0], [-1.0, 1.0], [0.0, 10.0], [-1.0, 1.0], [0.1, 0.1]]))
+    picture = _chart(*np.array([[0.0, 10.0], [-1.0, 1.0], [0.0, 10.0], [-1.0, 1.0], [0.1, 0.1]]))
     (x0, y0), (x1, y1) = (map(float, point) for point in picture["points"])
     assert x0 < x1
     assert y0 > y1
@@ -266,7 +266,7 @@ def test_pictures_point_upwards_and_have_round_ticks():
 
 @pytest.mark.parametrize("span", [1e-12, 0.7, 3.0, 1e7, 2.5e11])
 def test_ticks_are_few_and_within(span):
-    places = [float(place) for place, _ in drawing.Axis([np.array([0.0, span])], 10.0, 90.0).ticks()]
+    places = [float(place) for place, _ in Axis([np.array([0.0, span])], 10.0, 90.0).ticks()]
     assert 3 <= len(places) <= 7
     assert min(places) >= 10.0
     assert max(places) <= 90.0
@@ -383,4 +383,4 @@ def test_a_graph_wider_than_high_lies_on_paper():
     wide[0, 1:] = 1.0
     high[np.arange(19), np.arange(1, 20)] = 1.0
     names = [f"variable {k}" for k in range(20)]
-    assert [drawing.graph(A, names)["lies"] for A in (wide, high)] == [True, False]
+    assert [_graph(A, names)["lies"] for A in (wide, high)] == [True, False]

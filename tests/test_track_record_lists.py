@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from icdh.diagnostics.records import UNKNOWN_SHARE
+from icdh.diagnostics.result import UNKNOWN_SHARE
 from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))

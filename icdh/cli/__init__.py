@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from icdh._ground.labels import did_you_mean, listed
 from icdh._version import __version__
-from icdh.cli._files import check_files, is_model
+from icdh.cli._input import check_files, is_model
 from icdh.cli._messages import BAD_INPUT, as_option, explain
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import NOT_GIVEN, Command, Either, File, Option

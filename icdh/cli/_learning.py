@@ -15,13 +15,11 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import counted, edge_lines, printable
 from icdh._model.export import hidden_line, weight_unit
 from icdh._model.structural import StructuralModel
-from icdh.cli._files import source
-from icdh.cli._input import Input, complete_rows
+from icdh.cli._input import Input, complete_rows, source
 from icdh.cli._messages import INTERRUPTED, report, watched
 from icdh.cli._options import DEFAULTS, METHODS, Learned, option_named
-from icdh.diagnostics.records import EdgeCheck, edge_records
+from icdh.diagnostics.result import EdgeCheck, edge_records, edge_rows, legend
 from icdh.diagnostics.track_record import Marginals
-from icdh.diagnostics.words import edge_rows, legend
 from icdh.exceptions import import_extra, option
 from icdh.files import LabelledTable, read_graph
 from icdh.knowledge import Knowledge

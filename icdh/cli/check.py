@@ -3,8 +3,7 @@
 import argparse
 import json
 
-from icdh.cli._files import loaded, succeeds
-from icdh.cli._input import read_input
+from icdh.cli._input import loaded, read_input, succeeds
 from icdh.cli._messages import BAD_INPUT
 from icdh.cli._options import EXPERIMENTS, FORMAT, MODEL, RELATIONS, TABLE, Command, cells, flag, number, read, written
 from icdh.files import write_text

@@ -11,12 +11,11 @@ from icdh._ground.labels import aligned, printable, variable_index
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
 from icdh.cli import _options as options
-from icdh.cli._files import cell_of, is_model, loaded
-from icdh.cli._input import Input, read_input
+from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
 from icdh.cli._options import Command, names_in
-from icdh.diagnostics.words import EFFECTS
+from icdh.diagnostics.result import EFFECTS
 from icdh.plotting import check_plot_path, save_figure
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ import json
 from functools import partial
 
 from icdh._ground.labels import aligned, default_names
-from icdh.cli._files import source
-from icdh.cli._input import form_of
+from icdh.cli._input import form_of, source
 from icdh.cli._options import TEXT_FORMAT, Command, flag, number, read
 from icdh.files import graph_from_text, label_of, read_text
 

@@ -17,12 +17,11 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import aligned, counted, printable
 from icdh._model.hidden import bidirected_strengths, graph_with_hidden
 from icdh._model.structural import StructuralModel
-from icdh.cli._files import STANDARD_INPUT, source, succeeds
-from icdh.cli._input import read_input, target_lines
+from icdh.cli._input import STANDARD_INPUT, read_input, source, succeeds, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
 from icdh.cli._messages import BAD_INPUT, report, watched
 from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, Command, Learned, number, read, written
-from icdh.diagnostics.records import EdgeCheck
+from icdh.diagnostics.result import EdgeCheck
 from icdh.files import graph_writer, read_graph, write_graph, write_text
 from icdh.files.graphs import EDGE_LISTS, PROBABILITIES
 from icdh.files.text import delimited

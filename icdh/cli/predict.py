@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from icdh._ground.arrays import Mask
 from icdh._model.structural import StructuralModel
-from icdh.cli._files import do_of, give_table, loaded
-from icdh.cli._input import complete_rows, read
+from icdh.cli._input import complete_rows, do_of, give_table, loaded, read
 from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
 from icdh.files import LabelledTable
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
 from icdh.cli import _options as options
-from icdh.cli._files import STANDARD_INPUT, check_files, loaded, succeeds
-from icdh.cli._input import Input, read_input, target_lines
+from icdh.cli._input import STANDARD_INPUT, Input, check_files, loaded, read_input, succeeds, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
 from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.cli._options import Command, Learned

@@ -2,7 +2,7 @@
 
 import argparse
 
-from icdh.cli._files import do_of, give_table, loaded
+from icdh.cli._input import do_of, give_table, loaded
 from icdh.cli._options import ACTIONS, MODEL, OUTPUT_TABLE, Command, number
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from numpy.typing import NDArray
 
-from icdh.cli._files import source
+from icdh.cli._input import source
 from icdh.cli._options import Command, Either, choice, flag, number, read, written
 from icdh.files import graph_writer, read_graph, write_graph, write_table
 from icdh.simulate import GRAPHS, SimulatedData, simulate_sem

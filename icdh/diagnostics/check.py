@@ -17,9 +17,8 @@ from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table
 from icdh.diagnostics.independence import NodeTest, node_tests
-from icdh.diagnostics.records import NodeCheck, edge_records
 from icdh.diagnostics.residuals import Residual, fit_residuals
-from icdh.diagnostics.result import LEVEL, ModelCheck
+from icdh.diagnostics.result import LEVEL, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge

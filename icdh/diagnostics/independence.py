@@ -41,8 +41,8 @@ from icdh import graphs
 from icdh._ground.arrays import Floats
 from icdh._table.transforms import normal_scores
 from icdh.diagnostics._kernels import sum_of_products_of_distances
-from icdh.diagnostics.records import LEAST_SEEN
 from icdh.diagnostics.residuals import Residuals
+from icdh.diagnostics.result import LEAST_SEEN
 
 
 class Distances(NamedTuple):

@@ -4,14 +4,349 @@ A person answers by uncommenting lines of that file.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from numbers import Integral
+from typing import NamedTuple
 
+import numpy as np
+
+from icdh import graphs
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Number
+from icdh._ground.labels import counted, edge_lines, html_table, printable
+from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
 from icdh._model.hidden import HiddenCause
-from icdh.diagnostics import words
-from icdh.diagnostics.records import EdgeCheck, NodeCheck
+from icdh._model.structural import StructuralModel
+from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord
+from icdh.search.moves import DOUBTFUL
+
+DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow
+SURVIVES = 10.0  # nats: an arrow that loses as many if it is hidden stands
+LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
+UNKNOWN_SHARE = 0.59  # of all arrows counted: for those without a record
+
+
+@dataclass(frozen=True)
+class NodeCheck:
+    """What was found about a variable.
+
+    Attributes
+    ----------
+    name : str or int
+        The variable.
+    p_value : float
+        How often chance alone leaves a residual that depends as much on variables that it should not depend on;
+        corrected over the table, by Holm's procedure.
+    p_causes, p_mean, p_others : float
+        The same of its causes alone, of the mean that they predict, and of all others that it does not cause; corrected
+        within this group.
+    depends_on : str or int, or None
+        The variable that its residual depends on most, itself if that is its mean; None where nothing could be
+        compared.
+    rejected : bool
+        Whether ``p_value`` is below 5 %.
+    noise : str
+        The distribution that suits the residual: "gaussian", "student" or "free", and "none" of few values and
+        labels, and where the test sees nothing.
+    meaning : str
+        What a rejection can mean; empty without one.
+    seen : float
+        The share of the observations that the test sees: those with a fitted standard deviation above 1 % of the
+        variable's. Noise below that cannot be told from none. With less than 80 % the variable is not tested.
+    """
+
+    name: Hashable
+    p_value: float
+    p_causes: float
+    p_mean: float
+    p_others: float
+    depends_on: Hashable
+    rejected: bool
+    noise: str
+    meaning: str
+    seen: float
+
+    @property
+    def tested(self) -> bool:
+        """Whether the noise is large enough in four of five rows."""
+        return self.seen >= LEAST_SEEN
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the residual is Gaussian; of few values and labels True, as their residuals are by construction."""
+        return self.noise in ("gaussian", "none")
+
+
+@dataclass(frozen=True)
+class EdgeCheck:
+    """What is known of an arrow.
+
+    Attributes
+    ----------
+    cause, effect : str or int
+        The variables.
+    strength : float
+        The edge's weight: of `icdh.HNMSearch` nats that it is worth.
+    direction_loss : float or None
+        How many nats of evidence the best graph loses in which the arrow points the other way; see
+        `icdh.uncertainty.direction_loss`. None where knowledge settles the direction or nobody computed the loss.
+    hidden_loss : float or None
+        How many nats of evidence are lost if the arrow is a hidden common cause instead; see
+        `icdh.uncertainty.hidden_loss`. None where that cannot be told or nobody computed it.
+    probability : float or None
+        That of this direction given an edge, by posterior or resamples, where they were computed; 0.0 of an edge that
+        none of them has.
+    track_record : TrackRecord or None
+        How often arrows of this kind pointed forward in recorded tables; None where labels are cause or effect.
+    known : bool
+        Whether knowledge settles the direction already.
+    """
+
+    cause: Hashable
+    effect: Hashable
+    strength: float
+    direction_loss: float | None
+    hidden_loss: float | None
+    probability: float | None
+    track_record: TrackRecord | None
+    known: bool
+
+    @property
+    def close(self) -> bool:
+        """Whether the data hardly decide the direction: fewer than six nats, or a probability below 95 %."""
+        nats = self.direction_loss is not None and not self.direction_loss >= DOUBTFUL
+        return nats or (self.probability is not None and not self.probability >= DECIDED)
+
+    @property
+    def survives(self) -> bool:
+        """Whether the arrow would survive a hidden common cause: more than ten nats would be lost."""
+        return self.hidden_loss is not None and self.hidden_loss >= SURVIVES
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether a hidden common cause may stand in place of the arrow, as far as that can be told."""
+        return self.hidden_loss is not None and not self.survives
+
+    @property
+    def marks(self) -> str:
+        """The signs of lists and pictures: ? if it is close, * if a hidden common cause may replace it."""
+        return f"{'?' * self.close}{'*' * self.replaceable}"
+
+    @property
+    def doubt(self) -> tuple[bool, bool, float, float, float]:
+        """What edges are sorted by: those to settle by knowledge first.
+
+        Those that knowledge settled come last; first those that the data hardly decide, then arrows of a kind that
+        often pointed backward, then those that lose least.
+        """
+        share = UNKNOWN_SHARE if self.track_record is None else self.track_record.share
+        lost = np.inf if self.direction_loss is None else self.direction_loss
+        return self.known, not self.close, share, lost, self.strength
+
+
+def edge_records(model: StructuralModel, marginals: Marginals | None, settled: Mask | None = None) -> list[EdgeCheck]:
+    """Return a record for each edge of a model, the strongest first.
+
+    Parameters
+    ----------
+    model : StructuralModel
+        The model, with what it knows of its edges.
+    marginals : Marginals or None
+        Those of its table; without them, and where no search weighed the edges, there are no track records.
+    settled : ndarray of bool, shape (N, N), optional
+        The edges whose direction knowledge settles; by default what the model was learned with.
+    """
+    unknown = np.full(model.adjacency.shape, np.nan)
+    loss, hidden, probability = (
+        unknown if values is None else values
+        for values in (model.direction_loss, model.hidden_loss, model.edge_probability)
+    )
+    settled_by_model: Mask = np.isinf(loss) if model.settled is None else model.settled != 0.0
+    given = settled_by_model if settled is None else settled
+    direction = probability / np.maximum(probability + probability.T, np.finfo(float).tiny)
+    if weight_unit(model) != "nats":
+        marginals = None
+
+    def known(values: Floats, edge: tuple[int, int]) -> float | None:
+        return float(values[edge]) if np.isfinite(values[edge]) else None
+
+    return [
+        EdgeCheck(
+            model.names[i],
+            model.names[j],
+            float(model.adjacency[i, j]),
+            known(loss, (i, j)),
+            known(hidden, (i, j)),
+            known(direction, (i, j)),
+            None if marginals is None or given[i, j] else marginals.record(i, j),
+            bool(given[i, j]),
+        )
+        for i, j in graphs.strongest_first(model.adjacency)
+    ]
+
+
+FEW_ROWS = 200  # the power of the tests is stated of 1000
+ZERO = -0.05  # nats: smaller losses are rounding
+STRENGTHS = {
+    "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
+    "weight": "weight: the size of the effect in the fitted network, without a unit",
+}
+IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
+REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
+BELOW_ZERO = (
+    "below zero: the graph with that arrow turned is better, and the search missed it or weak edges were left out"
+)
+TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
+DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
+EFFECTS = (
+    "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
+    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
+    "values that are nearest to half a standard deviation below and above the mean",
+    "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
+    "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
+    "pairs without a path in the graph are not listed: that is not evidence of no effect",
+)
+BLIND_SPOTS = (
+    "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
+    "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "
+    "3 % with measurement noise. A model that passes may have wrong arrows: of recorded tables that passed 61 % of the "
+    "arrows pointed forward, of others 65 %."
+)
+
+
+def verdict(check: "ModelCheck") -> str:
+    """Return in a line what a `ModelCheck` check."""
+    rows = f"{check.n_checked} of {check.n_observations}" if check.n_checked < check.n_observations else check.n_checked
+    head = f"{rows} rows, {counted(len(check.nodes), 'variable')}, {counted(len(check.edges), 'edge')}: "
+    bad = sum(node.rejected for node in check.nodes)
+    few = ", and so few rows hardly reject any" if check.n_checked < FEW_ROWS else ""
+    says = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{few}"
+    untested = sum(not node.tested for node in check.nodes)
+    rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
+    return f"{head}{says} (at 5 %, over all variables together){rest}"
+
+
+def hidden_lines(check: "ModelCheck") -> list[str]:
+    """Return a line about each hidden cause of the model of a `ModelCheck`, and how that took account of them."""
+    lines = [hidden_line(cause) for cause in check.hidden_causes]
+    return [*lines, DRAWN] if lines else []
+
+
+def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
+    bad = [node for node in nodes if node.rejected]
+    lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
+    untested = [node for node in nodes if not node.tested]
+    if untested:
+        shares = ", ".join(f"{printable(node.name)} ({100 * (1 - node.seen):.0f} % of the rows)" for node in untested)
+        lines.append(f"not tested, as their noise is below 1 % of their standard deviation in many rows: {shares}")
+    odd = ", ".join(printable(node.name) for node in nodes if not node.gaussian)
+    if odd:
+        lines.append(
+            f"residuals that are not Gaussian: {odd}; either their noise is not, or they have a hidden common cause"
+        )
+    return lines
+
+
+def _about_edges(check: "ModelCheck") -> list[str]:
+    edges, more = check.edges, len(check.edges) - MOST_EDGES
+    if not edges:
+        return []
+    lines = [*edge_lines(edge_rows(edges[:MOST_EDGES], check.unit)), *([f"and {more} more"] if more > 0 else [])]
+    heading = "arrows" if all(edge.known for edge in edges) else "arrows, those to settle by knowledge first"
+    return [f"{heading}:", *lines, *legend(edges, check.unit)]
+
+
+class Column(NamedTuple):
+    """What is known of some edges: heading, cells, and the lines below the list that say what it means."""
+
+    heading: str
+    cells: list[str]
+    meanings: list[str]
+
+
+def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
+    """Return what is known of edges, without columns that are empty, as some of a saved model are.
+
+    Parameters
+    ----------
+    edges : sequence of EdgeCheck
+        The edges.
+    unit : {"nats", "weight"}
+        The unit of their strengths.
+    """
+    below_zero = any(edge.direction_loss is not None and edge.direction_loss < ZERO for edge in edges)
+    worse = any(edge.track_record is not None and edge.track_record.unlikely for edge in edges)
+    strengths = [_nats(edge.strength, edge.known) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
+    turned = ["given" if edge.known else _nats(edge.direction_loss) for edge in edges]
+    probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
+    columns = [
+        Column("cause", [printable(edge.cause) for edge in edges], []),
+        Column("effect", [printable(edge.effect) for edge in edges], []),
+        Column("strength" if unit == "nats" else unit, strengths, [STRENGTHS[unit]]),
+        Column(
+            "if turned", turned, ["if turned: nats lost by reversing this arrow", *([BELOW_ZERO] if below_zero else [])]
+        ),
+        Column("if hidden", [_nats(edge.hidden_loss) for edge in edges], [IF_HIDDEN, survival(edges)]),
+        Column("direction", probabilities, ["direction: its probability"]),
+        Column(
+            "track record",
+            ["" if edge.track_record is None else str(edge.track_record) for edge in edges],
+            [f"{LEGEND}; {NEITHER} is worse than a coin" if worse else LEGEND],
+        ),
+        Column("", [edge.marks for edge in edges], _marks_explained(edges)),
+    ]
+    return [*columns[:2], *(column for column in columns[2:] if any(column.cells))]
+
+
+def _marks_explained(edges: Sequence[EdgeCheck]) -> list[str]:
+    marks = "".join(edge.marks for edge in edges)
+    return [f"{mark} {meaning}" for mark, meaning in (("?", doubt(edges)), ("*", REPLACEABLE)) if mark in marks]
+
+
+def doubt(edges: Sequence[EdgeCheck]) -> str:
+    """Return in words what makes directions of these edges doubtful."""
+    divided = any(edge.probability is not None for edge in edges)
+    return f"{TURNED}{f', or {DIVIDED}' if divided else ''}: the data hardly tell its direction"
+
+
+def edge_rows(edges: Sequence[EdgeCheck], unit: str) -> list[tuple[str, ...]]:
+    """Return the cells of a list of edges, row by row, the heading first."""
+    return list(zip(*([column.heading, *column.cells] for column in edge_columns(edges, unit)), strict=True))
+
+
+def legend(edges: Sequence[EdgeCheck], unit: str) -> list[str]:
+    """Return the lines that say what the columns of a list of edges mean."""
+    meanings = [meaning for column in edge_columns(edges, unit) for meaning in column.meanings]
+    return [*meanings, *filter(None, [unweighed(edges, unit)])]
+
+
+def unweighed(edges: Sequence[EdgeCheck], unit: str) -> str:
+    """Return in a sentence how many directions nothing stands behind, as after a search that was stopped."""
+    if unit != "nats":
+        return ""
+    left = sum(not edge.known and edge.direction_loss is None and edge.probability is None for edge in edges)
+    of = f"{left} of {counted(len(edges), 'arrow')}"
+    return f"{of} not weighed against the other direction: each may point the wrong way" if left else ""
+
+
+def survival(edges: Sequence[EdgeCheck]) -> str:
+    """Return in a sentence how many arrows a hidden common cause cannot replace."""
+    told, survivors = sum(edge.hidden_loss is not None for edge in edges), sum(edge.survives for edge in edges)
+    fail = f", {told - survivors} would not" if told > survivors else ""
+    untold = f"; {len(edges) - told} cannot be told" if len(edges) > told else ""
+    return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{fail}{untold}"
+
+
+def _nats(value: float | None, known: bool = False) -> str:
+    """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
+    if value is None:
+        return ""
+    if known and 0.0 < value <= np.finfo(float).tiny:
+        return "given"
+    return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
+
 
 LEVEL = 0.05
 HEAD = (
@@ -116,22 +451,34 @@ class ModelCheck:
         """
         return questions_about([edge for edge in self.edges if not edge.known], n_questions)
 
-    summary = words.summary
-    _repr_html_ = words.as_html
+    def summary(self) -> str:
+        """Return the check in plain words, with what it cannot see."""
+        hidden = map(printable, hidden_lines(self))
+        return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *hidden, BLIND_SPOTS])
+
+    def _repr_html_(self) -> str:
+        """Return the check as a piece of HTML, text escaped."""
+        nodes = [
+            [str(node.name), f"{node.p_value:.2g}", node.noise, node.meaning or "nothing found"] for node in self.nodes
+        ]
+        heading, *edges = edge_rows(self.edges[:MOST_EDGES], self.unit)
+        tables = html_table(("variable", "p-value", "noise", "verdict"), nodes) + html_table(heading, edges)
+        meanings = escape("; ".join([*legend(self.edges, self.unit), *hidden_lines(self)]))
+        return f"<div><p><strong>{verdict(self)}</strong></p>{tables}<p>{meanings}</p><p>{BLIND_SPOTS}</p></div>"
 
     def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
         return {
-            "verdict": words.verdict(self),
+            "verdict": verdict(self),
             "rejected": self.rejected,
             "level": LEVEL,
             "n_observations": self.n_observations,
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
             "edges": [_as_dict(edge) for edge in self.edges],
-            "hidden_causes": words.hidden_lines(self),
-            "legend": "; ".join(words.legend(self.edges, self.unit)),
-            "blind_spots": words.BLIND_SPOTS,
+            "hidden_causes": hidden_lines(self),
+            "legend": "; ".join(legend(self.edges, self.unit)),
+            "blind_spots": BLIND_SPOTS,
         }
 
 

@@ -17,9 +17,8 @@ from icdh._ground.labels import counted, short
 from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
-from icdh.diagnostics.records import EdgeCheck, edge_records
+from icdh.diagnostics.result import REPLACEABLE, EdgeCheck, doubt, edge_records
 from icdh.diagnostics.track_record import UNLIKELY
-from icdh.diagnostics.words import REPLACEABLE, doubt
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
