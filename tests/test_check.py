@@ -17,7 +17,7 @@ import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError
 from icdh._node_model.families import TUNING
 from icdh._table.table import Scaling, Table
-from icdh.diagnostics import ModelCheck, NodeCheck, words
+from icdh.diagnostics import ModelCheck, NodeCheck, result
 from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
 from icdh.diagnostics.residuals import fit_residuals
@@ -476,21 +476,21 @@ def test_every_sentence_of_a_summary_is_known(name):
 def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
     heading = "cause -> effect strength if turned if hidden track record"
     assert heading in " ".join(found.summary().split())
-    assert "direction:" not in "".join(words.legend(found.edges, "nats"))
+    assert "direction:" not in "".join(result.legend(found.edges, "nats"))
     saved = icdh.check(fit.model_, X)
     assert not any("if turned" in text for text in (saved.summary(), saved._repr_html_()))
     assert "reversing" not in saved.to_dict()["legend"]
     assert "2 of 2 arrows not weighed against the other direction" in saved.summary()
     likely = [replace(own, probability=0.9) for own in saved.edges]
-    assert "direction: its probability" in words.legend(likely, "nats")
-    assert words.unweighed(likely, "nats") == words.unweighed(saved.edges, "weight") == ""
+    assert "direction: its probability" in result.legend(likely, "nats")
+    assert result.unweighed(likely, "nats") == result.unweighed(saved.edges, "weight") == ""
 
 
 def test_only_knowledge_gives_an_arrow():
     """The arrows of a search that was stopped may be worth nothing, too."""
     least = np.finfo(float).tiny
     own = edge(strength=least, known=True, track_record=None), edge(strength=least, known=False, track_record=None)
-    assert words.edge_columns(own, "nats")[2].cells == ["given", "0.0"]
+    assert result.edge_columns(own, "nats")[2].cells == ["given", "0.0"]
 
 
 def test_names_are_escaped(fit):
