@@ -15,7 +15,7 @@ from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, cli, graph
 from icdh._ground.clock import Clock, compiling
 from icdh.cli._learning import edge_list
 from icdh.cli._messages import as_option
-from icdh.diagnostics import records
+from icdh.diagnostics import result
 from icdh.diagnostics.result import edge_records
 from icdh.diagnostics.track_record import NEITHER, TAILS, UNLIKELY, Marginals
 from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
@@ -261,7 +261,7 @@ def test_a_table_without_two_whole_rows_has_no_track_record(table, capsys):
 
 
 def test_marks_reach_list_picture_and_report(table, monkeypatch, capsys):
-    monkeypatch.setattr(records, "DOUBTFUL", 1e9)
+    monkeypatch.setattr(result, "DOUBTFUL", 1e9)
     assert cli.main(["fit", table, "--plot", "graph.svg"]) == 0
     assert "? reversing it loses less than 6 nats: the data hardly tell its direction" in capsys.readouterr().out
     text = Path("graph.svg").read_text(encoding="utf-8")

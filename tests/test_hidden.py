@@ -5,7 +5,7 @@ import pytest
 
 import icdh
 from icdh import HNMSearch, cli
-from icdh.diagnostics import words
+from icdh.diagnostics.result import IF_HIDDEN
 from icdh.uncertainty import hidden_loss
 
 
@@ -65,7 +65,7 @@ def test_checks_files_and_words_say_how_many_arrows_survive(chain, tmp_path):
         ("x1", "x2"): True,
     }
     assert "1 of 2 arrows would survive a hidden common cause; 1 cannot be told" in found.summary()
-    assert words.IF_HIDDEN in found.summary()
+    assert IF_HIDDEN in found.summary()
     assert cli.main(["fit", str(written(tmp_path, chain)), "--save", str(tmp_path / "m.icdh"), "--quiet"]) == 0
     again = icdh.load(tmp_path / "m.icdh")
     np.testing.assert_array_equal(again.hidden_loss >= 10.0, np.eye(3, k=1) * [[0], [1], [0]] > 0)
