@@ -6,9 +6,13 @@ import re
 import subprocess
 import sys
 from contextlib import redirect_stderr
+from functools import cache
+from itertools import combinations
 from pathlib import Path
 
+import naive
 import numpy as np
+import pytest
 
 from icdh import cli
 from icdh._estimators.hidden_causes import HiddenCauseSearch
@@ -189,3 +193,42 @@ def hidden_cause_search(table, rules=None, *, inputs=False):
     found = SearchResult(((),) * len(table), [], False)
     rules = EdgeRules.of(np.eye(len(table), dtype=bool)) if rules is None else rules
     return HiddenCauseSearch(found, family_evidence(table), rules, 8, linear=not inputs, inputs=inputs)
+
+
+def recorded(monkeypatch, owner, name):
+    """Let a function do what it did, and return a list of what it is called with from now on: (arguments, options)."""
+    honest, calls = getattr(owner, name), []
+    monkeypatch.setattr(owner, name, lambda *given, **named: calls.append((given, named)) or honest(*given, **named))
+    return calls
+
+
+def all_families(n):
+    """Every node of n with every set of parents."""
+    for node in range(n):
+        for size in range(n):
+            yield from ((node, own) for own in combinations([k for k in range(n) if k != node], size))
+
+
+@cache
+def all_graphs(n):
+    """Every acyclic graph of n nodes, as the parents of each."""
+    return [tuple(tuple(np.flatnonzero(causes).tolist()) for causes in graph.T) for graph in naive.all_dags(n)]
+
+
+@cache
+def equivalence_class(graph):
+    """The joined pairs and the colliders: graphs are equivalent if they share them (Verma and Pearl)."""
+    pairs = {frozenset((i, j)) for j, parents in enumerate(graph) for i in parents}
+    apart = {(both, j) for j, own in enumerate(graph) for both in combinations(own, 2) if frozenset(both) not in pairs}
+    return frozenset(pairs), frozenset(apart)
+
+
+def sums_of_equivalent_graphs(score):
+    """The sums of score(node, parents) over the graphs of three nodes: each class has one, which is returned."""
+    sums = {}
+    for graph in all_graphs(3):
+        sums.setdefault(equivalence_class(graph), []).append(sum(score(*family) for family in enumerate(graph)))
+    assert len(sums) == 11
+    for own in sums.values():
+        assert own == pytest.approx([own[0]] * len(own), rel=1e-10)
+    return [own[0] for own in sums.values()]

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from helpers import family_evidence
+from helpers import family_evidence, recorded
 from naive import complex_step_gradient, node_fisher, node_model, node_objective
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
@@ -44,15 +44,17 @@ def problem(kind, p, n=23):
     theta = cold_start(p, UNITS, 0) + 0.5 * rng.normal(size=(p + 3) * UNITS + 2)
     if kind == "saturated":
         theta[: p * UNITS] *= 200.0
-    if kind == "floor":
-        theta[-UNITS - 1] = -14.0
-    if kind == "clipped":
-        theta[-UNITS - 1] = 29.9
-    if kind == "constant":
+    elif kind in ("floor", "clipped"):
+        theta[-UNITS - 1] = -14.0 if kind == "floor" else 29.9
+    elif kind == "constant":
         y[:] = 0.0
-    if kind == "label":
+    elif kind == "label":
         x[:, 0] = np.arange(n) >= 256  # the first block of observations lacks it
     return x, y, theta, rng.uniform(0.1, 5.0, size=theta.size)
+
+
+def assert_close(ours, exact):
+    np.testing.assert_allclose(ours, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
 
 
 KINDS = ["ordinary", "saturated", "floor", "clipped", "constant", "label"]
@@ -60,12 +62,12 @@ KINDS = ["ordinary", "saturated", "floor", "clipped", "constant", "label"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("p", "n"), [(1, 23), (3, 1), (2, 97), (2, 300)])
-def test_objective_and_gradient_agree_with_complex_steps(kind, p, n):
+def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(kind, p, n):
     x, y, theta, penalty = problem(kind, p, n)
-    value, gradient, _ = system(x, y, theta, penalty)
+    value, gradient, fisher = system(x, y, theta, penalty)
     assert value == pytest.approx(node_objective(x, y, theta, penalty, UNITS), rel=1e-12)
-    exact = complex_step_gradient(lambda t: node_objective(x, y, t, penalty, UNITS), theta)
-    np.testing.assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
+    assert_close(gradient, complex_step_gradient(lambda t: node_objective(x, y, t, penalty, UNITS), theta))
+    assert_close(fisher, node_fisher(x, theta, penalty, UNITS))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,20 +75,10 @@ def test_objective_and_gradient_agree_with_complex_steps(kind, p, n):
 def test_backpropagation_gives_the_gradient_of_the_system(kind, p, n):
     x, y, theta, penalty = problem(kind, p, n)
     spread = np.random.default_rng(n).uniform(0.0, 2.0, size=n)
-    _, gradient, _ = system(x, y, theta, penalty, spread=spread)
     features, cheap = np.ascontiguousarray(x.T), np.empty(theta.size)
-    hidden, mean, variance = forward(theta, features, UNITS)
-    node_gradient(features, y, spread, theta, penalty, hidden, mean, variance, np.empty((2, n)), cheap)
-    np.testing.assert_allclose(cheap, gradient, rtol=1e-9, atol=1e-9 * np.abs(gradient).max())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("p", "n"), [(1, 23), (3, 23), (2, 97), (1, 200)])
-def test_fisher_matrix_agrees_with_its_definition(kind, p, n):
-    x, y, theta, penalty = problem(kind, p, n)
-    _, _, fisher = system(x, y, theta, penalty)
-    exact = node_fisher(x, theta, penalty, UNITS)
-    np.testing.assert_allclose(fisher, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
+    outputs = forward(theta, features, UNITS)
+    node_gradient(features, y, spread, theta, penalty, *outputs, np.empty((2, n)), cheap)
+    assert_close(cheap, system(x, y, theta, penalty, spread=spread)[1])
 
 
 def test_fisher_matrix_is_the_expected_hessian():
@@ -112,18 +104,13 @@ def test_cholesky_log_determinant_and_inverse_diagonal():
     assert np.isnan(cholesky_in_place(-np.eye(3), 3))
 
 
-def test_predictions_agree_with_naive():
-    x, _, theta, _ = problem("ordinary", 2)
+def test_predictions_agree_with_naive_and_weights_turn_into_those_of_negated_columns():
+    x, _, theta, _ = problem("ordinary", 3)
     mean, deviation = predict_node(theta, x, UNITS)
     exact = np.array([node_model(row, theta, UNITS) for row in x])
     np.testing.assert_allclose(mean, exact[:, 0], rtol=1e-12)
     np.testing.assert_allclose(deviation**2, exact[:, 1], rtol=1e-11)
-
-
-def test_weights_turn_into_those_of_negated_columns():
-    x, _, theta, _ = problem("ordinary", 3)
     signs = np.array([-1.0, 1.0, -1.0])
-    mean, deviation = predict_node(theta, x, UNITS)
     turned = predict_node(in_original_signs(theta, UNITS, signs, -1.0), x * signs, UNITS)
     np.testing.assert_allclose(turned, [-mean, deviation], rtol=1e-12)
 
@@ -194,10 +181,8 @@ def test_evidence_of_linear_gaussian_model_is_the_closed_form():
 
 def test_evidence_without_parents_is_the_closed_form():
     y = heteroscedastic()[1]
-    n = y.size
-    expected = n / 2 + 0.5 * np.log(n) + 0.5 * np.log(n / 2)
-    fit = fit_node(np.empty((n, 0)), y)
-    assert fit.evidence == pytest.approx(expected)
+    n, fit = y.size, fit_node(np.empty((y.size, 0)), y)
+    assert fit.evidence == pytest.approx(n / 2 + 0.5 * np.log(n) + 0.5 * np.log(n / 2))
     mean, deviation = predict_node(fit.theta, np.empty((7, 0)))
     np.testing.assert_allclose(mean, y.mean(), atol=1e-12)
     np.testing.assert_allclose(deviation, y.std(), rtol=1e-9)
@@ -205,9 +190,8 @@ def test_evidence_without_parents_is_the_closed_form():
 
 def test_evidence_prefers_dependence_where_there_is_one():
     x, y = heteroscedastic()
-    alone = fit_node(x[:, :0], y).evidence
+    alone, noise = fit_node(x[:, :0], y).evidence, np.random.default_rng(5).normal(size=x.shape)
     assert fit_node(x, y).evidence < alone - 50
-    noise = np.random.default_rng(5).normal(size=x.shape)
     assert fit_node(noise, y).evidence > alone - 2
 
 
@@ -292,8 +276,7 @@ def test_short_constant_and_exactly_determined_nodes_stay_finite(n):
     x = rng.normal(size=(n, 2))
     for y in (np.zeros(n), x[:, 0].copy(), rng.standard_cauchy(n)):
         fit = fit_node(x, y)
-        assert np.isfinite(fit.theta).all()
-        assert np.isfinite([fit.objective, fit.log_determinant, fit.evidence]).all()
+        assert np.isfinite([*fit.theta, fit.objective, fit.log_determinant, fit.evidence]).all()
 
 
 @pytest.mark.parametrize("n_inputs", [0, 1])
@@ -312,11 +295,6 @@ def evidence_of(Z, **options):
 
 def families():
     return [(0, ()), (0, (1,)), (0, (2,)), (0, (1, 2)), (2, (0, 1)), (1, (0,))]
-
-
-def network_scores(scores):
-    scores(families())
-    return [scores.network_score_of(family) for family in families()]
 
 
 def test_family_scores_do_not_depend_on_threads_and_are_cached():
@@ -340,38 +318,29 @@ def wave(n=300):
 
 
 def test_polish_finds_the_best_of_all_starts():
-    Z = wave()
-    scores = evidence_of(Z, edge_penalty=0.0)
-    family = (0, (1,))
+    Z, family = wave(), (0, (1,))
+    scores, x, y = evidence_of(Z, edge_penalty=0.0), Z[:, 1:2], Z[:, 0].copy()
     scores([family])
     first = scores.network_score_of(family)  # a linear or additive model may score better than a poor start
     scores.polish([family])
-    y = Z[:, 0].copy()
-    coarse = [
-        fit_node(Z[:, 1:2], y, hidden_units=3, random_state=k, tol=families_module.TUNING.tolerance) for k in range(3)
-    ]
-    evidences = [fit.evidence for fit in coarse]
-    assert first == pytest.approx(evidences[0], rel=1e-12)
-    assert min(evidences) < first - 1.0
-    best = coarse[int(np.argmin(evidences))]
-    fine = fit_node(
-        Z[:, 1:2], y, hidden_units=3, start=best.theta, precision=best.precision, precision_updates=2, tol=1e-6
-    )
-    assert scores.network_score_of(family) == pytest.approx(fine.evidence, abs=0.1)
-    assert scores.network_score_of(family) <= min(evidences)
-    assert scores([family])[0] == min(scores.network_score_of(family), scores.rival_score_of(family, "additive"))
+    options = {"hidden_units": 3, "tol": families_module.TUNING.tolerance}
+    coarse = [fit_node(x, y, random_state=k, **options) for k in range(3)]
+    best = min(coarse, key=lambda fit: fit.evidence)
+    assert first == pytest.approx(coarse[0].evidence, rel=1e-12)
+    assert best.evidence < first - 1.0
+    finer = {"start": best.theta, "precision": best.precision, "precision_updates": 2, "tol": 1e-6}
+    fine, found = fit_node(x, y, **options | finer), scores.network_score_of(family)
+    assert found == pytest.approx(fine.evidence, abs=0.1)
+    assert found <= best.evidence
+    assert scores([family])[0] == min(found, scores.rival_score_of(family, "additive"))
 
 
 def test_a_family_is_polished_once_and_others_stay(monkeypatch):
-    scores, seen = evidence_of(wave()), []
-    honest = families_module.fit_node
-    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["random_state"]) or honest(*a, **k))
+    scores, fits = evidence_of(wave()), recorded(monkeypatch, families_module, "fit_node")
     scores([(0, (1,)), (0, ())])
-    assert seen == [0, 0]
     scores.polish([(0, (1,)), (0, ())])
-    assert seen == [0, 0, 1, 2, 0]
     scores.polish([(0, (1,))])
-    assert len(seen) == 5
+    assert [options["random_state"] for _, options in fits] == [0, 0, 1, 2, 0]
 
 
 def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(monkeypatch):
@@ -379,50 +348,29 @@ def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(mon
     rng = np.random.default_rng(8)
     Z = rng.normal(size=(120, 4))
     Z[:, 0] += np.sin(2.0 * Z[:, 1]) - Z[:, 2] + 0.5 * Z[:, 3]
-    starts = {}
-    honest = families_module.fit_node
-
-    def recorded(x, y, *, start, **options):
-        starts[len(x), x.tobytes()] = start
-        return honest(x, y, start=start, **options)
-
-    monkeypatch.setattr(families_module, "fit_node", recorded)
-    scores = evidence_of(Z)
-    smaller = [(0, pair) for pair in ((1, 2), (1, 3), (2, 3))]
-    scores([(0, (1,))])
-    scores([(0, (1, 2))])
-    both = starts[2, np.ascontiguousarray(Z[:, [1, 2]].T).tobytes()]
-    assert_same_outputs(both, Z[:, [1, 2]], scores.fit_of((0, (1,))).theta, Z[:, [1]])
-    for family in smaller:
+    fits = recorded(monkeypatch, families_module, "fit_node")
+    pairs = [(0, pair) for pair in ((1, 2), (1, 3), (2, 3))]
+    for smaller, parents in [([(0, (1,))], (1, 2)), *(([pair], (1, 2, 3)) for pair in pairs), (pairs, (1, 2, 3))]:
         scores = evidence_of(Z)
-        scores([family])
-        scores([(0, (1, 2, 3))])
-        start = starts[3, np.ascontiguousarray(Z[:, [1, 2, 3]].T).tobytes()]
-        assert_same_outputs(start, Z[:, [1, 2, 3]], scores.fit_of(family).theta, Z[:, list(family[1])])
-    scores = evidence_of(Z)
-    scores(smaller)
-    scores([(0, (1, 2, 3))])
-    best = min(smaller, key=lambda family: scores.fit_of(family).evidence)
-    start = starts[3, np.ascontiguousarray(Z[:, [1, 2, 3]].T).tobytes()]
-    assert_same_outputs(start, Z[:, [1, 2, 3]], scores.fit_of(best).theta, Z[:, list(best[1])])
-
-
-def assert_same_outputs(theta, x, smaller, x_smaller):
-    for ours, theirs in zip(predict_node(theta, x, 3), predict_node(smaller, x_smaller, 3), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+        scores(smaller)
+        scores([(0, parents)])
+        (x, _), options = next(fit for fit in fits[::-1] if len(fit[0][0]) == len(parents))
+        np.testing.assert_array_equal(x, Z[:, list(parents)].T)
+        best = min(smaller, key=lambda family: scores.fit_of(family).evidence)
+        known = predict_node(scores.fit_of(best).theta, Z[:, list(best[1])], 3)
+        np.testing.assert_allclose(predict_node(options["start"], x.T, 3), known, rtol=1e-12, atol=1e-14)
 
 
 def test_edges_cost_their_penalty_and_free_noise_earns_its_negentropy():
-    Z = wave()
-    first = evidence_of(Z)(families())
+    Z, networks = wave(), []
     extra = [10.0 * len(parents) for _, parents in families()]
-    np.testing.assert_allclose(np.subtract(evidence_of(Z, edge_penalty=11.0)(families()), first), extra)
-    networks = [network_scores(evidence_of(Z, noise=noise)) for noise in ("gaussian", "free")]
-    falls = np.subtract(*networks)
-    free = evidence_of(Z, noise="free")
-    free(families())
-    earned = [len(Z) * negentropy(free.residuals(family)) for family in families()]
-    np.testing.assert_allclose(falls, earned, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(np.subtract(*(evidence_of(Z, edge_penalty=c)(families()) for c in (11.0, 1.0))), extra)
+    for noise in ("gaussian", "free"):
+        scores = evidence_of(Z, noise=noise)
+        scores(families())
+        networks.append([scores.network_score_of(family) for family in families()])
+    earned = [len(Z) * negentropy(scores.residuals(family)) for family in families()]
+    np.testing.assert_allclose(np.subtract(*networks), earned, rtol=1e-9, atol=1e-9)
     assert max(earned) > 1.0
 
 
@@ -435,20 +383,17 @@ def test_the_constant_model_of_cells_has_the_spread_within_them_too():
     mean, deviation = predict_node(theta, np.empty((1, 0)), UNITS)
     centre = (low + high) / 2
     variance = centre.var() + np.mean((high - low) ** 2) / 12
-    assert mean[0] == pytest.approx(centre.mean(), rel=1e-12)
-    assert deviation[0] ** 2 == pytest.approx(variance, rel=1e-12)
-    assert objective == pytest.approx(25 * (1 + np.log(variance)), rel=1e-12)
+    expected = centre.mean(), variance, 25 * (1 + np.log(variance))
+    assert (mean[0], deviation[0] ** 2, objective) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_gradient_counts_the_spread_within_cells():
     """F gains spread / (2 v) at every observation."""
     x, y, theta, penalty = problem("ordinary", 2, 97)
     spread = np.random.default_rng(10).uniform(0.1, 2.0, size=97)
-    _, gradient, _ = system(x, y, theta, penalty, spread=spread)
 
     def slow(t):
         within = sum(spread[k] / (2 * node_model(x[k], t, UNITS)[1]) for k in range(97))
         return node_objective(x, y, t, penalty, UNITS) + within
 
-    exact = complex_step_gradient(slow, theta)
-    np.testing.assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max())
+    assert_close(system(x, y, theta, penalty, spread=spread)[1], complex_step_gradient(slow, theta))

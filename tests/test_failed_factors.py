@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from helpers import family_evidence, hetero_chain, problem_of
+from helpers import family_evidence, hetero_chain, problem_of, recorded
 
 from icdh._node_model import families, gaussian
 from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
@@ -29,12 +29,10 @@ def problem_without_a_solution(node):
 
     With 64 observations of scale one and activations of one half all sums are exact.
     """
-    values = table()
-    weights = initial_weights(values.T, 2, False, np.random.default_rng(1))
-    families = list(network_objective(values, 0.01).families)
+    families = list(network_objective(table(), 0.01).families)
     families[node] = dataclasses.replace(families[node], output_ridge=0.0)
     problem = NetworkObjective(families)
-    w = problem.input_weights(weights)
+    w = problem.input_weights(initial_weights(table().T, 2, False, np.random.default_rng(1)))
     w[problem.effects == node] = 0.0
     return problem, w
 
@@ -43,13 +41,10 @@ def problem_without_a_solution(node):
 def test_the_objective_and_every_derivative_are_not_a_number_where_w2_is_undetermined(node):
     problem, w = problem_without_a_solution(node)
     family, hidden = list(problem.by_child(w))[node]
-    evaluation = family.evaluate(hidden)
-    assert np.isnan(evaluation.value)
-    assert np.isnan(evaluation.gradient).all()
-    np.testing.assert_array_equal(evaluation.w2, 0.0)
-    value, gradient = problem.smooth(w)
-    assert np.isnan(value)
+    evaluation, (value, gradient) = family.evaluate(hidden), problem.smooth(w)
+    assert np.isnan([evaluation.value, *evaluation.gradient.flat, value]).all()
     assert np.isnan(gradient[problem.effects == node]).all()
+    np.testing.assert_array_equal(evaluation.w2, 0.0)
 
 
 def test_minimisers_give_such_a_start_back_and_say_so():
@@ -119,8 +114,8 @@ def never_factorised(x, y, spread, theta, penalty, units, freeze, max_steps, tol
 def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
     x, y = table(1), table(2)[1]
     monkeypatch.setattr(gaussian, "node_fit", never_factorised)
-    fit, alone = fit_node(x, y), fit_node(x[:0], y)
-    assert fit.evidence == alone.evidence
+    fit = fit_node(x, y)
+    assert fit.evidence == fit_node(x[:0], y).evidence
     assert np.isfinite(fit.log_determinant)
     assert not fit.converged
     mean, deviation = node_outputs(fit.theta, x)
@@ -132,30 +127,21 @@ def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
 
 def test_one_small_step_ends_a_fit_after_an_update_of_the_precisions_and_no_other(monkeypatch):
     """Not of the first one, which creeps at times; nor of its cold start, which has constant variance."""
-    x, y = table(1, 200), table(2, 200)[1]
-    honest, said = gaussian.node_fit, []
-
-    def heard(*options):
-        said.append(options[-2])
-        return honest(*options)
-
-    monkeypatch.setattr(gaussian, "node_fit", heard)
-    fit_node(x, y, tol=1e-6)
-    assert said == [2, 2, 1, 1]
+    fits = recorded(monkeypatch, gaussian, "node_fit")
+    fit_node(table(1, 200), table(2, 200)[1], tol=1e-6)
+    assert [given[-2] for given, _ in fits] == [2, 2, 1, 1]
 
 
 @pytest.mark.parametrize("failing", [2, 3])
 def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing):
     """The first call of a cold start has constant variance; later ones may fail: the fits before them count."""
     x, y = table(1, 200), table(2, 200)[1]
-    honest, calls = gaussian.node_fit, []
+    before, honest, calls = fit_node(x, y, precision_updates=0), gaussian.node_fit, []
 
-    def fails(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor):
-        calls.append(penalty)
-        fit = never_factorised if len(calls) == failing else honest
-        return fit(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor)
+    def fails(*given):
+        calls.append(given)
+        return never_factorised(*given) if len(calls) == failing else honest(*given)
 
-    before = fit_node(x, y, precision_updates=0)
     monkeypatch.setattr(gaussian, "node_fit", fails)
     fit = fit_node(x, y)
     assert len(calls) == failing
@@ -166,13 +152,12 @@ def test_a_failed_factor_ends_the_updates_of_the_precisions(monkeypatch, failing
         assert fit.evidence == before.evidence
 
 
-def test_without_a_factor_nothing_is_known_of_the_parents(monkeypatch):
+def test_without_a_factor_nothing_is_known_of_the_parents_and_they_cost_nothing(monkeypatch):
     x, y = table(2, 100), table(3, 100)[2]
     fit = fit_node(x, y)
     monkeypatch.setattr(gaussian, "node_fit", never_factorised)
-    saving, cost = odds_without_parents(x, gaussian.GaussianResponse.exact(y), fit)
-    np.testing.assert_array_equal(saving, [np.inf, np.inf])
-    np.testing.assert_array_equal(cost, [0.0, 0.0])
+    odds = odds_without_parents(x, gaussian.GaussianResponse.exact(y), fit)
+    np.testing.assert_array_equal(odds, [[np.inf, np.inf], [0.0, 0.0]])
 
 
 def gaussian_families(values):
@@ -180,21 +165,18 @@ def gaussian_families(values):
 
 
 def test_no_fit_starts_where_a_failed_one_ended(monkeypatch):
-    values = table(3, 200)
-    scores, honest, starts = gaussian_families(values), gaussian.node_fit, []
+    scores, honest = gaussian_families(table(3, 200)), gaussian.node_fit
     monkeypatch.setattr(gaussian, "node_fit", never_factorised)
     scores([(2, (0,))])
     monkeypatch.setattr(gaussian, "node_fit", honest)
-    fit = families.fit_node
-    monkeypatch.setattr(families, "fit_node", lambda *a, **k: starts.append(k["start"]) or fit(*a, **k))
+    fits = recorded(monkeypatch, families, "fit_node")
     scores([(2, (0, 1))])
-    assert starts == [None]
+    assert [options["start"] for _, options in fits] == [None]
 
 
 def test_a_family_whose_first_fit_failed_takes_the_first_that_does_not(monkeypatch):
-    values = table(2, 200)
+    values, family, honest = table(2, 200), (1, (0,)), gaussian.node_fit
     scores = gaussian_families(values)
-    family, honest = (1, (0,)), gaussian.node_fit
     monkeypatch.setattr(gaussian, "node_fit", never_factorised)
     constant = scores([family, (1, ())])[1]
     assert scores.network_score_of(family) == pytest.approx(constant + 1.0, rel=1e-12)

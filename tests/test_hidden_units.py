@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import family_evidence, standardised
+from helpers import family_evidence, recorded, standardised
 
 from icdh import HNMSearch, bootstrap, load, posterior
 from icdh._estimators import graph_search
@@ -29,19 +29,19 @@ GRAPH = [(0, (1,)), (1, ()), (2, (3,)), (3, ())]
 
 
 def evidence(values, **options):
-    settings = {"hidden_units": 2, "edge_penalty": 1.0, "n_restarts": 2, "most_units": 8}
-    return family_evidence(values, **{**settings, **options})
+    return family_evidence(
+        values, **{"hidden_units": 2, "edge_penalty": 1.0, "n_restarts": 2, "most_units": 8} | options
+    )
 
 
-def any_weights(n_parents, units, seed=1):
-    theta = cold_start(n_parents, units, seed)
-    return theta + 0.5 * np.random.default_rng(seed).normal(size=theta.size)
+def later_fits(monkeypatch):
+    return recorded(monkeypatch, families_module, "fit_node")
 
 
 @pytest.mark.parametrize("n_parents", [1, 3])
 def test_twice_the_units_compute_nearly_the_same(monkeypatch, n_parents):
-    x = np.random.default_rng(2).normal(size=(n_parents, 50))
-    theta, errors = any_weights(n_parents, 4), []
+    x, theta, errors = np.random.default_rng(2).normal(size=(n_parents, 50)), cold_start(n_parents, 4, 1), []
+    theta += 0.5 * np.random.default_rng(1).normal(size=theta.size)
     expected = np.array(node_outputs(theta, x, 4))
     for step in (0.0, 1e-3, 2e-3):
         monkeypatch.setattr(network, "SPLIT", step)
@@ -66,47 +66,38 @@ def test_units_grow_where_the_evidence_asks_for_them_and_nowhere_else():
 
 
 def test_what_was_enough_is_not_tried_again(monkeypatch):
-    scores, seen = evidence(bent()), []
+    scores = evidence(bent())
     scores.grow(GRAPH)
-    honest = families_module.fit_node
-    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["hidden_units"]) or honest(*a, **k))
+    fits = later_fits(monkeypatch)
     assert not scores.grow(GRAPH)
-    assert seen == []
+    assert fits == []
     scores([(0, (1, 2)), (0, (2,)), (2, (1,))])
-    assert seen == [8, 8, 2]
+    assert [options["hidden_units"] for _, options in fits] == [8, 8, 2]
 
 
 def test_what_was_known_with_fewer_units_is_forgotten(monkeypatch):
     """The fit with twice the units is no refined one, and what a change may gain is another matter given that."""
-    family, scores, fits = (0, (1,)), evidence(bent()), []
+    family, scores = (0, (1,)), evidence(bent())
     scores.polish([family])
     before = scores.gain_estimates(family)
     assert scores.grow([family])
     assert before[2] != scores.gain_estimates(family)[2]
-    honest = families_module.fit_node
-    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: fits.append(k) or honest(*a, **k))
+    fits = later_fits(monkeypatch)
     scores.polish([family])
     assert fits != []
 
 
 def test_large_families_get_their_further_starts_where_the_search_ends(monkeypatch):
-    scores, cold = evidence(bent(), n_restarts=3), []
+    scores = evidence(bent(), n_restarts=3)
     scores.grow(GRAPH)
     scores.polish(GRAPH)
-    before, honest = scores(GRAPH), families_module.fit_node
-
-    def recorded(x, y, *, start, random_state, hidden_units, **options):
-        if start is None:
-            cold.append((hidden_units, random_state))
-        return honest(x, y, start=start, random_state=random_state, hidden_units=hidden_units, **options)
-
-    monkeypatch.setattr(families_module, "fit_node", recorded)
-    assert not scores.choose_noise(GRAPH)
-    assert cold == [(8, 1), (8, 2)]
+    before, fits = scores(GRAPH), later_fits(monkeypatch)
+    for _ in range(2):
+        assert not scores.choose_noise(GRAPH)
+        cold = [options for _, options in fits if options["start"] is None]
+        assert [(own["hidden_units"], own["random_state"]) for own in cold] == [(8, 1), (8, 2)]
     assert scores(GRAPH)[0] <= before[0]
     assert scores(GRAPH)[1:] == before[1:]
-    scores.choose_noise(GRAPH)
-    assert len(cold) == 2
 
 
 def test_units_stay_where_no_more_are_allowed():
@@ -120,8 +111,7 @@ def test_a_graph_that_was_found_gets_more_units_apart_from_the_search():
     scores = evidence(bent(n=900), most_units=4)
     scores.grow(GRAPH)
     scores.polish(GRAPH)
-    before, units, fits = scores(GRAPH), list(scores.units), [scores.fit_of(own) for own in GRAPH]
-    assert units == [4, 2, 2, 2]
+    before, fits = scores(GRAPH), [scores.fit_of(own) for own in GRAPH]
     larger = scores.with_more_units(GRAPH, 16)
     assert larger.units[0] > 4
     assert larger.units[1:] == [2, 2, 2]
@@ -129,61 +119,41 @@ def test_a_graph_that_was_found_gets_more_units_apart_from_the_search():
     assert after[0] < before[0] - 5.0
     assert after[1:] == before[1:]
     assert larger.fit_of(GRAPH[0]).theta.size == n_weights(1, larger.units[0])
-    assert (scores(GRAPH), scores.units) == (before, units)
+    assert (scores(GRAPH), scores.units) == (before, [4, 2, 2, 2])
     assert all(scores.fit_of(own) is fit for own, fit in zip(GRAPH, fits, strict=True))
 
 
 def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
-    scores, seen = evidence(bent()), {}
+    scores = evidence(bent())
     scores([(0, (1,))])
-    honest = families_module.fit_node
-
-    def recorded(x, y, *, precision=None, **options):
-        seen[len(x)] = precision
-        return honest(x, y, precision=precision, **options)
-
-    monkeypatch.setattr(families_module, "fit_node", recorded)
+    fits = later_fits(monkeypatch)
     scores([(0, (1, 3)), (2, (3,))])
-    np.testing.assert_array_equal(seen[2], scores.fit_of((0, (1,))).precision)
-    assert seen[1] is None
+    precisions = {len(x): options.get("precision") for (x, _), options in fits}
+    np.testing.assert_array_equal(precisions[2], scores.fit_of((0, (1,))).precision)
+    assert precisions[1] is None
 
 
 def test_twice_the_units_are_not_tried_where_they_cost_nats_of_nearly_the_same_parents(monkeypatch):
-    values, tried, honest = np.random.default_rng(0).normal(size=(6, 300)), [], Families.fit_twice_the_units
-    monkeypatch.setattr(
-        Families,
-        "fit_twice_the_units",
-        lambda own, family, fit, **options: tried.append(family) or honest(own, family, fit, **options),
-    )
-    scores = evidence(standardised(*values))
+    tried = recorded(monkeypatch, Families, "fit_twice_the_units")
+    scores = evidence(standardised(*np.random.default_rng(0).normal(size=(6, 300))))
     for family in [(0, (1, 2)), (0, (1, 2, 3, 4)), (0, (1, 3)), (0, (2,)), (0, (3, 4)), (5, (1, 3))]:
         assert not scores.grow([family])
-    assert tried == [(0, (1, 2)), (0, (3, 4)), (5, (1, 3))]
     scores.units[0] = 4
-    scores.grow([(0, (1, 3))])
-    assert tried[3:] == [(0, (1, 3))]  # of more units nothing is known
+    scores.grow([(0, (1, 3))])  # of more units nothing is known
+    assert [family for (_, family, _), _ in tried] == [(0, (1, 2)), (0, (3, 4)), (5, (1, 3)), (0, (1, 3))]
 
 
 def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
     """With one parent more, at its outputs; with one fewer, at the same weights without that parent's."""
-    values = bent()
-    scores, starts = evidence(values), {}
-    family = (0, (1, 3))
+    values, family = bent(), (0, (1, 3))
+    scores = evidence(values)
     assert scores.grow([family])
     units, theta = scores.units[0], scores.fit_of(family).theta
-    honest = families_module.fit_node
-
-    def recorded(x, y, *, start, **options):
-        starts[x.tobytes()] = start
-        return honest(x, y, start=start, **options)
-
-    monkeypatch.setattr(families_module, "fit_node", recorded)
+    fits = later_fits(monkeypatch)
     scores([(0, (1, 2, 3)), (0, (1,)), (0, (3,))])
-    more = starts[values[[1, 2, 3]].tobytes()]
-    for ours, known in zip(
-        node_outputs(more, values[[1, 2, 3]], units), node_outputs(theta, values[[1, 3]], units), strict=True
-    ):
-        np.testing.assert_allclose(ours, known, rtol=1e-12, atol=1e-14)
+    starts = {x.tobytes(): options["start"] for (x, _), options in fits}
+    more, known = node_outputs(starts[values[[1, 2, 3]].tobytes()], values[[1, 2, 3]], units), values[[1, 3]]
+    np.testing.assert_allclose(more, node_outputs(theta, known, units), rtol=1e-12, atol=1e-14)
     for parent, weights in ((1, slice(units, 2 * units)), (3, slice(units))):
         np.testing.assert_array_equal(starts[values[[parent]].tobytes()], np.delete(theta, weights))
 
@@ -191,8 +161,7 @@ def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
 def test_neither_threads_nor_the_order_of_families_change_what_grows():
     one, two = evidence(bent()), evidence(bent(), n_jobs=2)
     assert one.grow(GRAPH) == two.grow(GRAPH[::-1])
-    assert one.units == two.units
-    assert one(GRAPH) == two(GRAPH)
+    assert (one.units, one(GRAPH)) == (two.units, two(GRAPH))
 
 
 def heavy_tails(n=600):
@@ -201,32 +170,32 @@ def heavy_tails(n=600):
     return standardised(np.sin(x1) + 0.4 * rng.standard_t(3, size=n), x1, rng.normal(size=n))
 
 
+TAILS = [(0, (1,)), (1, ()), (2, ())]
+
+
 def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
     scores = evidence(heavy_tails(), noise="auto", most_units=None)
-    families = [(0, (1,)), (0, ()), (0, (1, 2)), (1, ()), (2, ())]
+    families = [*TAILS, (0, ()), (0, (1, 2))]
     scores(families)
     plain = {family: scores.network_score_of(family) for family in families}
     assert {scores.noise_of(family) for family in families} == {"gaussian"}
-    assert not scores.choose_noise([(1, ()), (2, ())])
-    graph = [(0, (1,)), (1, ()), (2, ())]
-    assert scores.choose_noise(graph)
-    assert [scores.noise_of(family) for family in graph] == ["student", "gaussian", "gaussian"]
+    assert not scores.choose_noise(TAILS[1:])
+    assert scores.choose_noise(TAILS)
+    assert [scores.noise_of(family) for family in TAILS] == ["student", "gaussian", "gaussian"]
     for family in families:
         worth = noise_gain([scores.residuals(family)], "auto")[0]
         scores([family])
         assert scores.network_score_of(family) == pytest.approx(plain[family] - worth, abs=1e-9)
-    assert not scores.choose_noise(graph)
+    assert not scores.choose_noise(TAILS)
     assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10
 
 
 def test_another_fit_may_be_the_best_once_the_noise_is_not_gaussian(monkeypatch):
-    graph, fits = [(0, (1,)), (1, ()), (2, ())], []
     scores = evidence(heavy_tails(), noise="auto", most_units=None)
-    scores.polish(graph)
-    assert scores.choose_noise(graph)
-    honest = families_module.fit_node
-    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: fits.append(k) or honest(*a, **k))
-    scores.polish(graph)
+    scores.polish(TAILS)
+    assert scores.choose_noise(TAILS)
+    fits = later_fits(monkeypatch)
+    scores.polish(TAILS)
     assert fits != []
 
 
@@ -240,40 +209,33 @@ def test_one_variable_of_many_does_not_show_that_noise_is_not_gaussian():
 @pytest.mark.parametrize("noise", ["gaussian", "student", "free"])
 def test_a_noise_that_was_chosen_stays(noise):
     scores = evidence(heavy_tails(), noise=noise)
-    graph = [(0, (1,)), (1, ()), (2, ())]
-    scores(graph)
-    assert not scores.choose_noise(graph)
-    assert [scores.noise_of(family) for family in graph] == [noise] * 3
+    scores(TAILS)
+    assert not scores.choose_noise(TAILS)
+    assert [scores.noise_of(family) for family in TAILS] == [noise] * 3
 
 
 def test_noise_below_the_resolution_of_variances_has_no_verdict():
     """Student's t, on deviations of which many are not resolved."""
-    rng = np.random.default_rng(6)
+    rng, family = np.random.default_rng(6), (0, (1,))
     x1 = rng.normal(size=500)
-    values = standardised(np.sin(x1) + 1e-3 * rng.standard_t(2, size=500), x1)
-    scores = evidence(values, noise="auto")
-    scores([(0, (1,))])
-    assert noise_gain([scores.residuals((0, (1,)))], "auto")[1] != "gaussian"
-    assert not scores.choose_noise([(0, (1,))])
+    scores = evidence(standardised(np.sin(x1) + 1e-3 * rng.standard_t(2, size=500), x1), noise="auto")
+    scores([family])
+    assert noise_gain([scores.residuals(family)], "auto")[1] != "gaussian"
+    assert not scores.choose_noise([family])
 
 
-def test_heavy_tailed_columns_are_normal_scores_as_causes_alone():
+def test_heavy_tailed_columns_are_normal_scores_as_causes_alone_and_equal_values_have_equal_ones():
     rng = np.random.default_rng(7)
     values = standardised(rng.standard_cauchy(500), rng.normal(size=500))
     columns = columns_of(values, ["continuous"] * 2).with_normal_scores()
-    order = np.argsort(values[0])
-    assert (np.diff(columns.causes[0][order]) > 0).all()
+    assert (np.diff(columns.causes[0][np.argsort(values[0])]) > 0).all()
     assert columns.causes[0].std() == pytest.approx(1.0, abs=0.02)
     np.testing.assert_array_equal(columns.causes[1], values[1])
     np.testing.assert_array_equal(columns.responses[0].centre, values[0])
     assert columns.exact.tolist() == [False, True]
-
-
-def test_rows_of_equal_values_have_equal_scores():
-    x = np.array([0.0] * 98 + [30.0, 40.0])
-    causes = columns_of(standardised(x, np.arange(100.0)), ["continuous"] * 2).with_normal_scores().causes[0]
-    assert np.unique(causes).size == 3
-    assert np.unique(causes[:98]).size == 1
+    values = standardised(np.array([0.0] * 98 + [30.0, 40.0]), np.arange(100.0))
+    causes = columns_of(values, ["continuous"] * 2).with_normal_scores().causes[0]
+    assert (np.unique(causes).size, np.unique(causes[:98]).size) == (3, 1)
 
 
 @pytest.fixture(scope="module")
@@ -299,10 +261,9 @@ def test_models_keep_the_units_of_every_variable(fitted, tmp_path):
     assert units_of(model)[0] > 5
     assert units_of(model)[3] == 5
     model.save(tmp_path / "model.icdh")
-    again = load(tmp_path / "model.icdh")
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    mean = model.predict(X)[:, 0]
-    assert np.mean((X[:, 0] - mean) ** 2) < 0.05
+    predicted = load(tmp_path / "model.icdh").predict(X)
+    np.testing.assert_array_equal(predicted, model.predict(X))
+    assert np.mean((X[:, 0] - predicted[:, 0]) ** 2) < 0.05
 
 
 @pytest.mark.slow
@@ -350,24 +311,22 @@ def test_a_number_of_units_is_that_of_all_variables():
 
 
 def test_nodes_that_have_grown_try_no_further_cold_starts(monkeypatch):
-    scores, seen, honest = evidence(bent()), [], families_module.fit_node
+    scores = evidence(bent())
     scores.grow(GRAPH)
-    monkeypatch.setattr(families_module, "fit_node", lambda *a, **k: seen.append(k["start"] is None) or honest(*a, **k))
+    fits = later_fits(monkeypatch)
     scores.polish([(0, (1,))])
-    assert seen == [False]
     scores.polish([(2, (3,))])
-    assert seen == [False, True, False]
+    assert [options["start"] is None for _, options in fits] == [False, True, False]
 
 
 def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
     """Uniform at one level, exponential at the other: no single density is either."""
-    rng = np.random.default_rng(8)
+    rng, family = np.random.default_rng(8), (0, (1,))
     cause = rng.integers(0, 2, size=800).astype(float)
     noise = np.where(cause == 0, rng.uniform(-1.7, 1.7, size=800), rng.exponential(size=800) - 1.0)
     values = standardised(2.0 * cause + noise, cause)
     responses = [GaussianResponse.exact(values[0]), OrdinalResponse(values[1])]
     scores = evidence(values, responses=responses, noise="auto", most_units=None)
-    family = (0, (1,))
     before = scores([family])[0]
     assert scores.choose_noise([family, (1, ())])
     residuals = scores.residuals(family)

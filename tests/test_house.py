@@ -43,20 +43,9 @@ ROOMS = {
         "family procedure",
         "last_stage",
     ),
-    "_ground": (
-        "arrays",
-        "atomic clock damping entropy labels parallel shell",
-        "checks compilation density",
-        "jit",
-    ),
+    "_ground": ("arrays", "atomic clock damping entropy labels parallel shell", "checks compilation density", "jit"),
     "_rows": ("repeats serial", "related"),
-    "_table": (
-        "categories missing_codes transforms",
-        "frames",
-        "table",
-        "experiments",
-        "relations",
-    ),
+    "_table": ("categories missing_codes transforms", "frames", "table", "experiments", "relations"),
     "_node_model": (
         "_kernels",
         "_outputs_kernels _additive_kernels",
@@ -75,19 +64,8 @@ ROOMS = {
         "_hidden_kernels",
         "hidden_linear",
     ),
-    "search": (
-        "_kernels moves",
-        "climb orders",
-        "order_search",
-        "escapes",
-        "directions",
-    ),
-    "_model": (
-        "conditionals",
-        "hidden",
-        "effects persist export",
-        "structural",
-    ),
+    "search": ("_kernels moves", "climb orders", "order_search", "escapes", "directions"),
+    "_model": ("conditionals", "hidden", "effects persist export", "structural"),
     "files": ("text", "sheet columns", "tables", "graphs"),
     "uncertainty": ("ensemble losses", "posterior resampling"),
     "_estimators": (
@@ -99,18 +77,8 @@ ROOMS = {
         "refit",
         "icdh hnm_search",
     ),
-    "_effect": (
-        "estimation result",
-        "families question",
-        "pair",
-        "answer",
-    ),
-    "diagnostics": (
-        "_kernels track_record",
-        "result residuals",
-        "independence",
-        "check",
-    ),
+    "_effect": ("estimation result", "families question", "pair", "answer"),
+    "diagnostics": ("_kernels track_record", "result residuals", "independence", "check"),
 }
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence, standardised
-from naive import all_dags, linear_evidence
+from helpers import family_evidence, standardised, sums_of_equivalent_graphs
+from naive import linear_evidence
 
 from icdh import HNMSearch
 from icdh._ground.entropy import negentropy
@@ -56,8 +56,7 @@ def test_without_causes_the_model_is_the_networks():
 
 def test_neither_model_is_favoured_by_a_constant_where_the_effect_is_small():
     """What a network costs more grows with the effect, from nothing."""
-    rng = np.random.default_rng(4)
-    excess = []
+    rng, excess = np.random.default_rng(4), []
     for slope in (0.0, 1.0):
         tables = [standardised(x, slope * x + e) for x, e in rng.normal(size=(10, 2, 1000))]
         excess.append(np.mean([fit_node(x[np.newaxis], y).evidence - evidence(x[np.newaxis], y) for x, y in tables]))
@@ -76,29 +75,18 @@ def test_units_and_orders_of_causes_and_rows_change_nothing_but_the_scale():
 
 
 def test_graphs_of_one_equivalence_class_have_one_sum():
-    """Edges and colliders whose causes are not joined say which graphs of three variables are equivalent."""
-    values, sums = linear_chain(), {}
-    for graph in all_dags(3):
-        colliders = [(j, *pair) for j in range(3) for pair in [tuple(np.flatnonzero(graph[:, j]))] if len(pair) == 2]
-        open_ones = tuple(own for own in colliders if not (graph + graph.T)[own[1], own[2]])
-        key = ((graph + graph.T) != 0).tobytes(), open_ones
-        total = sum(evidence(values[graph[:, j] != 0], values[j]) for j in range(3))
-        sums.setdefault(key, []).append(total)
-    assert len(sums) == 11
-    for own in sums.values():
-        np.testing.assert_allclose(own, own[0], rtol=1e-10)
-    assert len(np.unique(np.round([own[0] for own in sums.values()], 6))) == 11
+    values = linear_chain()
+    sums = sums_of_equivalent_graphs(lambda node, parents: evidence(values[list(parents)], values[node]))
+    assert len(np.unique(np.round(sums, 6))) == 11
 
 
 def test_a_collinear_cause_costs_nothing_and_gains_nothing():
     """A cause of K labels is K indicators, of which K - 1 count."""
     rng = np.random.default_rng(6)
-    labels = rng.integers(3, size=N)
-    x = (labels == np.arange(3)[:, np.newaxis]).astype(float)
+    x = (rng.integers(3, size=N) == np.arange(3)[:, np.newaxis]).astype(float)
     y = x[0] + rng.normal(size=N)
     assert evidence(x, y) == pytest.approx(evidence(x[:2], y), rel=1e-10)
-    alone = LinearGains(family_evidence(np.vstack([x, y])).families)(3, (0, 1))
-    assert alone[2] <= 0.0
+    assert LinearGains(family_evidence(np.vstack([x, y])).families)(3, (0, 1))[2] <= 0.0
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -123,8 +111,7 @@ def test_threads_that_ask_for_two_nodes_at_once_do_not_mix_their_rows(monkeypatc
     """The second node is asked for while the moments of the first are on their way."""
     rng = np.random.default_rng(0)
     families = family_evidence(rng.normal(size=(3, 40)), rows=rng.random((3, 40)) < 0.7).families
-    gains, honest = LinearGains(families), np.square
-    expected = LinearGains(families)(1, (0,))
+    gains, expected, honest = LinearGains(families), LinearGains(families)(1, (0,)), np.square
 
     def interrupted(values):
         monkeypatch.setattr(np, "square", honest)
@@ -136,14 +123,12 @@ def test_threads_that_ask_for_two_nodes_at_once_do_not_mix_their_rows(monkeypatc
 
 
 def test_with_few_rows_for_each_weight_there_is_no_linear_model():
-    rng = np.random.default_rng(8)
-    least = LEAST_ROWS * 4
-    x, y = rng.normal(size=(2, least)), rng.normal(size=least)
-    assert np.isfinite(evidence(x, y))
-    assert evidence(x[:, 1:], y[1:]) == np.inf
-    rows = np.vstack([x, y, y])
-    assert np.isfinite(LinearGains(family_evidence(rows).families)(2, (0,))[1])
-    assert LinearGains(family_evidence(rows[:, 1:]).families)(2, (0,))[1] == -np.inf
+    enough = np.random.default_rng(8).normal(size=(3, LEAST_ROWS * 4))
+    too_few = enough[:, 1:]
+    assert np.isfinite(evidence(enough[:2], enough[2]))
+    assert evidence(too_few[:2], too_few[2]) == np.inf
+    assert np.isfinite(LinearGains(family_evidence(enough).families)(2, (0,))[1])
+    assert LinearGains(family_evidence(too_few).families)(2, (0,))[1] == -np.inf
 
 
 def test_a_variable_that_its_causes_determine_has_the_least_variance_of_a_network():
@@ -152,11 +137,9 @@ def test_a_variable_that_its_causes_determine_has_the_least_variance_of_a_networ
 
 
 def test_the_score_of_a_family_is_that_of_its_best_model():
-    rng = np.random.default_rng(10)
-    x, e = rng.normal(size=(2, N))
-    values = standardised(x + 0.8 * e, x, x**2 + 0.5 * e)
+    x, e = np.random.default_rng(10).normal(size=(2, N))
+    values, straight, curved = standardised(x + 0.8 * e, x, x**2 + 0.5 * e), (0, (1,)), (2, (1,))
     scores = family_evidence(values)
-    straight, curved = (0, (1,)), (2, (1,))
     found = scores([straight, curved, (1, ())])
     assert found[0] == pytest.approx(evidence(values[1:2], values[0]) + 2.0)
     assert found[0] < scores.network_score_of(straight) - 1.0
@@ -175,11 +158,10 @@ def test_the_fit_that_is_kept_is_the_networks_best_where_the_linear_model_wins()
 
 
 def test_noise_of_a_linear_model_earns_what_its_residuals_do():
-    values = linear_chain(draw="laplace")
-    families = family_evidence(values).families
-    slope, x, y = values[0] @ values[1] / N, values[0], values[1]
-    earned = families.linear_score((1, (0,)), "gaussian") - families.linear_score((1, (0,)), "free")
-    assert earned == pytest.approx(N * negentropy(y - slope * x), rel=1e-9)
+    x, y, _ = values = linear_chain(draw="laplace")
+    score = family_evidence(values).families.linear_score
+    earned = score((1, (0,)), "gaussian") - score((1, (0,)), "free")
+    assert earned == pytest.approx(N * negentropy(y - (x @ y / N) * x), rel=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "free"])
@@ -198,20 +180,17 @@ def test_estimates_are_not_below_what_a_linear_parent_gains(noise):
 
 def test_a_weak_linear_cause_is_estimated_by_what_its_coefficient_gains():
     """The network's estimate pays for more than a coefficient."""
-    rng = np.random.default_rng(12)
-    x, z, e = rng.normal(size=(3, N))
+    (x, z, e), family = np.random.default_rng(12).normal(size=(3, N)), (0, (1,))
     scores = family_evidence(standardised(x + 0.25 * z + e, x, z))
-    family = (0, (1,))
     gain = np.subtract(*scores([family, (0, (1, 2))]))
     assert scores.families.gain_estimates(family, scores.fit_of(family))[2] < gain
     assert scores.gain_estimates(family)[2] > gain > 1.0
 
 
 def test_the_evidence_of_a_search_is_the_sum_of_its_families_scores():
-    values = linear_chain(size=600)
-    model = HNMSearch(column_transform="none", noise_distribution="gaussian", n_restarts=1).fit(values.T)
-    found = model.found_graph()
-    scores = found.scores(list(enumerate(found.graph)))
-    assert model.evidence_ == pytest.approx(-sum(scores), abs=1e-6)
-    linear = [found.scores.families.linear_score(own, "gaussian") for own in enumerate(found.graph) if own[1]]
-    assert linear == [score for score, own in zip(scores, enumerate(found.graph), strict=True) if own[1]]
+    model = HNMSearch(column_transform="none", noise_distribution="gaussian", n_restarts=1)
+    found = model.fit(linear_chain(size=600).T).found_graph()
+    scores = dict(zip(enumerate(found.graph), found.scores(list(enumerate(found.graph))), strict=True))
+    assert model.evidence_ == pytest.approx(-sum(scores.values()), abs=1e-6)
+    for own, score in scores.items():
+        assert not own[1] or score == found.scores.families.linear_score(own, "gaussian")
