@@ -34,7 +34,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from helpers import command, hetero_chain, warmed_up  # noqa: E402
 
 from icdh import ICDH  # noqa: E402
-from icdh.files import LabelledTable  # noqa: E402
+from icdh.files import LabelledTable, write_table  # noqa: E402
 
 
 def pytest_configure(config):
@@ -57,6 +57,14 @@ def chain():
 def fitted(chain):
     """Fitted to the chain; tests must not change it."""
     return ICDH(scaling="standardize", random_state=0).fit(chain)
+
+
+@pytest.fixture
+def chain_file(tmp_path, chain, monkeypatch):
+    """The chain as data.csv in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    write_table("data.csv", chain.values, chain.columns)
+    return Path("data.csv")
 
 
 @pytest.fixture

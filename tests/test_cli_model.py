@@ -21,59 +21,51 @@ def folder(tmp_path_factory, chain):
     return path
 
 
-def printed_table(capsys):
-    head, *rows = capsys.readouterr().out.splitlines()
+def cells(text):
+    head, *rows = text.splitlines()
     return head.split(","), np.array([list(map(float, row.split(","))) for row in rows])
 
 
-def complaint(capsys, *arguments):
-    assert command(*arguments) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    return error
+@pytest.fixture
+def model(folder):
+    return icdh.load(folder / "m.icdh")
 
 
-def test_fit_saves_the_model_that_the_estimator_learns(folder, chain):
-    model = icdh.load(folder / "m.icdh")
+def test_fit_saves_the_model_that_the_estimator_learns(model, chain):
     fit = icdh.HNMSearch(noise_distribution="gaussian").fit(chain)
     np.testing.assert_array_equal(model.predict(chain), fit.predict(chain))
     assert model.about["n_observations"] == 400
 
 
 @pytest.mark.parametrize(("what", "method"), [(None, "predict"), ("std", "predict_scale"), ("residuals", "residuals")])
-def test_predict_answers_as_the_model(folder, chain, capsys, what, method):
-    assert command("predict", folder / "m.icdh", folder / "data.csv", *(("--what", what) if what else ())) == 0
-    names, values = printed_table(capsys)
+def test_predict_answers_as_the_model(folder, model, chain, tmp_path, printed, what, method):
+    """Of its columns among others, in any order."""
+    mixed = np.column_stack([chain.values[:, 2], np.arange(400.0), chain.values[:, :2]])
+    write_table(tmp_path / "mixed.csv", mixed, ["c", "id", "a", "b"])
+    names, values = cells(
+        printed("predict", folder / "m.icdh", tmp_path / "mixed.csv", *(["--what", what] if what else []))
+    )
     assert names == ["a", "b", "c"]
-    np.testing.assert_array_equal(values, getattr(icdh.load(folder / "m.icdh"), method)(chain))
+    np.testing.assert_array_equal(values, getattr(model, method)(chain))
 
 
-def test_a_pair_is_asked_of_the_columns_of_the_model_among_others(folder, chain, tmp_path, capsys):
+def test_a_pair_is_asked_of_the_columns_of_the_model_among_others(folder, chain, tmp_path, printed):
     extra = np.where(np.arange(400) % 2, np.nan, 1.0)
     write_table(tmp_path / "mixed.csv", np.column_stack([chain.values, extra]), ["a", "b", "c", "seldom"])
     question = ("--model", folder / "m.icdh", "--cause", "a", "--effect", "b")
-    assert command("effects", tmp_path / "mixed.csv", *question) == 0
-    among_others = capsys.readouterr().out
-    assert command("effects", folder / "data.csv", *question) == 0
-    assert capsys.readouterr().out == among_others
+    alone, among_others = (
+        printed("effects", data, *question) for data in (folder / "data.csv", tmp_path / "mixed.csv")
+    )
+    assert alone == among_others
 
 
-def test_a_report_of_a_saved_model_has_the_warnings_of_the_table(folder, chain, tmp_path):
+def test_a_report_of_a_saved_model_has_the_warnings_of_the_table(folder, chain, tmp_path, printed):
     walk = np.cumsum(np.random.default_rng(0).normal(size=(400, 3)), axis=0)
-    for name, values, warns in (("rows", chain.values, False), ("walk", walk, True)):
-        write_table(tmp_path / f"{name}.csv", values, chain.columns)
-        page = tmp_path / f"{name}.html"
-        words = ("report", tmp_path / f"{name}.csv", "--model", folder / "m.icdh", "--output", page, "--quiet")
-        assert command(*words) == 0
+    page = tmp_path / "page.html"
+    for values, warns in ((chain.values, False), (walk, True)):
+        write_table(tmp_path / "rows.csv", values, chain.columns)
+        printed("report", tmp_path / "rows.csv", "--model", folder / "m.icdh", "--output", page, "--quiet")
         assert ("rows depend on those before them" in page.read_text()) == warns
-
-
-def test_predict_finds_its_columns_among_others(folder, chain, tmp_path, capsys):
-    mixed = np.column_stack([chain.values[:, 2], np.arange(400.0), chain.values[:, :2]])
-    write_table(tmp_path / "mixed.csv", mixed, ["c", "id", "a", "b"])
-    assert command("predict", folder / "m.icdh", tmp_path / "mixed.csv") == 0
-    _, values = printed_table(capsys)
-    np.testing.assert_array_equal(values, icdh.load(folder / "m.icdh").predict(chain))
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +75,8 @@ def visits(tmp_path_factory):
     day = rng.integers(0, 300, size=240)
     drug = rng.choice(["none", "low", "high"], size=240)
     dose = (drug == "low") + 3.0 * (drug == "high") + 0.01 * day + 0.3 * rng.normal(size=240)
-    rows = [
-        [str(np.datetime64("2023-01-01") + int(days)), label, f"{amount:.6f}"]
-        for days, label, amount in zip(day, drug, dose, strict=True)
-    ]
+    when = (np.datetime64("2023-01-01") + day).astype(str)
+    rows = [[*row, f"{amount:.6f}"] for *row, amount in zip(when, drug, dose, strict=True)]
     _write_visits(path / "visits.csv", rows)
     options = ("--method", "search", "--noise-distribution", "gaussian", "--column-transform", "none", "--quiet")
     learned = ("--dates", "when", "--kinds", "drug=categorical", "--require", "drug,dose", "--require", "when,dose")
@@ -102,12 +92,12 @@ def _write_visits(path, rows):
 
 
 @pytest.fixture
-def predicted(visits, capsys):
+def predicted(visits, shown):
     """What predict prints of a file, cell by cell, and what it notes."""
 
     def predict(file, *options):
-        assert command("predict", visits / "m.icdh", visits / file, "--dates", "when", *options) == 0
-        out, err = capsys.readouterr()
+        code, out, err = shown("predict", visits / "m.icdh", visits / file, "--dates", "when", *options)
+        assert code == 0
         return [line.split(",") for line in out.splitlines()[1:]], err
 
     return predict
@@ -154,77 +144,68 @@ def test_predict_fills_a_column_that_nobody_measured(visits, predicted):
     assert predicted("new.csv", "--missing", "keep")[0] == whole[:3]
 
 
-def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, capsys):
-    model = visits / "m.icdh"
-    assert "--dates" in complaint(capsys, "predict", model, visits / "gaps.csv")
-    assert command("predict", model, visits / "gaps.csv", "--dates", "when") == 2
-    *_, error = capsys.readouterr().err.splitlines()
-    assert error.endswith("--missing drop (or --missing keep)")
-    _write_visits(tmp_path / "empty.csv", [["2023-01-01", "low", ""]])
-    assert command("predict", model, tmp_path / "empty.csv", "--dates", "when", "--missing", "drop") == 2
-    assert "leaves no row" in capsys.readouterr().err
+def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, shown):
+    gaps, empty, dates = visits / "gaps.csv", tmp_path / "empty.csv", ("--dates", "when")
+    _write_visits(empty, [["2023-01-01", "low", ""]])
+    for asked, said in (
+        ((gaps,), "--dates"),
+        ((gaps, *dates), "--missing drop (or --missing keep)\n"),
+        ((empty, *dates, "--missing", "drop"), "leaves no row"),
+    ):
+        code, _, err = shown("predict", visits / "m.icdh", *asked)
+        assert (code, said in err.splitlines(keepends=True)[-1]) == (2, True)
 
 
-def test_predict_relives_rows_under_an_intervention(folder, chain, tmp_path):
-    output = tmp_path / "relived.tsv"
+def test_predict_relives_rows_under_an_intervention(folder, model, chain, tmp_path, printed):
     actions = ("--do", "a=1.5", "--shift", "b=-1")
-    assert command("predict", folder / "m.icdh", folder / "data.csv", *actions, "--output", output) == 0
-    expected = icdh.load(folder / "m.icdh").counterfactual(chain, {"a": 1.5, "b": Shift(-1.0)})
-    np.testing.assert_array_equal(read_table(output).values, expected)
+    printed("predict", folder / "m.icdh", folder / "data.csv", *actions, "--output", tmp_path / "relived.tsv")
+    expected = model.counterfactual(chain, {"a": 1.5, "b": Shift(-1.0)})
+    np.testing.assert_array_equal(read_table(tmp_path / "relived.tsv").values, expected)
 
 
-def test_sample_draws_what_the_model_draws(folder, capsys):
-    assert command("sample", folder / "m.icdh", "-n", 20, "--seed", 3, "--do", "b=0.25") == 0
-    _, values = printed_table(capsys)
-    np.testing.assert_array_equal(values, icdh.load(folder / "m.icdh").sample(20, 3, do={"b": 0.25}))
+def test_sample_draws_what_the_model_draws(folder, model, printed):
+    _, values = cells(printed("sample", folder / "m.icdh", "-n", 20, "--seed", 3, "--do", "b=0.25"))
+    np.testing.assert_array_equal(values, model.sample(20, 3, do={"b": 0.25}))
 
 
-def test_effects_of_all_pairs_and_of_one(folder, capsys, tmp_path):
-    model = icdh.load(folder / "m.icdh")
-    assert command("effects", folder / "m.icdh", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == [effect._asdict() for effect in model.effects()]
-    assert command("effects", folder / "m.icdh") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[1 : 1 + len(model.effects())]] == [
-        [effect.cause, effect.effect] for effect in model.effects()
-    ]
+def test_effects_of_all_pairs_and_of_one(folder, model, printed, tmp_path):
+    effects, pair, picture = model.effects(), ("--cause", "a", "--effect", "c"), ("--plot", tmp_path / "effect.svg")
+
+    def answer(*options):
+        return json.loads(printed("effects", folder / "m.icdh", *options, "--json"))
+
+    assert answer() == [effect._asdict() for effect in effects]
+    lines = printed("effects", folder / "m.icdh").splitlines()
+    assert [line.split()[:2] for line in lines[1 : 1 + len(effects)]] == [[own.cause, own.effect] for own in effects]
     assert "not evidence of no effect" in lines[-2]
-    picture, pair = tmp_path / "effect.svg", ("--cause", "a", "--effect", "c")
-    assert command("effects", folder / "m.icdh", *pair, "--values", "-1", 2, "--json", "--plot", picture) == 0
-    effect = model.average_effect("a", "c", [-1.0, 2.0])
-    assert [row["mean of c"] for row in json.loads(capsys.readouterr().out)] == effect.mean.tolist()
-    assert b"<svg" in picture.read_bytes()
-    assert command("effects", folder / "m.icdh", *pair, "--json") == 0
-    alone = json.loads(capsys.readouterr().out)
-    assert alone["comparisons"][0]["difference"][0] == icdh.effect(model, "a", "c").difference
-    assert command("effects", folder / "m.icdh", folder / "data.csv", *pair, "--json", "--plot", picture) == 0
-    answer = json.loads(capsys.readouterr().out)["comparisons"][0]["difference"]
-    assert answer[1] < answer[0] < answer[2]
+    at_values = answer(*pair, "--values", "-1", 2, *picture)
+    assert [row["mean of c"] for row in at_values] == model.average_effect("a", "c", [-1.0, 2.0]).mean.tolist()
+    assert b"<svg" in picture[1].read_bytes()
+    alone = answer(*pair)["comparisons"][0]["difference"][0]
+    assert alone == icdh.effect(model, "a", "c").difference
+    estimate, low, high = answer(folder / "data.csv", *pair, *picture)["comparisons"][0]["difference"]
+    assert low < estimate < high
 
 
-def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, capsys):
+def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, shown):
     rng = np.random.default_rng(0)
     age = rng.normal(size=400)
     old, sick = age > 0, rng.random(400) < 0.3
     given = np.where(rng.random(400) < np.where(old, 0.7, 0.3), "yes", "no")
-    rows = [[f"{a:.6f}", g, "yes" if s else "no"] for a, g, s in zip(age, given, sick, strict=True)]
-    (tmp_path / "t.csv").write_text("\n".join(["age,given,sick", *map(",".join, rows)]))
-    pair = ("--cause", "given", "--effect", "sick", "--json")
-    assert command("effects", tmp_path / "t.csv", *pair, "--adjust", "none") == 0
-    trial = json.loads(capsys.readouterr().out)
-    share = {value: sick[given == value].mean() for value in ("yes", "no")}
-    assert trial["difference"] == pytest.approx(share["yes"] - share["no"])
-    asked = ("--adjust", "age", "--contrast", "yes,no", "--where", "sick=no")
-    assert command("effects", tmp_path / "t.csv", *pair, *asked) == 0
-    swapped = json.loads(capsys.readouterr().out)
+    rows = [f"{a:.6f},{g},{'yes' if s else 'no'}" for a, g, s in zip(age, given, sick, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,given,sick", *rows]))
+    asked = ("effects", tmp_path / "t.csv", "--cause", "given", "--effect", "sick", "--json")
+    trial = json.loads(printed(*asked, "--adjust", "none"))
+    assert trial["difference"] == pytest.approx(sick[given == "yes"].mean() - sick[given == "no"].mean())
+    swapped = json.loads(printed(*asked, "--adjust", "age", "--contrast", "yes,no", "--where", "sick=no"))
     assert (swapped["adjusted"], swapped["comparisons"][0]["reference"]) == (["age"], "yes")
     assert swapped["n_target"] == np.count_nonzero(~sick)
-    assert command("effects", tmp_path / "t.csv", *pair, "--quiet") == 2
-    assert "no path from 'given' to 'sick'" in capsys.readouterr().err
+    code, _, err = shown(*asked, "--quiet")
+    assert (code, "no path from 'given' to 'sick'" in err) == (2, True)
 
 
 @pytest.mark.parametrize("adjust", ["age", "graph"])
-def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, capsys, adjust):
+def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, printed, adjust):
     rng = np.random.default_rng(0)
     age = rng.normal(size=200)
     given = np.where(rng.random(200) < np.where(age > 0, 0.7, 0.3), 1.0, 0.0)
@@ -232,35 +213,29 @@ def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, capsys, adjust):
     rows = [f"{a:.6f},{g},{y:.6f},p{k}" for k, (a, g, y) in enumerate(zip(age, given, answer, strict=True))]
     (tmp_path / "t.csv").write_text("\n".join(["age,given,answer,person", *rows, *rows, ",1.0,2.0,p0"]))
     question = ("effects", tmp_path / "t.csv", "--cause", "given", "--effect", "answer", "--adjust", adjust, "--json")
-    width = {}
-    for options in ((), ("--group-column", "person"), ("--sequence",)):
-        pairs = ("given,answer", "age,answer", "age,given")
-        known = () if adjust == "age" else [word for pair in pairs for word in ("--require", pair)]
-        drop = () if len(options) == 2 else ("--drop", "person")
-        assert command(*question, "--missing", "drop", *drop, *options, *known) == 0
-        found = json.loads(capsys.readouterr().out)
+    known = ("--require", "given,answer", "--require", "age,answer", "--require", "age,given") * (adjust == "graph")
+    width = []
+    drop = ("--drop", "person")
+    for options in (drop, ("--group-column", "person"), (*drop, "--sequence")):
+        found = json.loads(printed(*question, "--missing", "drop", *options, *known))
         assert found["adjusted"] == ["age"]
-        assert "person" not in found["adjusted"]
-        width[len(options)] = found["upper"] - found["lower"]
-    assert width[2] == pytest.approx(np.sqrt(2.0) * width[0], rel=0.05)
+        width.append(found["upper"] - found["lower"])
+    assert width[1] == pytest.approx(np.sqrt(2.0) * width[0], rel=0.05)
 
 
-def test_a_graph_without_edges_gives_no_estimate(tmp_path, capsys):
+def test_a_graph_without_edges_gives_no_estimate(tmp_path, printed):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
-    assert command("effects", tmp_path / "m.icdh") == 0
-    assert "not evidence of no effect" in capsys.readouterr().out
+    assert "not evidence of no effect" in printed("effects", tmp_path / "m.icdh")
 
 
-def test_what_labels_cannot_answer_is_said_in_words_of_the_command_line(tmp_path, capsys):
+def test_what_labels_cannot_answer_is_said_in_words_of_the_command_line(tmp_path, shown):
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     rows = [f"{a:.4f},{'high' if b > 0 else 'low'}" for a, b in zip(x, 2.0 * x + rng.normal(size=300), strict=True)]
     path, model = tmp_path / "t.csv", tmp_path / "m.icdh"
     path.write_text("\n".join(["x,level", *rows]))
-    assert command("fit", path, "--require", "x,level", "--save", model, "--kinds", "level=categorical") == 0
-    capsys.readouterr()
-    assert command("predict", model, path, "--do", "x=1") == 2
-    assert "--do reaches 'level'" in (said := capsys.readouterr().err)
-    assert said.endswith("what sample draws with --do\n")
-    assert command("effects", model, "--cause", "x", "--effect", "level", "--values", "1") == 2
-    assert "--effect is 'level', which has labels" in capsys.readouterr().err
+    assert shown("fit", path, "--require", "x,level", "--save", model, "--kinds", "level=categorical")[0] == 0
+    code, _, said = shown("predict", model, path, "--do", "x=1")
+    assert (code, "--do reaches 'level'" in said, said.endswith("what sample draws with --do\n")) == (2, True, True)
+    code, _, said = shown("effects", model, "--cause", "x", "--effect", "level", "--values", "1")
+    assert (code, "--effect is 'level', which has labels" in said) == (2, True)

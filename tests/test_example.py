@@ -21,11 +21,7 @@ SHOWN = {  # by each script, at the least
         "watched alone: ",
         "with an experiment: Edge(cause='x1', effect='x0'",
     ],
-    "effect": [
-        "risk ratio                      0.550",
-        "within sizes: +0.054",
-        "women, crew -> third: -0.4",
-    ],
+    "effect": ["risk ratio                      0.550", "within sizes: +0.054", "women, crew -> third: -0.4"],
     "how_sure": ["if turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
     "what_if": ["one more unit of dose", "dose on answer", "raised by 1", "with the dose at zero"],
     "as_library": ["negative log-likelihood", "finite differences", "h = ", "SHD to the truth"],
