@@ -277,7 +277,7 @@ class Knowledge:
         Parameters
         ----------
         names, strict
-            As of `rules`.
+            See `rules`.
 
         Raises
         ------

@@ -239,10 +239,8 @@ def minimum_shd(estimate: object, truth: object, *, undirected: str = "strict") 
 
     Parameters
     ----------
-    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate.
-    truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The true graph.
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The weighted estimate, and the true graph.
     undirected : {"strict", "favourable"}
         See `shd`.
 
@@ -277,10 +275,8 @@ def au_shdc(estimate: object, truth: object, *, low: float = 0.2, high: float = 
 
     Parameters
     ----------
-    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate.
-    truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The true graph.
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The weighted estimate, and the true graph.
     low, high : float
         The range of thresholds.
     n_steps : int
@@ -379,16 +375,16 @@ def sid(estimate: object, truth: object) -> int:
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """How often edges are there, by their probability.
+    """The share of possible edges that are true, by their probability.
 
     Attributes
     ----------
     probability : ndarray, shape (B,)
         The mean probability of the possible edges in each bin of probabilities that holds any.
     frequency : ndarray, shape (B,)
-        The share of them that are true edges.
+        The share of these possible edges that are true.
     count : ndarray of int, shape (B,)
-        How many they are.
+        The number of possible edges in the bin.
     """
 
     probability: Floats
@@ -434,14 +430,14 @@ def brier_score(probability: ArrayLike, truth: ArrayLike) -> float:
 
 
 def log_score(probability: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean of minus the log probability of what is true of each possible edge, in nats; lower is better.
+    """Return the mean negative log probability of the truth about each possible edge, in nats; lower is better.
 
-    Probabilities are taken to be at least 0.001 away from 0 and 1, so that no single error is worth infinitely much.
+    Probabilities are taken to be at least 0.001 away from 0 and 1, so that no single error costs infinitely many nats.
 
     Parameters
     ----------
     probability, truth : array_like
-        As in `brier_score`.
+        See `brier_score`.
 
     Raises
     ------
@@ -463,14 +459,14 @@ def log_score(probability: ArrayLike, truth: ArrayLike) -> float:
 
 
 def reliability_curve(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10) -> ReliabilityCurve:
-    """Return how often edges are there, in bins of equal width of their probability.
+    """Return the share of possible edges that are true, in bins of equal width of their probability.
 
     Parameters
     ----------
     probability, truth : array_like
-        As in `brier_score`.
+        See `brier_score`.
     n_bins : int
-        How many bins, by default 10.
+        Number of bins.
 
     Raises
     ------
@@ -500,9 +496,9 @@ def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
     Parameters
     ----------
     probability, truth : array_like
-        As in `brier_score`.
+        See `brier_score`.
     n_bins : int
-        How many bins, by default 10.
+        Number of bins.
 
     Raises
     ------
@@ -654,10 +650,8 @@ def precision_recall_curve(estimate: object, truth: object) -> PrecisionRecallCu
 
     Parameters
     ----------
-    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate.
-    truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The true graph.
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The weighted estimate, and the true graph.
 
     Returns
     -------
@@ -692,10 +686,8 @@ def average_precision(estimate: object, truth: object) -> float:
 
     Parameters
     ----------
-    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate.
-    truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The true graph.
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The weighted estimate, and the true graph.
 
     Returns
     -------
@@ -729,10 +721,8 @@ def truncated_auprc(estimate: object, truth: object) -> float:
 
     Parameters
     ----------
-    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate.
-    truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The true graph.
+    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
+        The weighted estimate, and the true graph.
 
     Returns
     -------

@@ -155,7 +155,7 @@ def effect_of_model(
     cause, effect : int
         Their positions.
     contrast : pair or None
-        From and to what the cause is set.
+        The values that the cause is set from and to.
     level : float
         Kept beside the answer.
     random_state : int, SeedSequence, Generator or None
@@ -236,8 +236,9 @@ def effect(
         With ``model`` its graph tells which come after the cause. "graph" takes those that the graph of ``model`` asks
         for.
     contrast : pair, optional
-        From and to what the cause is set. By default 0 to 1, no to yes, the reference label to each other, and of a
-        number the two of its values that are nearest to half a standard deviation below and above its mean.
+        The values that the cause is set from and to. By default 0 and 1, no and yes, or the reference label and each
+        other one; if it is a number, the two of its values nearest to half a standard deviation below and above its
+        mean.
     target : {"all", "treated", "untreated"}
         Whose mean effect is asked for: that of all rows, or of those with the second or the first value of the
         contrast.
@@ -351,7 +352,7 @@ def effect(
     if unused := [table.names[k] for at, k in enumerate(covariates) if at not in used]:
         asides.append(f"the models of cause and effect leave out what adds nothing to them: {listed(unused)}")
     comparisons = tuple(comparison_of(fit, text, code, level) for fit in fits for text, code in outcomes)
-    if any(moved.lower == moved.upper for one in comparisons for moved in one.quantiles.values()):
+    if any(moved.lower == moved.upper for pair in comparisons for moved in pair.quantiles.values()):
         asides.append(
             "an interval without width is of a quantile that stays at one value of a rounded effect: it is known up to "
             "the step between two values, no better"

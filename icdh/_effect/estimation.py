@@ -46,9 +46,9 @@ class Tuning:
     Attributes
     ----------
     fewest_rows : int
-        Of a table that is accepted.
+        The fewest rows of a table that is accepted.
     hidden_units, most_units : int
-        Of networks at first, and at most.
+        Hidden units of networks: at first, and at most.
     least_gain : float
         Nats that twice the units must gain.
     n_restarts : int
@@ -56,13 +56,13 @@ class Tuning:
     selection_rows : int
         The most rows on which parents are selected.
     tolerance : float
-        Nats, of fits to a part of the rows.
+        Nats by which the last step of a fit to a part of the rows may still gain.
     n_folds, n_splits : int
         Folds, and independent splits into them that are averaged.
     split_rows : int
         The most rows of a table that is split more than once: there chance in one split could be seen.
     least_probability : float
-        Of a value of the cause: no row counts for more than its inverse.
+        The least probability of a value of the cause: no row counts for more than its inverse.
     pieces, many_pieces, many_rows : int
         Pieces of the spline of a numeric cause; the second number from so many rows on.
     few_effective, much_beyond, all_beyond : float
@@ -71,7 +71,8 @@ class Tuning:
     determined : float
         The noise of an effect, as a share of its standard deviation, below which it seems computed.
     near : float
-        Of a numeric cause's standard deviation: a value that all rows are farther from is one that no row speaks for.
+        A distance, as a share of a numeric cause's standard deviation: no row speaks for a value that is farther from
+        all of them.
     """
 
     fewest_rows: int = 20

@@ -90,7 +90,7 @@ class Family:
     n_categories : sequence of int
         The number of labels of each that is categorical.
     random_state : int
-        Of the initial weights.
+        Seed of the initial weights.
     always : sequence of int
         The parents that stay in any case.
     """

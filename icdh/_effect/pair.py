@@ -27,7 +27,7 @@ def folds_of(
     n_rows, n_folds : int
         How many there are.
     strata : ndarray of int, shape (n_rows,)
-        Where each row belongs; groups share no stratum, and are spread at random.
+        The stratum of every row; groups share no stratum, and are spread at random.
     groups : ndarray of int, shape (n_rows,), or None
         Rows of one group stay together.
     rng : Generator
@@ -100,7 +100,7 @@ class PairFit:
     effect, cause : Family
         The effect given cause and covariates, and the cause given covariates.
     random_state : int
-        Of the folds.
+        Seed of the folds.
     """
 
     def __init__(self, pair: Pair, effect: Family, cause: Family, random_state: int):
@@ -159,7 +159,7 @@ class PairFit:
         observed : ndarray, shape (n,)
             The function of the effect as it is.
         of : callable
-            From a distribution of the effect to the mean of the function, shape (n,).
+            The mean of the function given a distribution of the effect, shape (n,).
         """
         parts = [augmented(observed, of(split.expected), of(split.under[at]), split.rows[at]) for split in self.splits]
         influence: Floats = np.mean([part.influence for part in parts], axis=0)
@@ -207,7 +207,7 @@ def fits_of(pairs: Sequence[Pair], random_state: int) -> list[PairFit]:
     pairs : sequence of Pair
         The question, once for each contrast.
     random_state : int
-        Of initial weights and folds.
+        Seed of initial weights and folds.
     """
     values, kinds, n_categories = pairs[0].values, pairs[0].kinds, pairs[0].n_categories
     effect = Family(values, kinds, n_categories, random_state, [len(values) - 2])
@@ -227,7 +227,7 @@ def comparison_of(fit: PairFit, outcome: str, label: int | None, level: float) -
     label : int or None
         Its code.
     level : float
-        Of the intervals.
+        The probability of the intervals.
     """
     pair, groups = fit.pair, fit.pair.groups
 

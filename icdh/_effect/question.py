@@ -30,7 +30,7 @@ class Asked:
     covariates : list of int
         What is adjusted for.
     contrast : pair or None
-        From and to what the cause is set, as the user says it.
+        The values that the cause is set from and to, as the user says them.
     target : str
         "all", "treated" or "untreated".
     where : mapping or None
@@ -61,7 +61,7 @@ class Pair:
     n_categories : list of int
         The number of labels of each that is categorical.
     contrast : Contrast
-        From and to what the cause is set.
+        The values that the cause is set from and to.
     few_values : bool
         Whether the cause takes few values, each with a probability.
     where : ndarray of bool, shape (n,)

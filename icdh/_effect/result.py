@@ -44,7 +44,7 @@ class Comparison:
     Attributes
     ----------
     reference, value : hashable
-        From and to what the cause is set.
+        The values that the cause is set from and to.
     outcome : str
         The label whose probability is compared; empty if the effect is a number, whose mean is.
     means : (Interval, Interval)
@@ -52,7 +52,7 @@ class Comparison:
     difference : Interval
         The second of the means minus the first.
     standard_error : float
-        Of the difference: over tables or, of a model without a table, over draws.
+        That of the difference: over tables or, if there is a model alone, over draws.
     crude : float
         The same difference where nothing is adjusted for; NaN without a table, and for a numeric cause.
     ratio : Interval or None
@@ -94,7 +94,7 @@ class Effect:
     n_rows, n_target : int
         The rows of the table, and those that the answer is about.
     effective_rows : dict
-        For each value of the cause, how many rows of equal weight would say as much.
+        The number of rows of equal weight that would say as much about a value of the cause, by value.
     beyond_support : float
         The share of these rows that are less likely to have one of the values than any row with it; zero of numbers.
     families : dict of str to str

@@ -29,7 +29,7 @@ class ColumnOrder:
     Attributes
     ----------
     order : ndarray of int, shape (n,)
-        Where each stands among the user's columns, followed by the contexts.
+        The place of each among the user's columns, which the contexts follow.
     n_columns : int
         How many of the user's columns and contexts there are.
     """
@@ -191,8 +191,8 @@ class CanonicalTable(ColumnOrder):
 def _order_and_signs(values: Floats, columns: Integers) -> tuple[Integers, Floats]:
     """Return the columns by their fourth and third moments, and for each the sign that makes the third positive.
 
-    Where rounding would decide, other columns do: by what the columns have in common, and by the sum of those whose
-    signs are known.
+    Where rounding would decide, other columns decide: the order by what the columns have in common, and a sign by the
+    sum of the columns whose signs are known.
     """
     chosen = values[columns]
     third: Floats = np.round((chosen**3).mean(axis=1), DIGITS)

@@ -219,7 +219,7 @@ class CausalGraphEstimator(SharedParameters):
     def _learn(self, model: StructuralModel, thresholds: dict[str, object] | None = None, /, **learned: object) -> None:
         """Set all that was learned in one step: an interrupted fit leaves no mixture of models.
 
-        Of a fit before nothing stays; with new thresholds, all that does not depend on them does.
+        Nothing stays of an earlier fit. With new thresholds, all stays that does not depend on them.
         """
         kept = {name: value for name, value in vars(self).items() if thresholds is not None or not name.endswith("_")}
         parameters = {name: _text(value) for name, value in (self.get_params() | (thresholds or {})).items()}

@@ -55,11 +55,11 @@ def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Desi
     """
     if table.related is not None:
         return
-    told = repeated_combinations(table.values) or serial_dependence(
+    dependence = repeated_combinations(table.values) or serial_dependence(
         table.values, model.standardised_residuals(model.scaled(table)), design.classes
     )
-    if told is not None:
-        warn(told.said(table.names, table.n_observations), DataWarning)
+    if dependence is not None:
+        warn(dependence.said(table.names, table.n_observations), DataWarning)
 
 
 def warn_about_density(A: Floats) -> None:

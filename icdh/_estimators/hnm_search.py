@@ -279,8 +279,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             reason = "interrupted" if self.interrupted_ else late
             named, _ = Knowledge.of(self.knowledge).hidden_causes(table.names)
             lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < len(named) else ""
-            told = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
-            warn(told, ConvergenceWarning)
+            message = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
+            warn(message, ConvergenceWarning)
         warn_about_determined_columns(model, table)
         warn_about_dependent_rows(model, table, design)
 
@@ -290,7 +290,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         Raises
         ------
         ArgumentValueError
-            For what the search for hidden causes takes no account of, and if there are some and it is not asked for.
+            If hidden causes are looked for in what the search takes no account of, or known and not looked for.
         """
         from icdh._estimators.graph_search import TUNING
 

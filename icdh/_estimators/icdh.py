@@ -66,15 +66,15 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     rho_max : float, default 1e16
         The penalty weight at which the augmented Lagrangian method gives up, under either schedule.
     n_restarts : int, default 1
-        How many times to fit, each from other initial weights; the graph of the lowest cost is kept, without the last
-        stage the network of the lowest ``Round.criterion``.
+        Number of fits, each from other initial weights. The graph of the lowest cost is kept; without the last stage,
+        the network of the lowest ``Round.criterion``.
     max_seconds : float, optional
-        How long ``fit`` may take, by the clock on the wall. Once it is over the best round so far is kept, with a
-        ConvergenceWarning; of the first round what is reached, as a DAG.
+        The time limit of ``fit``, by the wall clock. When it is over, the best round so far is kept, with a
+        ConvergenceWarning. If that is during the first round, what it has reached is kept, as a DAG.
     n_jobs : int, default 1
-        How many processes share the restarts, -1 for one a core; the result does not depend on it. Where Python starts
-        processes afresh (macOS, Windows, and everywhere from 3.14 on) a script that asks for more than one needs the
-        usual ``if __name__ == "__main__":``.
+        Number of processes that share the restarts, -1 for one a core. The result does not depend on it. Where Python
+        starts processes afresh (macOS, Windows, and everywhere from 3.14 on) a script that asks for more than one needs
+        the usual ``if __name__ == "__main__":``.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
     knowledge : Knowledge or mapping, optional
@@ -83,16 +83,16 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     min_strength : float, default 0.0
         Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``.
     max_edges : int, optional
-        The most edges of the graph, the strongest.
+        The most edges of the graph; the strongest stay.
     missing : {"error", "drop", "impute"}, default "error"
-        What is done about gaps, NaN: complain and count them, leave out rows with any, or draw what is missing from
-        the fitted model given what is there, and fit again.
+        What to do about gaps, NaN: raise an error that counts them, leave out rows with gaps, or draw the missing
+        values from the fitted model given the others, and fit again.
     missing_values : collection or mapping of names to collections, optional
         Codes of gaps: ``[-999, "*"]`` in every column, ``{"income": [-9]}`` in one. Codes that are not declared are
         warned of where they are seen; an empty list says that there are none.
     n_imputations : int, default 5
-        How many times, for ``missing="impute"``. Of the fits after the first, which stands on values of near rows, the
-        one is kept whose graph agrees best with the others.
+        Number of imputations for ``missing="impute"``. The first one takes values from similar rows. Of the other fits
+        the one whose graph agrees best with the rest is kept.
     random_state : int, SeedSequence, Generator or None, default 0
         Draws the initial weights.
     verbose : bool, default False
@@ -100,8 +100,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         at level INFO.
     callback : callable, optional
         Called with the `icdh.two_phase.Round` after each round, and with the `icdh.search.Move` after each move of the
-        last stage, moves of a detour included, whose ``kept`` is False; of a restart in another process, when that is
-        over.
+        last stage. ``kept`` of the tried moves of a detour is False. The rounds and moves of a restart in another
+        process are told when that process ends.
 
     Attributes
     ----------
@@ -124,8 +124,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         What the graph of ``adjacency_matrix_`` costs: its negative log-likelihood over all observations and
         ``edge_cost`` for each edge; None without the last stage.
     nll_ : float
-        Negative log-likelihood of the DAG on the scaled data: mean over observations, in nats. Of interventions,
-        values that were set do not count, nor rows of conditions whose targets were not known.
+        Negative log-likelihood of the DAG on the scaled data, in nats: mean over observations, sum over variables.
+        Values that were set do not count, nor rows of conditions with unknown targets.
     n_rounds_ : int
         The round of the lowest ``criterion``, counted from 1; without the last stage, network, graph and likelihood
         belong to it.
@@ -133,33 +133,32 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         Whether the last stage came to its end; without it, whether the criterion stood still and the constraint was
         met. False where there are no more observations than variables: these determine no graph.
     interrupted_ : bool
-        Whether Ctrl-C ended ``fit`` before that.
+        Whether Ctrl-C ended ``fit`` before it converged.
     timed_out_ : bool
         Whether ``max_seconds`` did.
     offset_, scale_ : ndarray, shape (N,)
-        The scaling.
+        What ``scaling`` subtracts from the columns, and what it divides them by.
     targets_ : dict
-        For each condition whose targets were not known, from its label to the weight of its effect on every variable,
-        shape (N,).
+        For each condition of unknown targets, the weight of its effect on every variable, shape (N,).
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge, in nats: by how much the log-likelihood of the data falls when its effect is fitted
         again without the cause. Without the last stage, by how much it falls when the cause is held at its mean, which
         overstates strength where causes are correlated; after ``max_seconds`` that of the edges of the graph alone.
     edge_probability_ : ndarray, shape (N, N)
-        In which share of the imputations i -> j was found; present only after ``missing="impute"`` met gaps.
+        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of ICDH
-        The fits that the share is of, one an imputation; present likewise. `icdh.posterior` averages over them, and
+        The fits to the imputed tables; present likewise. `icdh.posterior` averages over them, and
         ``average_effect(..., models=[fit.model_ for fit in imputations_])`` takes its band from them.
     n_features_in_ : int
         N.
     feature_names_in_ : ndarray of str, shape (N,)
-        The column labels; present only if ``fit`` saw a table with labels.
+        The names of the columns; present only if ``fit`` saw a table with names.
 
     Notes
     -----
-    ``predict``, ``sample``, ``score`` and all else that the model tells are of the DAG. Where a threshold, a cycle,
-    ``min_strength`` or ``max_edges`` left inputs of ``network_`` out, the variable is fitted again given its causes
-    alone, by both phases in turn. ``score`` on the data of ``fit`` is ``-nll_`` (but for the units).
+    ``predict``, ``sample``, ``score`` and all else that the model tells follow the DAG. A variable that lost inputs of
+    ``network_`` by a threshold, a cycle, ``min_strength`` or ``max_edges`` is fitted again given its causes alone, by
+    both phases in turn. ``score`` on the data of ``fit`` is ``-nll_`` (but for the units).
 
     A constant column is no cause and no effect. It enters with its value as mean and, by convention, scale one.
 

@@ -43,7 +43,7 @@ def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = No
     Parameters
     ----------
     values, mean, scale : ndarray, shape (M,)
-        As of `pointwise_nll`.
+        See `pointwise_nll`.
     rows : ndarray of bool, shape (M,), optional
         The observations that count; by default all.
     """

@@ -124,7 +124,7 @@ def map_on_threads(
     function : callable
         A function that releases the GIL.
     arguments : sequence of sequences of equal length
-        As of the built-in ``map``.
+        See the built-in ``map``.
     n_threads : int
         The most threads.
     part_done : callable

@@ -95,7 +95,7 @@ def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
         nodes = [model.names.index(child) for child in cause.children]
         given = confounded(model.conditionals, nodes)
         hidden, nll = given[0].posterior_with(given, scaled[nodes], scaled)
-        outputs = (own.mean_and_scale_at(scaled, hidden.mean) for own in given)
+        outputs = (child.mean_and_scale_at(scaled, hidden.mean) for child in given)
         noise = [(scaled[node] - mean) / scale for node, (mean, scale) in zip(nodes, outputs, strict=True)]
         yield Part(nodes, np.array(noise), hidden, nll)
 
@@ -124,7 +124,9 @@ def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:
 def hidden_values_of(model: "StructuralModel", scaled: Floats) -> HiddenValues:
     """Return what scaled observations, shape (N, M), tell of the values of the hidden causes."""
     found = [part.posterior for part in parts(model, scaled)]
-    values = np.array([[own.mean, np.sqrt(own.variance)] for own in found]).reshape(len(found), 2, scaled.shape[1])
+    values = np.array([[hidden.mean, np.sqrt(hidden.variance)] for hidden in found]).reshape(
+        len(found), 2, scaled.shape[1]
+    )
     return HiddenValues(values[:, 0].T, values[:, 1].T)
 
 

@@ -236,7 +236,7 @@ class _Content:
             _demand(isinstance(code, dict) and code.keys() <= parts.keys(), "it does not say how the model was made")
             return {key: self.value(part, parts[key], key, n_variables) for key, part in code.items()}
         if origin in (Union, UnionType):
-            chosen = next((one for one in inner if type(code) is one), inner[0])
+            chosen = next((choice for choice in inner if type(code) is choice), inner[0])
             return None if chosen is type(None) else self.value(code, chosen, name, n_variables, sizes)
         if np.ndarray in (kind, origin):
             return self.array(code, name, {"N": n_variables, "2": 2} if sizes is None else sizes)

@@ -86,7 +86,7 @@ class Residuals(NamedTuple):
 
     def of_first(self, n_variables: int) -> "Residuals":
         """Return the residuals of the first variables alone; the others are causes still."""
-        return self._replace(of={node: own for node, own in self.of.items() if node < n_variables})
+        return self._replace(of={node: residual for node, residual in self.of.items() if node < n_variables})
 
 
 def fit_residuals(

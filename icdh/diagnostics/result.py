@@ -333,9 +333,9 @@ def unweighed(edges: Sequence[EdgeCheck], unit: str) -> str:
 
 def survival(edges: Sequence[EdgeCheck]) -> str:
     """Return in a sentence how many arrows a hidden common cause cannot replace."""
-    told, survivors = sum(edge.hidden_loss is not None for edge in edges), sum(edge.survives for edge in edges)
-    fail = f", {told - survivors} would not" if told > survivors else ""
-    untold = f"; {len(edges) - told} cannot be told" if len(edges) > told else ""
+    n_known, survivors = sum(edge.hidden_loss is not None for edge in edges), sum(edge.survives for edge in edges)
+    fail = f", {n_known - survivors} would not" if n_known > survivors else ""
+    untold = f"; {len(edges) - n_known} cannot be told" if len(edges) > n_known else ""
     return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{fail}{untold}"
 
 

@@ -108,7 +108,7 @@ class Marginals(NamedTuple):
         """Return the track record of an arrow, None where cause or effect has labels: these were not counted."""
         if np.isnan(self.kurtosis[[cause, effect]]).any():
             return None
-        tails, explained = (own[effect] > own[cause] for own in self)
+        tails, explained = (values[effect] > values[cause] for values in self)
         if tails:
             return BOTH if explained else TAILS
         return EXPLAINED if explained else NEITHER

@@ -144,9 +144,9 @@ def graph_from_text(
     text : str
         Its content.
     names : sequence of str, optional
-        As in `read_graph`.
+        See `read_graph`.
     delimiter, decimal : str
-        As in `icdh.files.read_table`, for text that is not JSON.
+        See `icdh.files.read_table`; for text that is not JSON.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _marked(path: str, rows: Sequence[Row]) -> tuple[list[_Edge], list[_Edge]]:
                 f"{path}, line {line}: an edge needs {','.join(MARKED)}, the mark {BIDIRECTED} or none; "
                 f"got {','.join(row)!r}"
             )
-    arrows, pairs = ([own for own in rows if own[1][-1] == mark] for mark in ("", BIDIRECTED))
+    arrows, pairs = ([(line, row) for line, row in rows if row[-1] == mark] for mark in ("", BIDIRECTED))
     return _edges(path, [(line, row[:3]) for line, row in arrows]), _edges(
         path, [(line, row[:3]) for line, row in pairs]
     )
@@ -357,7 +357,7 @@ def graph_writer(
     Parameters
     ----------
     path : str or path-like
-        Where the graph will be written.
+        The file that the graph will be written to.
     bidirected : array-like of bool, shape (N, N), optional
         The pairs with a hidden cause in common; an edge list alone has a place for them.
 

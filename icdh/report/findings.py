@@ -119,7 +119,7 @@ def _graph(A: Floats, names: Sequence[str], nats: Sequence[float] = ()) -> dict[
         What stands in the boxes of the K hidden causes.
     """
     N = len(names) - len(nats)
-    labels = [*names[:N], *(f"hidden, {short(own)} nats" for own in nats)]
+    labels = [*names[:N], *(f"hidden, {short(strength)} nats" for strength in nats)]
     layout = layered_layout(A, box_sizes(labels), 11.8)  # the width of the page on a desktop
     strength = np.abs(A[:N, :N])
     order = graphs.strongest_first(strength)

@@ -282,20 +282,18 @@ def r2_sortability(X: object, graph: object) -> float:
 
     Parameters
     ----------
-    X : array_like, shape (M, N)
-        Observations.
-    graph : array_like, shape (N, N), or networkx graph
-        The true DAG.
+    X, graph
+        See `varsortability`.
 
     Returns
     -------
     float
-        In [0, 1], as for `varsortability`.
+        In [0, 1]; see `varsortability`.
 
     Raises
     ------
     ValueError
-        If the graph has cycles, no edges, or other than N variables.
+        See `varsortability`.
 
     Examples
     --------
@@ -410,12 +408,12 @@ class SimulatedData:
         random_state : int, SeedSequence, Generator or None
             The only source of randomness.
         do : mapping, optional
-            As in `icdh.StructuralModel.sample`.
+            See `icdh.StructuralModel.sample`.
 
         Returns
         -------
         ndarray, shape (M, N)
-            In the units of X.
+            The rows, in the units of X.
 
         Raises
         ------
@@ -436,12 +434,12 @@ class SimulatedData:
         Parameters
         ----------
         do : mapping
-            As in `icdh.StructuralModel.sample`.
+            See `icdh.StructuralModel.sample`.
 
         Returns
         -------
         ndarray, shape (M, N)
-            In the units of X. Columns that ``do`` does not reach are those of X.
+            The rows, in the units of X. Columns that ``do`` does not reach are those of X.
 
         Raises
         ------

@@ -78,10 +78,8 @@ def mlp(parents: Floats, rng: np.random.Generator, n_outputs: int | None = None)
 
     Parameters
     ----------
-    parents : ndarray, shape (M, P)
-        The causes.
-    rng : Generator
-        Source of randomness.
+    parents, rng
+        See `linear`.
     n_outputs : int, optional
         Number of outputs that share the hidden layer; by default one, without an axis of its own.
     """
@@ -102,10 +100,8 @@ def multiple_index(parents: Floats, rng: np.random.Generator) -> Drawn:
 
     Parameters
     ----------
-    parents : ndarray, shape (M, P)
-        The causes.
-    rng : Generator
-        Source of randomness.
+    parents, rng
+        See `linear`.
     """
     coefficients = draw_weights((parents.shape[1], 3), rng)
     return _evaluated(partial(_indices, coefficients=coefficients), parents, np.linalg.norm(coefficients, axis=1))
@@ -156,10 +152,8 @@ def additive_gaussian_process(parents: Floats, rng: np.random.Generator) -> Draw
 
     Parameters
     ----------
-    parents : ndarray, shape (M, P)
-        The causes.
-    rng : Generator
-        Source of randomness.
+    parents, rng
+        See `linear`.
     """
     parts = [gaussian_process(cause[:, None], rng) for cause in parents.T]
     function = partial(_sum_of_parts, functions=[part.function for part in parts])

@@ -90,7 +90,7 @@ def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = Non
     Parameters
     ----------
     X, rows
-        As of `algorithm_1`.
+        See `algorithm_1`.
     weights : Weights
         The network.
     noise : {"heteroscedastic", "unequal", "equal"}
@@ -129,7 +129,7 @@ def algorithm_3(problem: Problem, scale: Floats, weights: Weights, limits: Limit
     scale : ndarray, shape (M, N)
         sigma, fixed.
     problem, weights, limits
-        As of `algorithm_1`.
+        See `algorithm_1`.
     """
     (X, rows), clock, unknowns = _observations(problem), problem.clock, Unknowns(weights, problem.rules)
     objective = phase_two_objective(X, scale, unknowns, problem.l1, problem.l2, rows)
@@ -219,7 +219,7 @@ def phase_two_objective(
     Parameters
     ----------
     X, scale, l1, l2, rows
-        As of `algorithm_3`.
+        See `algorithm_3`.
     unknowns : Unknowns
         What theta stands for.
     """

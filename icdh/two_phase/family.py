@@ -156,7 +156,7 @@ class FamilyFitter:
         Parameters
         ----------
         child, causes
-            As of `fit`.
+            See `fit`.
         units : int
             m1, hidden units.
         rng : Generator

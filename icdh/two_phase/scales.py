@@ -107,7 +107,7 @@ def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance
     Parameters
     ----------
     s, residual
-        As of `scale_objective`.
+        See `scale_objective`.
     theta : ndarray, shape (m1 + 1,)
         Where to start.
     lowest : float

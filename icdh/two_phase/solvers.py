@@ -94,7 +94,7 @@ def run_lbfgs(
     start : ndarray, shape (K,)
         Where to start.
     bounds : Bounds
-        Of every entry.
+        The bounds of every entry.
     tolerance : float
         Relative decrease at which to stop.
     callback : callable, optional

@@ -177,7 +177,7 @@ class _HiddenCauses:
             if graph[i] and continuous[i] and continuous[j] and not required[i, j]
         ]
         self.without = {(i, j): self._pruned(scores, (j, toggled(graph[j], i))) for i, j in self.edges}
-        known = [*((i, graph[i]) for i, _ in self.edges), *(own for own in self.without.values() if own[1])]
+        known = [*((i, graph[i]) for i, _ in self.edges), *(family for family in self.without.values() if family[1])]
         families = list(dict.fromkeys(known))
         self.innovation = {family: len(graph) + k for k, family in enumerate(families)}
         innovations = [_innovation(scores, family) for family in families]

@@ -98,9 +98,9 @@ class Resample(NamedTuple):
     Attributes
     ----------
     number : int
-        From zero; with the seed of the whole it decides which rows were drawn.
+        The resample's number, from zero. Together with the seed of the whole it decides which rows are drawn.
     adjacency : ndarray, shape (N, N)
-        The graph learned from them; ``adjacency[i, j] != 0`` means i -> j.
+        The graph learned from these rows; ``adjacency[i, j] != 0`` means i -> j.
     """
 
     number: int
@@ -133,17 +133,17 @@ def bootstrap(
     X : array_like or DataFrame, shape (M, N)
         Observations in rows, variables in columns.
     n_resamples : int
-        How many, by default 100.
+        Number of resamples.
     interventions : array_like of bool, shape (M, N), or Interventions, optional
-        As the estimator's ``fit`` takes them; every row is drawn together with its own.
+        What was done to the rows, as the estimator's ``fit`` takes it; a row is drawn together with that.
     groups, sequence
-        As of ``fit``. Groups are drawn whole; of a single sequence blocks of consecutive rows, as many as a block has
-        rows. `ICDH`, which counts every row, may be resampled so, too.
+        See ``fit``. Groups are drawn whole. A single sequence is drawn in blocks of consecutive rows: as many blocks as
+        each of them has rows. `ICDH`, which counts every row, may be resampled so, too.
     sampling : {"subsample", "bootstrap"}
         Half of the rows without replacement (the default), or M rows with replacement. Means vary equally under both.
         But evidence counts repeated rows as new ones and takes their ties for a grid: "bootstrap" adds false edges.
     n_jobs : int
-        How many processes share the resamples, -1 for one a core; more than one needs joblib (extra ``[parallel]``),
+        Number of processes that share the resamples, -1 for one a core. More than one needs joblib (``[parallel]``),
         and inside ``joblib.parallel_config("dask")`` a cluster does the work. Results do not depend on it.
     random_state : int
         Every resample draws its rows, and seeds its fit, from a seed of its own that follows from this one.
@@ -241,7 +241,7 @@ def refits(
     Parameters
     ----------
     estimator, X, n_resamples, interventions, groups, sequence, sampling, n_jobs, random_state
-        As in `bootstrap`.
+        See `bootstrap`.
 
     Returns
     -------
