@@ -163,6 +163,11 @@ def replayed(moves, n):
     return tuple(tuple(sorted(own)) for own in parents)
 
 
+def parents_of(model):
+    """The parents of all variables of a fitted model, as `replayed` gives them."""
+    return tuple(tuple(np.flatnonzero(causes).tolist()) for causes in np.asarray(model.adjacency_matrix_).T)
+
+
 def random_dag(rng, n, density):
     """A binary DAG whose possible edges appear with the given probability, in a random order of the variables."""
     order = rng.permutation(n)
