@@ -16,12 +16,15 @@ import pytest
 
 from icdh import cli
 from icdh._estimators.hidden_causes import HiddenCauseSearch
+from icdh._ground.clock import Clock
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.search.escapes import SearchResult
 from icdh.two_phase.objective import Problem
+from icdh.two_phase.procedure import draw_initial_weights, fit_problem
+from icdh.two_phase.rounds import Limits
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {
@@ -237,3 +240,30 @@ def sums_of_equivalent_graphs(score):
     for own in sums.values():
         assert own == pytest.approx([own[0]] * len(own), rel=1e-10)
     return [own[0] for own in sums.values()]
+
+
+def fit_two_phase(
+    values,
+    *,
+    hidden_units=10,
+    l1=0.01,
+    l2=0.01,
+    noise="heteroscedastic",
+    bias=False,
+    schedule="fast",
+    forbidden_edges=None,
+    required_edges=None,
+    rows=None,
+    random_state=None,
+    initial=None,
+    callback=None,
+    clock=None,
+    **limits,
+):
+    """The two phases of ICDH on variables in rows, without its order of columns and its last stage."""
+    forbidden = np.eye(len(values), dtype=bool) if forbidden_edges is None else forbidden_edges
+    if initial is None:
+        initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
+    rules = EdgeRules.of(forbidden, required_edges)
+    problem = Problem(values, rules, l1, l2, noise, bias, rows, clock or Clock())
+    return fit_problem(problem, schedule, Limits(**limits), initial, callback)

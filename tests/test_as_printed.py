@@ -5,14 +5,14 @@ import dataclasses
 import naive
 import numpy as np
 import pytest
-from helpers import hetero_chain, problem_of, random_weights
+from helpers import fit_two_phase, hetero_chain, problem_of, random_weights
 
 from icdh import ICDH
 from icdh.acyclicity import acyclicity
 from icdh.knowledge import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import forward, initial_weights
-from icdh.two_phase import as_printed, fit_two_phase
+from icdh.two_phase import as_printed
 from icdh.two_phase.as_printed import Unknowns, algorithm_2, algorithm_3, phase_two_objective
 from icdh.two_phase.objective import Problem
 from icdh.two_phase.procedure import fit_means
@@ -230,9 +230,3 @@ def test_the_article_by_name_finds_the_chain(chain):
     assert model.causal_order_ == [0, 1, 2]
     assert model.converged_
     assert model.moves_ == []
-
-
-@pytest.mark.parametrize("word", [{"schedule": "papper"}, {"noise": "hetero"}])
-def test_unknown_words_are_refused(X, word):
-    with pytest.raises(ValueError, match=f"{next(iter(word))} must be one of"):
-        fit_two_phase(X.T, **word)

@@ -260,6 +260,7 @@ def test_values_that_would_overflow_or_underflow(scaling, table, message):
     ("params", "error", "message"),
     [
         ({"noise": "loud"}, ValueError, "noise must be one of 'heteroscedastic', 'unequal', 'equal'; got 'loud'"),
+        ({"schedule": "papper"}, ValueError, "schedule must be one of 'fast', 'paper'; got 'papper'"),
         ({"scaling": "log"}, ValueError, "scaling must be one of 'none', 'center', 'standardize'; got 'log'"),
         ({"scaling": ["none"]}, ValueError, "scaling must be one of"),
         ({"l1": -0.1}, ValueError, "l1 must be at least 0; got -0.1"),

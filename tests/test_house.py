@@ -111,7 +111,7 @@ def test_the_core_has_one_door_to_the_shell():
     rooms = {room for storey in CORE for room in storey}
     core = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0].removesuffix(".py") in rooms]
     by_name = {path for path in core if re.search("import_module|__import__", path.read_text(encoding="utf-8"))}
-    known = ("_ground/shell.py", "_table/frames.py", "exceptions.py", "two_phase/__init__.py")
+    known = ("_ground/shell.py", "_table/frames.py", "exceptions.py")
     assert by_name == {PACKAGE / name for name in known}
     asking = [path for path in core if "icdh._ground.shell" in imports(path)]
     assert {path.parent.name for path in asking} == {"_effect", "_model"}

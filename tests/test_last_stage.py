@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import hetero_chain, problem_of
+from helpers import fit_two_phase, hetero_chain, problem_of
 
 from icdh import ICDH, ConvergenceWarning, Knowledge, simulate
 from icdh.likelihood import nll
 from icdh.network import features_of, outputs
-from icdh.two_phase import fit_two_phase, last_stage
+from icdh.two_phase import last_stage
 from icdh.two_phase.family import FamilyFit, FamilyFitter
 from icdh.two_phase.last_stage import FamilyCosts, price_of_edge, refine_edges
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence, hetero_chain, problem_of, random_weights
+from helpers import family_evidence, fit_two_phase, hetero_chain, problem_of, random_weights
 
 from icdh._ground.density import gaussian_nll
 from icdh.network import initial_weights, node_inputs, outputs
-from icdh.two_phase import fit_two_phase
 from icdh.two_phase.objective import FamilyObjective
 from icdh.two_phase.procedure import fit_means
 from icdh.two_phase.scales import fit_scales

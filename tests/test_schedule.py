@@ -4,10 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import fit_two_phase, hetero_chain
 
 from icdh import ICDH, ConvergenceWarning, DataWarning
-from icdh.two_phase import fit_two_phase
 
 
 @pytest.fixture(scope="module")

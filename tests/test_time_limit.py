@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import family_evidence, hetero_chain, problem_of
+from helpers import family_evidence, fit_two_phase, hetero_chain, problem_of
 
 from icdh import ICDH, ConvergenceWarning, HNMSearch, Knowledge, Progress, cli, graphs
 from icdh._estimators.two_phase_fit import best_of_restarts, strength_of_inputs
@@ -16,7 +16,6 @@ from icdh._node_model.family_evidence import QUICK_OBSERVATIONS, QuickEvidence
 from icdh.files import read_graph, write_table
 from icdh.likelihood import nll
 from icdh.network import NetworkConditional
-from icdh.two_phase import fit_two_phase
 from icdh.two_phase.family import FamilyFitter, refit_to_graph, with_families
 
 NO_TIME = 1e-9

@@ -2,12 +2,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+from helpers import fit_two_phase as fit_features
 from helpers import hetero_chain, random_weights
 
 from icdh._ground.parallel import _bundled_openblas, single_blas_thread
 from icdh.likelihood import nll
 from icdh.network import forward, initial_weights
-from icdh.two_phase import fit_two_phase as fit_features
 from icdh.two_phase import procedure
 from icdh.two_phase.procedure import MeanStep
 from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, Schedule, schedule_for

@@ -15,20 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask, RandomState
-from icdh._ground.checks import Choice
+from icdh._ground.arrays import Floats
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.density import gaussian_nll
 from icdh._ground.parallel import single_blas_thread
 from icdh.knowledge import EdgeRules
-from icdh.network import NOISE, Weights, outputs, root_mean_square, weights_in_units
+from icdh.network import Weights, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import C, S, algorithm_1
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective, Problem
 from icdh.two_phase.rounds import (
     FAST_ALONE,
     OUT_OF_TIME,
-    SCHEDULES,
     Limits,
     MeanStep,
     Round,
@@ -175,77 +173,34 @@ def augmented_lagrangian(
             return Multipliers(network, minimum._replace(w=w), rho, alpha, h)
 
 
-def fit_two_phase(
-    values: Floats,
-    *,
-    hidden_units: int = 10,
-    l1: float = 0.01,
-    l2: float = 0.01,
-    noise: str = "heteroscedastic",
-    bias: bool = False,
-    max_rounds: int = 10,
-    tol: float = 1e-2,
-    schedule: str = "fast",
-    h_tol: float = 1e-8,
-    rho_max: float = 1e16,
-    forbidden_edges: Mask | None = None,
-    required_edges: Mask | None = None,
-    rows: Mask | None = None,
-    random_state: RandomState = None,
-    initial: Weights | Sequence[Weights] | None = None,
+def fit_problem(
+    problem: Problem,
+    schedule: str,
+    limits: Limits,
+    initial: Weights | Sequence[Weights],
     callback: Callable[[Round], None] | None = None,
-    clock: Clock | None = None,
 ) -> TwoPhaseResult:
     """Learn the network of the heteroscedastic noise model under the acyclicity constraint.
 
     Parameters
     ----------
-    values : ndarray, shape (N, M)
-        Observations, finite float64, one variable a row.
-    hidden_units : int
-        m1, hidden units a node.
-    l1, l2 : float
-        Penalties on W1 (lasso) and on W1 and W2 (ridge).
-    noise : {"heteroscedastic", "unequal", "equal"}
-        The scale: a function of the parents, a constant a node, or one everywhere.
-    bias : bool
-        Whether hidden units and means get intercepts.
-    max_rounds : int
-        The most rounds of Phase II and Phase I.
-    tol : float
-        The procedure ends when a round lowers the criterion by less, in nats.
+    problem : Problem
+        What to fit, and when to end. A round that is cut short counts only if it is the first.
     schedule : {"fast", "paper"}
         "paper" is Algorithm 1 as printed (`icdh.two_phase.as_printed`). "fast" is described in
         `icdh.two_phase.rounds`; of a long table its first rounds, which decide the graph, use a part of the
         observations, and later rounds use all.
-    h_tol, rho_max : float
-        The acyclicity and the penalty weight at which the augmented Lagrangian method ends; "fast" ends at h = 0.
-    forbidden_edges : ndarray of bool, shape (N, N), optional
-        Edges i -> j that must not appear.
-    required_edges : ndarray of bool, shape (N, N), optional
-        Edges i -> j that must appear; they must be acyclic. Edges that close a cycle with them are forbidden.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for the distribution of each variable; by default all. Those where an experiment
-        set it do not.
-    random_state : int, SeedSequence, Generator or None
-        Draws the initial weights.
-    initial : Weights or sequence of Weights, optional
-        Initial weights in place of random ones. The procedure begins at the first; all are further starts of Phase II,
-        in turn.
+    limits : Limits
+        When the procedure ends; "fast" ends at h = 0.
+    initial : Weights or sequence of Weights
+        The procedure begins at the first; all are further starts of Phase II, in turn.
     callback : callable, optional
         Called with the `Round` after each round.
-    clock : Clock, optional
-        Says when to end. A round that is cut short counts only if it is the first.
 
     Returns
     -------
     TwoPhaseResult
         Weights, likelihood and history, all of the same, best round.
-
-    Raises
-    ------
-    ValueError
-        If ``noise`` or ``schedule`` is none of these words.
 
     Notes
     -----
@@ -255,38 +210,7 @@ def fit_two_phase(
     ----------
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 1; "Generality" in its appendix for the two other kinds of noise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.two_phase import fit_two_phase
-    >>> rng = np.random.default_rng(0)
-    >>> cause = rng.normal(size=300)
-    >>> effect = 2.0 * np.tanh(cause) + (0.2 + 0.3 * (cause > 0.0)) * rng.normal(size=300)
-    >>> result = fit_two_phase(np.array([cause, effect]), random_state=0)
-    >>> result.weights.adjacency().shape, len(result.history) >= 2
-    ((2, 2), True)
     """
-    Choice(NOISE).check("noise", noise)
-    Choice(SCHEDULES).check("schedule", schedule)
-    if forbidden_edges is None:
-        forbidden_edges = np.eye(len(values), dtype=bool)
-    rules, clock = EdgeRules.of(forbidden_edges, required_edges), clock or Clock()
-    if initial is None:
-        initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
-    problem = Problem(values, rules, l1, l2, noise, bias, rows, clock)
-    limits = Limits(max_rounds, tol, h_tol, rho_max)
-    return fit_problem(problem, schedule, limits, initial, callback)
-
-
-def fit_problem(
-    problem: Problem,
-    schedule: str,
-    limits: Limits,
-    initial: Weights | Sequence[Weights],
-    callback: Callable[[Round], None] | None = None,
-) -> TwoPhaseResult:
-    """Fit a problem by either schedule; arguments as of `fit_two_phase`."""
     explore = [initial] if isinstance(initial, Weights) else list(initial)
     with single_blas_thread():
         if schedule == "fast":
@@ -297,7 +221,7 @@ def fit_problem(
 def _fit_fast(
     problem: Problem, explore: list[Weights], limits: Limits, callback: Callable[[Round], None] | None
 ) -> TwoPhaseResult:
-    """Fit by the fast schedule; arguments as of `fit_two_phase`, ``explore`` the initial weights."""
+    """Fit by the fast schedule; ``explore`` holds the initial weights."""
     (variables, observations), weights, before = problem.values.shape, explore[0], None
     plan, scale = schedule_for(problem.noise, variables, observations), np.ones(problem.values.shape)
     tol = max(limits.tol, plan.least_gain * variables * (variables - 1) / observations)

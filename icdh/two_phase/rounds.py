@@ -129,7 +129,7 @@ class Round(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """When the procedure and its augmented Lagrangian method end; see `icdh.two_phase.fit_two_phase`."""
+    """When the procedure and its augmented Lagrangian method end; see `icdh.ICDH`."""
 
     max_rounds: int = 10
     tol: float = 1e-2
