@@ -13,16 +13,8 @@ def test_value_and_gradient(scale, n):
     h, gradient = acyclicity(A)
     assert h == pytest.approx(naive.acyclicity(A), rel=1e-11)
     assert h == pytest.approx(np.trace(expm(A * A)) - n, rel=1e-8)
-    np.testing.assert_allclose(gradient, complex_step(A), rtol=1e-9, atol=1e-300)
-
-
-def complex_step(A):
-    gradient = np.empty(A.shape)
-    for index in np.ndindex(A.shape):
-        shifted = A.astype(complex)
-        shifted[index] += 1j * naive.STEP
-        gradient[index] = np.imag(naive.acyclicity(shifted)) / naive.STEP
-    return gradient
+    exact = naive.complex_step_gradient(lambda entries: naive.acyclicity(entries.reshape(n, n)), A.ravel())
+    np.testing.assert_allclose(gradient.ravel(), exact, rtol=1e-9, atol=1e-300)
 
 
 def test_a_dag_scores_exactly_zero_however_large_its_weights():
@@ -32,19 +24,16 @@ def test_a_dag_scores_exactly_zero_however_large_its_weights():
 
 def test_a_tiny_cycle_is_seen_to_full_relative_accuracy():
     A = np.zeros((3, 3))
-    A[0, 1], A[1, 2], A[2, 0] = 50.0, 1e-6, 1e-6
-    product = np.prod([50.0**2, 1e-12, 1e-12])
-    assert acyclicity(A)[0] == pytest.approx(3 * product / 6, rel=1e-12)
+    A[[0, 1, 2], [1, 2, 0]] = 50.0, 1e-6, 1e-6
+    assert acyclicity(A)[0] == pytest.approx(3 * 50.0**2 * 1e-24 / 6, rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [30.0, 1e3, 1e9, 1e160])
 def test_finite_where_the_exponential_overflows(scale):
-    A = np.random.default_rng(1).normal(size=(5, 5)) * scale
     with np.errstate(all="raise"):
-        h, gradient = acyclicity(A)
-    assert np.isfinite(h)
+        h, gradient = acyclicity(np.random.default_rng(1).normal(size=(5, 5)) * scale)
+    assert np.isfinite([h, *gradient.flat]).all()
     assert h > 0
-    assert np.isfinite(gradient).all()
 
 
 def test_the_continuation_has_the_gradient_it_claims():

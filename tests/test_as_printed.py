@@ -50,104 +50,88 @@ def test_objective_and_gradient_equal_the_naive_loops(bias):
     scale = rng.uniform(0.5, 2.0, size=X.shape)
     function, theta = objective(X, weights, EdgeRules.of(np.eye(4, dtype=bool)), scale=scale)
     value, gradient = function(theta, 3.0, 0.7)
-    assert value == pytest.approx(
-        naive.phase_two_objective(X, scale, naive.as_dict(weights), 0.03, 0.05, 3.0, 0.7), rel=1e-10
-    )
+    slow = naive.phase_two_objective(X, scale, naive.as_dict(weights), 0.03, 0.05, 3.0, 0.7)
+    assert value == pytest.approx(slow, rel=1e-10)
     for k in rng.choice(theta.size, 25, replace=False):
-        step = np.zeros(theta.size)
-        step[k] = 1e-4
-        near, far = (
-            function(theta + size * step, 3.0, 0.7)[0] - function(theta - size * step, 3.0, 0.7)[0]
-            for size in (1.0, 2.0)
-        )
-        assert gradient[k] == pytest.approx((8.0 * near - far) / 12e-4, rel=1e-6, abs=1e-7)
+        step = 1e-4 * np.eye(theta.size)[k]
+        f = [function(theta + size * step, 3.0, 0.7)[0] for size in (-2, -1, 1, 2)]
+        assert gradient[k] == pytest.approx((f[0] - 8 * f[1] + 8 * f[2] - f[3]) / 12e-4, rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_theta_and_weights_are_one(bias):
     weights = random_weights(np.random.default_rng(4), 3, 4, bias)
     unknowns = Unknowns(weights, FREE)
-    theta = unknowns.of(weights)
-    again = unknowns.weights(theta)
+    again = unknowns.weights(unknowns.of(weights))
     for field in dataclasses.fields(weights):
         np.testing.assert_array_equal(getattr(again, field.name), getattr(weights, field.name))
-    np.testing.assert_array_equal(unknowns.of(again), theta)
+    np.testing.assert_array_equal(unknowns.of(again), unknowns.of(weights))
 
 
 def test_the_derivatives_given_a_scale_and_rows_are_those_of_the_rows():
     rng = np.random.default_rng(3)
     X, weights = rng.normal(size=(600, 3)), random_weights(rng, 3, 4, bias=True)
-    rows = np.repeat(rng.uniform(size=(600, 1)) < 0.5, 3, axis=1)
-    scale = forward(X, weights)[1]
-    count = rows[:, 0].mean()
-    value, gradient = nll_and_gradient(X, weights, rows=rows)
-    own_value, own = nll_and_gradient(X[rows[:, 0]], weights)
-    assert value == pytest.approx(count * own_value, rel=1e-12)
-    np.testing.assert_allclose(gradient.w1, count * own.w1, rtol=1e-10, atol=1e-13)
+    own, scale = rng.uniform(size=600) < 0.5, forward(X, weights)[1]
+    value, gradient = nll_and_gradient(X, weights, rows=np.repeat(own[:, np.newaxis], 3, axis=1))
+    own_value, of_own = nll_and_gradient(X[own], weights)
+    assert value == pytest.approx(own.mean() * own_value, rel=1e-12)
+    np.testing.assert_allclose(gradient.w1, own.mean() * of_own.w1, rtol=1e-10, atol=1e-13)
     fixed_value, fixed = nll_and_gradient(X, weights, scale=scale)
     assert fixed_value == pytest.approx(nll(X, weights), rel=1e-12)
-    assert not fixed.w3.any()
-    assert not fixed.w3_bias.any()
+    assert not np.any([*fixed.w3.flat, *fixed.w3_bias])
     dead = dataclasses.replace(weights, w3=-np.abs(weights.w3))
-    np.testing.assert_allclose(
-        nll_and_gradient(X, dead, scale=forward(X, dead)[1])[1].w1, nll_and_gradient(X, dead)[1].w1, rtol=1e-10
-    )
+    given = nll_and_gradient(X, dead, scale=forward(X, dead)[1])[1].w1
+    np.testing.assert_allclose(given, nll_and_gradient(X, dead)[1].w1, rtol=1e-10)
     for name in ("scale", "rows"):
         with pytest.raises(ValueError, match=f"{name} must have the shape of X"):
             nll_and_gradient(X, weights, **{name: scale[:, :2]})
 
 
-def test_phase_two_ends_just_below_h_tol(X, weights):
-    step = phase_two(X, weights, h_tol=1e-6)
+def test_phase_two_ends_just_below_h_tol_or_gives_up_at_rho_max(X, weights):
+    step, early = phase_two(X, weights, h_tol=1e-6), phase_two(X, weights, rho_max=100.0)
     assert step.h == acyclicity(step.weights.adjacency())[0]
     assert 0.0 < step.h <= 1e-6 < phase_two(X, weights, h_tol=1e-4).h
+    assert early.rho == 100.0
+    assert early.h > 1e-8
 
 
 def test_the_multiplier_adds_up_rho_times_h(X, weights, monkeypatch):
     """alpha grows by rho h after each inner loop, which ends once h fell below a quarter; else rho grows tenfold."""
-    seen, honest = [], phase_two_objective
+    seen, honest = {}, phase_two_objective
 
     def watched(X, scale, unknowns, *others):
         function = honest(X, scale, unknowns, *others)
 
         def spy(theta, rho, alpha):
-            if not seen or seen[-1][:2] != (rho, alpha):
-                seen.append(None)
-            seen[-1] = rho, alpha, acyclicity(unknowns.weights(theta).adjacency())[0]
+            seen[rho, alpha] = acyclicity(unknowns.weights(theta).adjacency())[0]
             return function(theta, rho, alpha)
 
         return spy
 
     monkeypatch.setattr(as_printed, "phase_two_objective", watched)
     end = phase_two(X, weights)
-    assert seen.pop()[:2] == (0.0, 0.0)  # the value at the end
-    assert seen[0][:2] == (1.0, 0.0)
+    *stages, of_end = seen
+    assert of_end == (0.0, 0.0)  # the value at the end
+    assert stages[0] == (1.0, 0.0)
     reference = np.inf
-    for (rho, alpha, h), (next_rho, next_alpha, _) in zip(seen, [*seen[1:], (end.rho, end.alpha, None)], strict=True):
-        if h <= 0.25 * reference:
-            assert (next_rho, next_alpha) == (rho, alpha + rho * h)
-            reference = h
-        else:
-            assert (next_rho, next_alpha) == (10.0 * rho, alpha)
-    assert len({rho for rho, _, _ in seen}) > 3
-
-
-def test_phase_two_gives_up_at_rho_max(X, weights):
-    end = phase_two(X, weights, rho_max=100.0)
-    assert end.rho == 100.0
-    assert end.h > 1e-8
+    for (rho, alpha), follows in zip(stages, [*stages[1:], (end.rho, end.alpha)], strict=True):
+        h = seen[rho, alpha]
+        enough = h <= 0.25 * reference
+        assert follows == ((rho, alpha + rho * h) if enough else (10.0 * rho, alpha))
+        reference = h if enough else reference
+    assert len({rho for rho, _ in stages}) > 3
 
 
 def test_the_end_is_a_stationary_point_of_the_lagrangian(X, weights, monkeypatch):
     """No slow derivative by a weight that moves is left, and none at zero exceeds the lasso penalty."""
     monkeypatch.setattr(as_printed, "TOLERANCE", 1e-14)
     end = phase_two(X, weights, h_tol=1e-2)
-    alpha = end.alpha - end.rho * end.h
-
-    def slow(entries):
-        return naive.phase_two_objective(X, np.ones(X.shape), entries, 0.0, 0.01, end.rho, alpha)
-
-    derivatives = naive.complex_step(slow, end.weights, ("w1", "w2"))
+    alpha, scale = end.alpha - end.rho * end.h, np.ones(X.shape)
+    derivatives = naive.complex_step(
+        lambda entries: naive.phase_two_objective(X, scale, entries, 0.0, 0.01, end.rho, alpha),
+        end.weights,
+        ("w1", "w2"),
+    )
     off = np.repeat(~np.eye(3, dtype=bool)[:, np.newaxis], 4, axis=1)
     w1, gradient = end.weights.w1[off], derivatives["w1"][off]
     lasso = np.where(w1 == 0.0, np.clip(-gradient, -0.01, 0.01), 0.01 * np.sign(w1))
@@ -169,29 +153,25 @@ def test_a_minimum_of_the_fast_procedure_is_one_of_the_printed_objective(monkeyp
 
 def test_phase_one_raises_the_likelihood_and_moves_the_scales_alone(X, weights):
     means = phase_two(X, weights, h_tol=1e-3).weights
-    found = algorithm_2(X, means, "heteroscedastic")
-    constant = algorithm_2(X, means, "unequal")
+    found, constant, same = (algorithm_2(X, means, noise) for noise in ("heteroscedastic", "unequal", "equal"))
     np.testing.assert_array_equal(found.w1, means.w1)
     np.testing.assert_array_equal(found.w2, means.w2)
     assert nll(X, algorithm_2(X, found, "heteroscedastic")) <= nll(X, found) < nll(X, constant) < nll(X, means)
     residual = X - forward(X, means)[0]
     np.testing.assert_allclose(forward(X, constant)[1][0], np.sqrt(np.mean(residual**2, axis=0)), rtol=1e-12)
-    assert algorithm_2(X, means, "equal") is means
+    assert same is means
 
 
 def test_rows_that_do_not_count_say_nothing_of_the_variable(X):
     """What x1 was set to is nothing to its own distribution; to its effects it is a cause as ever."""
-    rows = np.ones(X.shape, dtype=bool)
+    rows, other, own = np.ones(X.shape, dtype=bool), X.copy(), np.array([False, True, False])
     rows[:50, 1] = False
-    other = X.copy()
     other[:50, 1] += 7.0
     weights = random_weights(np.random.default_rng(2), 3, 4, bias=False)
-    own = np.array([False, True, False])
     of_itself = [nll_and_gradient(table, weights, rows=rows & own)[0] for table in (X, other)]
-    functions, theta = [objective(table, weights, rows=rows)[0] for table in (X, other)], objective(X, weights)[1]
-    of_all = [function(theta, 0.0, 0.0)[0] for function in functions]
+    (function, theta), (changed, _) = (objective(table, weights, rows=rows) for table in (X, other))
     assert of_itself[0] == of_itself[1]
-    assert of_all[0] != of_all[1]
+    assert function(theta, 0.0, 0.0)[0] != changed(theta, 0.0, 0.0)[0]
 
 
 def one_round(values, **options):
@@ -199,12 +179,11 @@ def one_round(values, **options):
 
 
 def test_h_tol_and_rho_max_act_as_printed(X):
-    values = np.ascontiguousarray(X.T)
-    strict, loose, early = one_round(values), one_round(values, h_tol=1e-3), one_round(values, rho_max=10.0)
-    assert strict.history[0].h <= 1e-8 < loose.history[0].h <= 1e-3
-    assert loose.history[0].evaluations < strict.history[0].evaluations
-    assert early.history[0].rho == 10.0
-    assert early.history[0].h > 1e-8
+    strict, loose, early = (one_round(X.T, **given).history[0] for given in ({}, {"h_tol": 1e-3}, {"rho_max": 10.0}))
+    assert strict.h <= 1e-8 < loose.h <= 1e-3
+    assert loose.evaluations < strict.evaluations
+    assert early.rho == 10.0
+    assert early.h > 1e-8
 
 
 def test_rounds_end_where_the_likelihood_stands_still(X):
@@ -220,13 +199,10 @@ def test_required_and_forbidden_edges_are_kept(X):
     forbidden, required = np.zeros((2, 3, 3), dtype=bool)
     forbidden[0, 1] = required[2, 1] = True
     A = one_round(X.T, forbidden_edges=forbidden, required_edges=required, h_tol=1e-4).weights.adjacency()
-    assert A[0, 1] == 0.0
-    assert A[1, 2] == 0.0
+    assert (A[0, 1], A[1, 2]) == (0.0, 0.0)
     assert A[2, 1] > 0.0
 
 
 def test_the_article_by_name_finds_the_chain(chain):
     model = ICDH(schedule="paper", scaling="standardize", hidden_units=5, tol=0.1).fit(chain)
-    assert model.causal_order_ == [0, 1, 2]
-    assert model.converged_
-    assert model.moves_ == []
+    assert (model.causal_order_, model.converged_, model.moves_) == ([0, 1, 2], True, [])

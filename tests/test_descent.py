@@ -1,4 +1,4 @@
-"""How a node model's F is minimised: scoring on some of the observations, then quasi-Newton steps."""
+"""How a node model's F is minimised: scoring on some of the observations, then quasi-Newton steps; damping."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from naive import node_objective
 from icdh._node_model import _descent_kernels, _kernels
 from icdh._node_model._descent_kernels import node_fit, quasi_newton_steps, scoring_steps
 from icdh._node_model.network import cold_start, forward, intercepts
+from icdh._node_model.scoring import minimise
 
 UNITS = 4
 
@@ -31,6 +32,13 @@ def system(x, y, spread, theta, penalty):
     return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
 
 
+def started(n=2000):
+    """A problem, its weights after a few steps."""
+    given = problem(n)
+    fitted(*given, tol=3.0)
+    return given
+
+
 def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, patience=2, node_fit=node_fit):
     factor, freeze = np.zeros((theta.size, theta.size)), theta.size if freeze is None else freeze
     return factor, *node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, patience, factor)
@@ -45,9 +53,9 @@ def steps_of(kernel, theta, *arguments, damping=1.0, gradient=None, fisher=None)
 @pytest.mark.parametrize("n", [40, 777, 10_007])
 def test_a_fit_ends_where_the_gradient_is_zero_with_the_factor_of_all_observations(n):
     """Of 10,007 some are used for the matrix on the way, and of 40 there are fewer than weights."""
-    x, y, spread, theta, penalty = problem(n)
-    factor, value, log_determinant, steps, converged = fitted(x, y, spread, theta, penalty)
-    exact, gradient, fisher = system(x, y, spread, theta, penalty)
+    given = problem(n)
+    factor, value, log_determinant, steps, converged = fitted(*given)
+    exact, gradient, fisher = system(*given)
     assert converged
     assert 0 < steps < 500
     assert value == pytest.approx(exact, rel=1e-12)
@@ -73,24 +81,21 @@ def test_with_no_steps_a_fit_says_what_is_there(log_variance):
 @pytest.mark.slow
 @pytest.mark.parametrize("slow", [0.0, 1e9])
 def test_scoring_alone_and_quasi_newton_from_the_first_step_reach_the_same_minimum(monkeypatch, slow):
-    x, y, spread, theta, penalty = problem(600)
-    start = theta.copy()
-    _, value, *_ = fitted(x, y, spread, theta, penalty)
+    value = fitted(*problem(600))[1]
     monkeypatch.setattr(_descent_kernels, "SLOW", slow)
-    options = {"max_steps": 5000, "tol": 1e-5, "node_fit": node_fit.py_func}
-    _, other, _, _, converged = fitted(x, y, spread, start, penalty, **options)
+    _, other, _, _, converged = fitted(*problem(600), max_steps=5000, tol=1e-5, node_fit=node_fit.py_func)
     assert converged
     assert other == pytest.approx(value, abs=0.01)
 
 
 def test_weights_that_are_not_free_stay():
-    x, y, spread, theta, penalty = problem()
-    freeze = theta.size - UNITS
-    _, value, _, _, converged = fitted(x, y, spread, theta, penalty, freeze=freeze)
+    given = problem()
+    theta, freeze = given[3], given[3].size - UNITS
+    _, value, _, _, converged = fitted(*given, freeze=freeze)
+    exact, gradient, fisher = system(*given)
+    free = gradient[:freeze]
     assert converged
     np.testing.assert_array_equal(theta[freeze:], 0.0)
-    exact, gradient, fisher = system(x, y, spread, theta, penalty)
-    free = gradient[:freeze]
     assert value == pytest.approx(exact, rel=1e-12)
     assert free @ np.linalg.solve(fisher[:freeze, :freeze], free) < 1e-4
     assert np.abs(gradient[freeze:]).max() > 1.0
@@ -121,13 +126,12 @@ def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, patience=2, da
 
 
 def test_quasi_newton_steps_lower_the_objective_and_keep_the_gradient():
-    x, y, spread, theta, penalty = problem()
-    fitted(x, y, spread, theta, penalty, tol=3.0)
-    values = [system(x, y, spread, theta, penalty)[0]]
+    given = started()
+    values = [system(*given)[0]]
     for most in (1, 2, 7):
-        (steps, converged), gradient = quasi_newton(x, y, spread, theta, penalty, most)
-        value, exact, _ = system(x, y, spread, theta, penalty)
-        assert (steps, converged) == (most, False)
+        said, gradient = quasi_newton(*given, most)
+        value, exact, _ = system(*given)
+        assert said == (most, False)
         np.testing.assert_allclose(gradient, exact, rtol=1e-8, atol=1e-8 * np.abs(exact).max())
         values.append(value)
     assert (np.diff(values) < 0.0).all()
@@ -138,10 +142,8 @@ def test_remembered_steps_do_better_than_the_first_matrix_alone():
 
     A thousand times as large would be too much: where F bends a thousandth as much as the slope nothing is remembered.
     """
-    x, y, spread, theta, penalty = problem()
-    fitted(x, y, spread, theta, penalty, tol=3.0)
-    start, (value, _, fisher) = theta.copy(), system(x, y, spread, theta, penalty)
-    falls = []
+    x, y, spread, start, penalty = started()
+    (value, _, fisher), falls = system(x, y, spread, start, penalty), []
     for most in (1, 12):
         theta = start.copy()
         quasi_newton(x, y, spread, theta, penalty, most, fisher=300.0 * fisher)
@@ -150,9 +152,8 @@ def test_remembered_steps_do_better_than_the_first_matrix_alone():
 
 
 def test_damping_shortens_the_first_step():
-    x, y, spread, theta, penalty = problem()
-    fitted(x, y, spread, theta, penalty, tol=3.0)
-    start, moved = theta.copy(), []
+    x, y, spread, start, penalty = started()
+    moved = []
     for damping in (0.0, 1e9):
         theta = start.copy()
         quasi_newton(x, y, spread, theta, penalty, 1, damping=damping)
@@ -161,32 +162,28 @@ def test_damping_shortens_the_first_step():
 
 
 def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_stay():
-    x, y, spread, theta, penalty = problem()
-    fitted(x, y, spread, theta, penalty, tol=3.0)
-    value, gradient, fisher = system(x, y, spread, theta, penalty)
+    x, y, spread, theta, penalty = given = started()
+    value, gradient, fisher = system(*given)
     long = theta - np.linalg.solve(fisher / 20.0, gradient)
     assert system(x, y, spread, long, penalty)[0] > value
-    (steps, _), _ = quasi_newton(x, y, spread, theta, penalty, 1, damping=0.0, fisher=fisher / 20.0)
+    (steps, _), _ = quasi_newton(*given, 1, damping=0.0, fisher=fisher / 20.0)
     assert steps == 1
-    assert system(x, y, spread, theta, penalty)[0] < value
-    fitted(x, y, spread, theta, penalty, tol=1e-10)
-    before, (_, _, fisher) = theta.copy(), system(x, y, spread, theta, penalty)
-    (steps, converged), _ = quasi_newton(x, y, spread, theta, penalty, damping=0.0, fisher=fisher * 1e-12)
-    assert (steps, converged) == (-1, False)
+    assert system(*given)[0] < value
+    fitted(*given, tol=1e-10)
+    before, fisher = theta.copy(), system(*given)[2]
+    assert quasi_newton(*given, damping=0.0, fisher=fisher * 1e-12)[0] == (-1, False)
     np.testing.assert_array_equal(theta, before)
 
 
 def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_does_not(monkeypatch):
-    x, y, spread, theta, penalty = problem(600)
-    start, dampings = theta.copy(), []
-    _, value, *_ = fitted(x, y, spread, theta, penalty)
+    value, dampings = fitted(*problem(600))[1], []
 
     def fails_twice(*arguments):
         dampings.append(arguments[10])
         return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
 
     monkeypatch.setattr(_descent_kernels, "quasi_newton_steps", fails_twice)
-    _, other, _, _, converged = fitted(x, y, spread, start, penalty, node_fit=node_fit.py_func)
+    _, other, _, _, converged = fitted(*problem(600), node_fit=node_fit.py_func)
     assert converged
     assert other == pytest.approx(value, abs=0.5)
     np.testing.assert_allclose(np.divide(dampings[1:3], dampings[:2]), [2.0, 4.0])
@@ -214,9 +211,12 @@ def scoring(x, y, spread, theta, penalty, most, tol, patience, slow, damping):
 
 
 @pytest.mark.parametrize("patience", [1, 2, 3])
-def test_scoring_ends_after_so_many_small_steps_in_a_row(patience):
+def test_steps_of_any_kind_end_after_so_many_small_ones_in_a_row(patience):
     _, steps, small, _ = scoring(*problem(), 50, 1e9, patience, 0.0, 60.0)
     assert (steps, small) == (patience, True)
+    assert quasi_newton(*problem(), tol=1e9, patience=patience)[0] == (patience, True)
+    assert fitted(*problem(), tol=1e9, patience=patience)[3:] == (patience, True)
+    assert minimised(Quadratic(0), tol=1e9, patience=patience)[4:] == (patience, True)
 
 
 def test_scoring_ends_after_one_slow_step():
@@ -224,51 +224,75 @@ def test_scoring_ends_after_one_slow_step():
     assert (steps, small) == (1, False)
 
 
-@pytest.mark.parametrize("patience", [1, 2, 3])
-def test_quasi_newton_steps_end_after_so_many_small_ones_in_a_row(patience):
-    (steps, small), _ = quasi_newton(*problem(), tol=1e9, patience=patience)
-    assert (steps, small) == (patience, True)
-
-
-@pytest.mark.parametrize("patience", [1, 2, 3])
-def test_a_fit_ends_after_so_many_small_steps_in_a_row(patience):
-    *_, steps, converged = fitted(*problem(), tol=1e9, patience=patience)
-    assert (steps, converged) == (patience, True)
-
-
-def test_where_no_step_can_be_computed_the_weights_stay():
+def test_where_no_step_can_be_computed_the_weights_stay_and_what_is_no_number_has_no_matrix():
     x, y, spread, theta, penalty = problem()
     before = theta.copy()
     _, steps, small, _ = scoring(x, y, spread, theta, -1e12 * penalty, 50, 0.1, 2, 0.0, 0.0)
     assert (steps, small) == (0, False)
     np.testing.assert_array_equal(theta, before)
-
-
-def test_a_start_that_is_no_number_has_no_matrix():
-    x, y, spread, theta, penalty = problem(100)
     theta[:] = np.nan
     _, value, log_determinant, steps, converged = fitted(x, y, spread, theta, penalty)
-    assert value == np.inf
     assert np.isnan(log_determinant)
-    assert (steps, converged) == (0, False)
+    assert (value, steps, converged) == (np.inf, 0, False)
 
 
 @pytest.mark.slow
 def test_a_table_that_cannot_be_written_to_is_fitted_all_the_same():
     """Such are the tables that workers share; and of so many rows some are enough for the matrix."""
-    x, y, spread, theta, penalty = problem(10_007)
-    start = theta.copy()
-    _, value, *_ = fitted(x, y, spread, theta, penalty)
-    for part in (x, y, spread):
+    given = problem(10_007)
+    for part in given[:3]:
         part.flags.writeable = False
-    _, other, *_ = fitted(x, y, spread, start, penalty)
-    assert other == value
+    assert fitted(*given)[1] == fitted(*problem(10_007))[1]
 
 
 def test_some_of_the_observations_lead_to_the_minimum_in_about_as_many_steps_as_all(monkeypatch):
-    x, y, spread, theta, penalty = problem(10_007)
-    start = theta.copy()
-    *_, some, _ = fitted(x, y, spread, theta, penalty, tol=0.1)
+    *_, some, _ = fitted(*problem(10_007), tol=0.1)
     monkeypatch.setattr(_descent_kernels, "ENOUGH", 10**6)
-    *_, every, _ = fitted(x, y, spread, start, penalty, tol=0.1, node_fit=node_fit.py_func)
+    *_, every, _ = fitted(*problem(10_007), tol=0.1, node_fit=node_fit.py_func)
     assert some < 2 * every
+
+
+CURVATURE, MINIMUM = np.array([[4.0, 1.0], [1.0, 2.0]]), np.array([1.0, -2.0])
+
+
+class Quadratic:
+    """F = (1/2) (theta - minimum)^T C (theta - minimum), of so many observations as the first damping takes it for."""
+
+    free, rank = 2, 1
+    x = np.zeros((0, 1))
+
+    def __init__(self, n_observations, curvature=CURVATURE):
+        self.n_observations, self.curvature = n_observations, curvature
+
+    def quadratic_model(self, theta, penalty, apart=1):
+        pull = self.curvature @ (theta - MINIMUM)
+        return 0.5 * float((theta - MINIMUM) @ pull), pull, self.curvature
+
+
+def minimised(system, max_steps=100, tol=1e-10, patience=2):
+    theta, factor = np.zeros(2), np.zeros((2, 2))
+    return theta, factor, *minimise(system, theta, np.zeros(2), max_steps, tol, patience, factor)
+
+
+def test_one_step_without_damping_solves_a_quadratic():
+    theta, factor, value, log_determinant, steps, converged = minimised(Quadratic(0), max_steps=1)
+    np.testing.assert_allclose(theta, MINIMUM, rtol=1e-12)
+    assert value == pytest.approx(0.0, abs=1e-20)
+    assert log_determinant == pytest.approx(np.log(7.0))
+    np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), CURVATURE)
+    assert (steps, converged) == (1, False)  # two small steps say so
+
+
+def test_damping_takes_more_steps_to_the_same_minimum_of_a_quadratic():
+    theta, _, value, _, steps, converged = minimised(Quadratic(10_000))
+    np.testing.assert_allclose(theta, MINIMUM, atol=1e-4)
+    assert value < 1e-8
+    assert steps > 4
+    assert converged
+
+
+def test_without_a_positive_fisher_matrix_there_is_no_determinant():
+    theta, _, _, log_determinant, *said = minimised(Quadratic(1, -CURVATURE))
+    assert np.isnan(log_determinant)
+    assert said == [0, False]
+    np.testing.assert_array_equal(theta, 0.0)

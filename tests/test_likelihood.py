@@ -25,33 +25,24 @@ def assert_gradient_is_exact(X, weights, rtol=1e-9):
         np.testing.assert_allclose(getattr(gradient, name), expected[name], rtol=rtol, atol=rtol * largest + ROUNDING)
 
 
-def hidden_dead(weights):
-    """W3 so negative that the ReLU is off at every observation."""
-    return dataclasses.replace(weights, w3=-np.abs(weights.w3) - 1.0)
-
-
-def saturated(weights):
-    return dataclasses.replace(weights, w1=weights.w1 * 2000.0)
-
-
-def near_floor(weights):
-    return dataclasses.replace(weights, w3=-np.abs(weights.w3), w3_bias=np.full(weights.n_variables, -12.0))
-
-
-def below_clip(weights):
-    return dataclasses.replace(weights, w3=np.abs(weights.w3), w3_bias=np.full(weights.n_variables, -400.0))
-
-
-def above_clip(weights):
-    return dataclasses.replace(weights, w3_bias=np.full(weights.n_variables, 400.0))
+AWKWARD = {
+    "random": lambda w: w,
+    "dead": lambda w: dataclasses.replace(w, w3=-np.abs(w.w3) - 1.0),  # the ReLU is off at every observation
+    "saturated": lambda w: dataclasses.replace(w, w1=w.w1 * 2000.0),
+    "near the floor": lambda w: dataclasses.replace(w, w3=-np.abs(w.w3), w3_bias=np.full(w.n_variables, -12.0)),
+    "below the clip": lambda w: dataclasses.replace(w, w3=np.abs(w.w3), w3_bias=np.full(w.n_variables, -400.0)),
+    "above the clip": lambda w: dataclasses.replace(w, w3_bias=np.full(w.n_variables, 400.0)),
+}
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("awkward", [lambda w: w, hidden_dead, saturated, near_floor, below_clip, above_clip])
-def test_gradient_at_random_and_awkward_points(bias, awkward):
+@pytest.mark.parametrize("point", AWKWARD)
+def test_gradient_at_random_and_awkward_points(bias, point):
     rng = np.random.default_rng(1)
-    weights = awkward(random_weights(rng, bias=bias))
-    assert_gradient_is_exact(rng.normal(size=(7, 4)), weights)
+    weights = AWKWARD[point](random_weights(rng, bias=bias))
+    X = rng.normal(size=(7, 4))
+    assert_gradient_is_exact(X, weights)
+    assert (np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700) == (point == "saturated")
 
 
 @pytest.mark.parametrize(("m", "n", "m1"), [(1, 3, 2), (5, 1, 3), (6, 3, 1), (1, 1, 1), (40, 2, 10)])
@@ -68,13 +59,6 @@ def test_gradient_with_columns_in_tiny_and_huge_units(unit):
     assert_gradient_is_exact(X, random_weights(rng))
 
 
-def test_saturation_is_really_reached():
-    rng = np.random.default_rng(1)
-    weights = saturated(random_weights(rng, bias=False))
-    X = rng.normal(size=(7, 4))
-    assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
-
-
 @pytest.mark.parametrize("bias", [False, True])
 def test_forward_equals_the_naive_loops(bias):
     rng = np.random.default_rng(4)
@@ -87,12 +71,12 @@ def test_a_table_longer_than_a_block_is_the_mean_of_its_parts():
     rng = np.random.default_rng(5)
     X, weights = rng.normal(size=(1200, 4)), random_weights(rng)
     value, gradient = nll_and_gradient(X, weights)
-    parts = [nll_and_gradient(X[i : i + 100], weights) for i in range(0, 1200, 100)]
+    parts = [nll_and_gradient(part, weights) for part in np.split(X, 12)]
     assert value == pytest.approx(np.mean([part[0] for part in parts]), rel=1e-13)
     for name in NAMES:
         mean = np.mean([getattr(part[1], name) for part in parts], axis=0)
         np.testing.assert_allclose(getattr(gradient, name), mean, rtol=1e-11, atol=1e-14)
-    joined = np.concatenate([forward(X[i : i + 100], weights)[1] for i in range(0, 1200, 100)])
+    joined = np.concatenate([forward(part, weights)[1] for part in np.split(X, 12)])
     np.testing.assert_allclose(forward(X, weights)[1], joined, rtol=1e-13)
 
 
@@ -106,9 +90,8 @@ def test_self_loops_are_no_inputs():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(9, 4))
     weights = initial_weights(X, 3, True, rng)
-    assert np.all(np.diagonal(weights.adjacency()) == 0.0)
-    gradient = nll_and_gradient(X, weights)[1]
-    assert np.all(gradient.w1[np.arange(4), :, np.arange(4)] == 0.0)
+    assert not np.diagonal(weights.adjacency()).any()
+    assert not nll_and_gradient(X, weights)[1].w1[np.arange(4), :, np.arange(4)].any()
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -144,27 +127,24 @@ def test_initial_weights_have_the_reach_that_they_are_said_to_have(bias, reach):
     assert drawn.mean() == pytest.approx(reach / 2, rel=0.1)
     for rest in (weights.w2, weights.w3, weights.w3_bias, weights.output_bias):
         assert rest is None or not rest.any()
-    assert (weights.hidden_bias is None) is not bias
-    if bias:
-        assert 0.95 < np.abs(weights.hidden_bias).max() <= 1.0
+    assert 0.95 < np.abs(weights.hidden_bias).max() <= 1.0 if bias else weights.hidden_bias is None
 
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_initial_weights_of_tiny_units_do_not_drown_the_others(bias):
     """However small the units of a column, the acyclicity of the weights that a fit begins with stays moderate."""
     rng = np.random.default_rng(9)
-    X = rng.normal(size=(60, 4)) * [1e-9, 1.0, 30.0, 1e-3]
-    A = initial_weights(X, 10, bias, rng).adjacency()
+    A = initial_weights(rng.normal(size=(60, 4)) * [1e-9, 1.0, 30.0, 1e-3], 10, bias, rng).adjacency()
     assert np.isfinite(A).all()
     assert acyclicity(A)[0] < 1e6
 
 
-def test_a_conditional_depends_on_inputs_of_any_sign():
+def test_a_conditional_depends_on_inputs_of_any_sign_and_adjacency_is_the_norm_over_hidden_units():
     w1 = np.zeros((2, 2, 2))
-    w1[1, :, 0] = -1.0, -2.0
+    w1[1, :, 0] = -3.0, -4.0
     weights = Weights(w1, w2=np.ones((2, 2)), w3=np.ones((2, 2)), w3_bias=np.zeros(2))
-    X = np.array([[0.3, 0.0], [-2.0, 1.0]])
-    conditional = NetworkConditional.of(weights, 1)
+    np.testing.assert_array_equal(weights.adjacency(), [[0.0, 5.0], [0.0, 0.0]])
+    X, conditional = np.array([[0.3, 0.0], [-2.0, 1.0]]), NetworkConditional.of(weights, 1)
     assert conditional.inputs.tolist() == [0]
     for ours, theirs in zip(conditional.mean_and_scale(X.T), forward(X, weights), strict=True):
         np.testing.assert_allclose(ours, theirs[:, 1], rtol=1e-13)
@@ -173,27 +153,20 @@ def test_a_conditional_depends_on_inputs_of_any_sign():
 def test_inputs_are_left_alone():
     rng = np.random.default_rng(8)
     X, weights = rng.normal(size=(9, 4)), random_weights(rng)
-    X_before, w1_before = X.copy(), weights.w1.copy()
+    before = X.copy(), weights.w1.copy()
     nll_and_gradient(X, weights)
     forward(X, weights)
-    np.testing.assert_array_equal(X, X_before)
-    np.testing.assert_array_equal(weights.w1, w1_before)
-
-
-def test_adjacency_is_the_norm_over_hidden_units():
-    w1 = np.zeros((2, 2, 2))
-    w1[1, :, 0] = [3.0, 4.0]
-    weights = Weights(w1, np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2))
-    np.testing.assert_array_equal(weights.adjacency(), [[0.0, 5.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(weights.w1, before[1])
 
 
 def test_wrong_shapes_are_named():
+    w1, w = np.zeros((2, 3, 2)), np.zeros((2, 3))
     with pytest.raises(ValueError, match="w2 must have shape"):
-        Weights(np.zeros((2, 3, 2)), np.zeros((2, 2)), np.zeros((2, 3)), np.zeros(2))
+        Weights(w1, np.zeros((2, 2)), w, np.zeros(2))
     with pytest.raises(ValueError, match="w1 must have shape"):
-        Weights(np.zeros((2, 3)), np.zeros((2, 2)), np.zeros((2, 3)), np.zeros(2))
-    weights = Weights(np.zeros((2, 3, 2)), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(2))
+        Weights(w, np.zeros((2, 2)), w, np.zeros(2))
     with pytest.raises(ValueError, match="one column for each node"):
-        nll(np.zeros((4, 3)), weights)
+        nll(np.zeros((4, 3)), Weights(w1, w, w, np.zeros(2)))
     with pytest.raises(ValueError, match="NaN"):
-        nll(np.full((4, 2), np.nan), weights)
+        nll(np.full((4, 2), np.nan), Weights(w1, w, w, np.zeros(2)))

@@ -1,16 +1,21 @@
+"""ICDH's two phases: what rounds return, what decides the graph, where they end; the fast schedule's parameters."""
+
 import dataclasses
+import itertools
+import warnings
 
 import numpy as np
 import pytest
 from helpers import fit_two_phase as fit_features
 from helpers import hetero_chain, random_weights
 
+from icdh import ICDH, ConvergenceWarning, DataWarning
 from icdh._ground.parallel import _bundled_openblas, single_blas_thread
 from icdh.likelihood import nll
 from icdh.network import forward, initial_weights
 from icdh.two_phase import procedure
 from icdh.two_phase.procedure import MeanStep
-from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, Schedule, schedule_for
+from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, schedule_for
 
 
 def fit_two_phase(X, **options):
@@ -27,15 +32,33 @@ def result(table):
     return fit_two_phase(table, random_state=1)
 
 
-def criterion_by_hand(X, weights, l1=0.01, l2=0.01):
-    squares = sum(float(entry) ** 2 for part in (weights.w1, weights.w2) for entry in part.ravel())
-    return nll(X, weights) + l1 * sum(abs(float(entry)) for entry in weights.w1.ravel()) + 0.5 * l2 * squares
+def scripted(monkeypatch, weights, nlls):
+    """Rounds that end at these weights and have these likelihoods; what they are called with: the problem and plan."""
+    calls = []
+
+    def step(problem, scale, start, rho_max, plan, *_):
+        calls.append((problem, plan))
+        return MeanStep(next(weights), 1.0, 0.0, 1.0, 0.0, 1, 0, "")
+
+    monkeypatch.setattr(procedure, "fit_means", step)
+    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
+    monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(nlls))
+    return calls
+
+
+def interrupting(*rounds):
+    def interrupt(record):
+        if record.round in rounds:
+            raise KeyboardInterrupt
+
+    return interrupt
 
 
 def test_weights_and_record_belong_to_the_round_of_the_lowest_criterion(table, result):
     assert result.best == min(result.history, key=lambda record: record.criterion)
-    assert result.best.nll == pytest.approx(nll(table, result.weights), rel=1e-12)
-    assert result.best.criterion == pytest.approx(criterion_by_hand(table, result.weights), rel=1e-12)
+    value, w1, w2 = nll(table, result.weights), result.weights.w1, result.weights.w2
+    penalty = 0.01 * np.abs(w1).sum() + 0.005 * ((w1**2).sum() + (w2**2).sum())
+    assert (result.best.nll, result.best.criterion) == pytest.approx((value, value + penalty), rel=1e-12)
     assert [record.round for record in result.history] == list(range(1, len(result.history) + 1))
 
 
@@ -49,14 +72,7 @@ def test_a_dense_first_round_of_higher_likelihood_is_not_kept(table, monkeypatch
     """As it happens on real tables: round 1 has the lower nll, and weights that cost more than that is worth."""
     dense = random_weights(np.random.default_rng(0), 3, 4, bias=False)
     sparse = dataclasses.replace(dense, w1=0.1 * dense.w1)
-
-    def step(problem, scale, weights, *_):
-        return MeanStep(next(steps), 1.0, 0.0, 1.0, 0.0, 1, 0, "")
-
-    monkeypatch.setattr(procedure, "fit_means", step)
-    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
-    monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(values))
-    steps, values = iter([dense, sparse, sparse, sparse]), iter([1.0, 1.1, 1.1, 1.1])
+    scripted(monkeypatch, itertools.chain([dense], itertools.repeat(sparse)), iter([1.0, 1.1, 1.1, 1.1]))
     result = fit_two_phase(table, random_state=0)
     assert result.best.round == 2
     assert result.weights is sparse
@@ -64,8 +80,7 @@ def test_a_dense_first_round_of_higher_likelihood_is_not_kept(table, monkeypatch
 
 def test_the_chain_is_found(result):
     A = result.weights.adjacency() > 0.3
-    assert A[0, 1]
-    assert A[1, 2]
+    assert A[[0, 1], [1, 2]].all()
     assert not A[2].any()
 
 
@@ -76,17 +91,13 @@ def test_rounds_lower_the_criterion_until_they_do_not(result):
     assert result.converged == (len(values) < 10 or falls[-1] < 1e-2)
 
 
-def test_same_seed_same_bits(table, result):
-    again = fit_two_phase(table, random_state=1)
-    for field in dataclasses.fields(again.weights):
-        np.testing.assert_array_equal(getattr(again.weights, field.name), getattr(result.weights, field.name))
-
-
-def test_the_global_generator_is_neither_read_nor_moved(table, result):
+def test_same_seed_same_bits_and_the_global_generator_is_neither_read_nor_moved(table, result):
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    fit_two_phase(table, random_state=1, max_rounds=1)
+    again = fit_two_phase(table, random_state=1)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+    for field in dataclasses.fields(again.weights):
+        np.testing.assert_array_equal(getattr(again.weights, field.name), getattr(result.weights, field.name))
 
 
 @pytest.mark.parametrize("noise", ["equal", "heteroscedastic"])
@@ -103,50 +114,40 @@ def test_permuted_columns_give_the_permuted_graph(table, noise):
     np.testing.assert_allclose(A, B, atol=0.05)
 
 
-def test_equal_noise_is_one_round_with_scale_one(table):
-    result = fit_two_phase(table, noise="equal", random_state=1)
-    assert len(result.history) == 1
-    assert result.converged
-    assert np.all(result.weights.w3 == 0)
-    assert np.all(result.weights.w3_bias == 0)
-
-
-def test_heteroscedastic_fits_better_than_unequal_than_equal(table):
-    values = [
-        fit_two_phase(table, noise=noise, random_state=1).best.nll for noise in ("heteroscedastic", "unequal", "equal")
-    ]
-    assert values[0] < values[1] < values[2]
+def test_equal_noise_is_one_round_with_scale_one_and_fits_worse_than_unequal_than_heteroscedastic(table, result):
+    unequal, equal = (fit_two_phase(table, noise=noise, random_state=1) for noise in ("unequal", "equal"))
+    assert result.best.nll < unequal.best.nll < equal.best.nll
+    assert (len(equal.history), equal.converged) == (1, True)
+    assert not equal.weights.w3.any()
+    assert not equal.weights.w3_bias.any()
 
 
 def test_intercepts_let_an_even_function_be_learned():
     rng = np.random.default_rng(3)
     x = rng.uniform(-2, 2, size=300)
     X = np.column_stack([x, x**2 + 0.2 * rng.normal(size=300)])
-    X -= X.mean(axis=0)
-    forbidden = np.array([[True, False], [True, True]])
-    values = [
-        fit_two_phase(X, bias=bias, noise="equal", forbidden_edges=forbidden, random_state=0).best.nll
-        for bias in (False, True)
-    ]
-    assert values[1] < values[0] - 0.3
+    options = {"noise": "equal", "forbidden_edges": np.array([[True, False], [True, True]]), "random_state": 0}
+    without, having = (fit_two_phase(X - X.mean(axis=0), bias=bias, **options).best.nll for bias in (False, True))
+    assert having < without - 0.3
 
 
-def test_the_callback_sees_every_round(table):
+def test_the_callback_sees_every_round_and_fewer_than_needed_are_no_convergence(table):
     seen = []
-    result = fit_two_phase(table, random_state=1, max_rounds=2, callback=seen.append)
+    result = fit_two_phase(table, random_state=1, max_rounds=1, callback=seen.append)
     assert seen == result.history
+    assert not result.converged
 
 
 def test_every_round_goes_on_from_the_last_and_explores_from_other_weights(table, monkeypatch):
     """Means begin at those of the round before, under the scales of the round before."""
     calls, steps, honest = [], [], procedure.fit_means
 
-    def recorded(features, scale, weights, *others):
+    def watched(problem, scale, weights, *others):
         calls.append((scale.copy(), weights, next(value for value in others if isinstance(value, list))))
-        steps.append(honest(features, scale, weights, *others))
+        steps.append(honest(problem, scale, weights, *others))
         return steps[-1]
 
-    monkeypatch.setattr(procedure, "fit_means", recorded)
+    monkeypatch.setattr(procedure, "fit_means", watched)
     fit_two_phase(table, random_state=1, max_rounds=4, tol=-1e9)
     assert len(calls) == 4
     np.testing.assert_array_equal(calls[0][0], 1.0)
@@ -154,31 +155,21 @@ def test_every_round_goes_on_from_the_last_and_explores_from_other_weights(table
         np.testing.assert_array_equal(weights.w1, step.weights.w1)
         np.testing.assert_array_equal(weights.w2, step.weights.w2)
         np.testing.assert_array_equal(scale, forward(table, weights)[1].T)
-    first = [explore[0] for *_, explore in calls]
-    assert len({id(weights) for weights in first}) == 4
-    assert all(len(explore) == len(calls[0][2]) for *_, explore in calls)
+    assert len({id(explore[0]) for *_, explore in calls}) == 4
+    assert len({len(explore) for *_, explore in calls}) == 1
 
 
 @pytest.mark.parametrize(("gains", "decided"), [((3.0, 0.05, 1.0), 3), ((0.05, 3.0, 1.0), 2)])
 def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, gains, decided):
     """Little is 0.02 nats for each of three variables; from then on edges may go but not come, unless they must."""
-    weights = random_weights(np.random.default_rng(0), 3, 4, bias=False)
-    weights.w1[2] = 0.0
-    required, calls, values = np.zeros((3, 3), dtype=bool), [], iter(10.0 - np.cumsum([0.0, *gains]))
-    required[1, 2] = True
-
-    def step(problem, scale, start, rho_max, plan, *_):
-        calls.append((problem.rules.forbidden, plan.reaches))
-        return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
-
-    monkeypatch.setattr(procedure, "fit_means", step)
-    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
-    monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(values))
+    weights, required = random_weights(np.random.default_rng(0), 3, 4, bias=False), np.zeros((3, 3), dtype=bool)
+    weights.w1[2], required[1, 2] = 0.0, True
+    calls = scripted(monkeypatch, itertools.repeat(weights), iter(10.0 - np.cumsum([0.0, *gains])))
     fit_two_phase(table, random_state=0, max_rounds=4, required_edges=required)
     present = {(0, 1), (1, 0), (2, 0), (1, 2)}  # but 2 -> 1, against what is required, and 0 -> 2
-    for number, (forbidden, reaches) in enumerate(calls, start=1):
-        free = {tuple(map(int, edge)) for edge in np.argwhere(~forbidden)}
-        assert (reaches == ()) == (number > decided)
+    for number, (problem, plan) in enumerate(calls, start=1):
+        free = {tuple(map(int, edge)) for edge in np.argwhere(~problem.rules.forbidden)}
+        assert (plan.reaches == ()) == (number > decided)
         assert free == (present if number > decided else present | {(0, 2)})
 
 
@@ -194,17 +185,10 @@ def test_of_a_wide_table_a_round_within_the_noise_is_the_last(monkeypatch, obser
     """Noise alone gains a nat for each of 30 edges; nothing is made of it if that decides no graph."""
     table = np.random.default_rng(0).normal(size=(observations, 6))
     weights = random_weights(np.random.default_rng(0), 6, 4, bias=False)
-    monkeypatch.setattr(procedure, "fit_scales", lambda problem, weights: weights)
-    tolerances, nlls = [], iter(10.0 - np.cumsum([0.0, 31.0 / observations, 29.0 / observations, 0.1]))
-
-    def step(*arguments):
-        tolerances.append(next(own.tolerance for own in arguments if isinstance(own, Schedule)))
-        return MeanStep(weights, 1.0, 0.0, 1.0, 0.0, 1, 0, "")
-
-    monkeypatch.setattr(procedure, "fit_means", step)
-    monkeypatch.setattr(procedure, "gaussian_nll", lambda *_: next(nlls))
-    result = fit_two_phase(table, random_state=0, max_rounds=4)
-    assert len(result.history) == rounds
+    nlls = 10.0 - np.cumsum([0.0, 31.0 / observations, 29.0 / observations, 0.1])
+    calls = scripted(monkeypatch, itertools.repeat(weights), iter(nlls))
+    assert len(fit_two_phase(table, random_state=0, max_rounds=4).history) == rounds
+    tolerances = [plan.tolerance for _, plan in calls]
     assert (len(set(tolerances)) == 2) == (rounds == 3)  # and only then is the first coarse
     assert tolerances[0] == max(tolerances)
 
@@ -229,27 +213,15 @@ def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
 def test_an_interrupt_after_few_rows_returns_what_they_say(table, monkeypatch):
     monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
     few = fit_two_phase(np.ascontiguousarray(table[::4]), random_state=1)
-
-    def interrupt(record):
-        if record.round == at:
-            raise KeyboardInterrupt
-
     for at in (1, len(few.history) + 1):
-        result = fit_two_phase(table, random_state=1, callback=interrupt)
-        assert result.interrupted
-        assert len(result.history) == at
+        result = fit_two_phase(table, random_state=1, callback=interrupting(at))
+        assert (result.interrupted, len(result.history)) == (True, at)
 
 
 @pytest.mark.parametrize(("noise", "at"), [("heteroscedastic", 2), ("equal", 1)])  # of equal noise there is one round
 def test_an_interrupt_returns_the_best_round_so_far_and_is_no_convergence(table, noise, at):
-    def interrupt(record):
-        if record.round == at:
-            raise KeyboardInterrupt
-
-    result = fit_two_phase(table, noise=noise, random_state=1, callback=interrupt)
-    assert result.interrupted
-    assert not result.converged
-    assert len(result.history) == at
+    result = fit_two_phase(table, noise=noise, random_state=1, callback=interrupting(at))
+    assert (result.interrupted, result.converged, len(result.history)) == (True, False, at)
     assert result.best.nll == pytest.approx(nll(table, result.weights), rel=1e-12)
 
 
@@ -262,16 +234,11 @@ def test_an_interrupt_before_the_first_round_is_raised(table, monkeypatch):
         fit_two_phase(table, random_state=1)
 
 
-def test_fewer_rounds_than_needed_is_not_convergence(table):
-    assert not fit_two_phase(table, random_state=1, max_rounds=1).converged
-
-
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
 def test_extreme_units_raise_no_floating_point_error(table, unit):
     with np.errstate(all="raise", under="ignore"):
         result = fit_two_phase(table * unit, random_state=1, max_rounds=2)
-    assert np.isfinite(result.best.nll)
-    assert np.isfinite(result.weights.adjacency()).all()
+    assert np.isfinite([result.best.nll, *result.weights.adjacency().flat]).all()
 
 
 def test_blas_threads_are_limited_inside_and_restored_after():
@@ -280,3 +247,24 @@ def test_blas_threads_are_limited_inside_and_restored_after():
     with single_blas_thread(), single_blas_thread():
         assert all(get() == 1 for get, _ in controls)
     assert [get() for get, _ in controls] == before
+
+
+def test_h_tol_is_nothing_to_the_fast_schedule_whose_h_is_zero(table):
+    strict, loose = (fit_two_phase(table[:200], random_state=1, max_rounds=2, h_tol=h_tol) for h_tol in (1e-12, 1e3))
+    np.testing.assert_array_equal(strict.weights.w1, loose.weights.w1)
+    assert [record.h for record in strict.history] == [0.0, 0.0]
+
+
+def test_rho_max_acts_on_the_fast_schedule_as_well():
+    """Where the graph is far from decided when the method gives up, the cycles stay, and the warning says so."""
+    X, method = hetero_chain(np.random.default_rng(0), 200), ICDH(noise="equal", edge_cost=None, random_state=0)
+    patient = method.fit(X).history_[0]
+    assert patient.rho > 1.0
+    assert patient.h == 0.0
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        hasty = method.set_params(rho_max=1.0).fit(X).history_[0]
+    said = {(warning.category, word) for warning in seen for word in str(warning.message).split()}
+    assert {(ConvergenceWarning, "stayed"), (DataWarning, "cycles")} <= said
+    assert hasty.rho == 1.0
+    assert hasty.h > 0.0
