@@ -120,7 +120,11 @@ class PairFit:
         (given,) = out_of_fold(self.cause, folds, [pair.values[:-2]])
         if pair.few_values and isinstance(given, Levels):
             return Split(expected, under, *self._by_probability(given))
-        return Split(expected, under, self._by_regression(given), 0.0)
+        target = pair.where.astype(np.float64)
+        pieces = TUNING.many_pieces if pair.cause.size >= TUNING.many_rows else TUNING.pieces
+        mean, deviation = given.moment(1), np.maximum(given.deviation, np.finfo(float).tiny)
+        rows = [by_regression(value, pair.cause, mean, deviation, target, pieces) for value in pair.contrast[:2]]
+        return Split(expected, under, rows, 0.0)
 
     def _by_probability(self, given: Levels) -> tuple[list[Weighted], float]:
         pair, everybody = self.pair, np.ones(self.pair.cause.size)
@@ -136,12 +140,6 @@ class PairFit:
         rows = [by_probability(at, p, target, share) for at, p in zip(chosen, likely, strict=True)]
         outside = [p < p[at & pair.where].min() for at, p in zip(chosen, plain, strict=True)]
         return rows, float((outside[0] | outside[1]) @ target / target.sum())
-
-    def _by_regression(self, given: Given) -> list[Weighted]:
-        pair, target = self.pair, self.pair.where.astype(np.float64)
-        pieces = TUNING.many_pieces if pair.cause.size >= TUNING.many_rows else TUNING.pieces
-        mean, deviation = given.moment(1), np.maximum(given.deviation, np.finfo(float).tiny)
-        return [by_regression(value, pair.cause, mean, deviation, target, pieces) for value in pair.contrast[:2]]
 
     @property
     def effective_rows(self) -> dict[Hashable, float]:

@@ -137,7 +137,12 @@ def pairs_of(table: Table, asked: Asked) -> list[Pair]:
         does not go with the kind of the cause.
     """
     order = [*asked.covariates, asked.cause, asked.effect]
-    _check_columns(table, order, asked)
+    if table.gaps[order].any():
+        gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
+        raise ValueError(f"{option('X')} has gaps (NaN) in {gaps}; drop these rows or impute them first")
+    for role, at in (("cause", asked.cause), ("effect", asked.effect)):
+        if not table.varying[at]:
+            raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
     categories, name = table.categories.get(asked.cause), table.names[asked.cause]
     where, cause = _rows_where(asked.where, table), table.values[asked.cause]
     contrasts = contrasts_of(cause, categories, asked.contrast)
@@ -159,15 +164,6 @@ def pairs_of(table: Table, asked: Asked) -> list[Pair]:
     groups = None if table.related is None else table.related.units
     rest = few_values, where, groups, asked.target, asked.trim
     return [Pair(values, chosen, n_categories, pair, *rest) for pair in contrasts]
-
-
-def _check_columns(table: Table, order: list[int], asked: Asked) -> None:
-    if table.gaps[order].any():
-        gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
-        raise ValueError(f"{option('X')} has gaps (NaN) in {gaps}; drop these rows or impute them first")
-    for role, at in (("cause", asked.cause), ("effect", asked.effect)):
-        if not table.varying[at]:
-            raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
 
 
 def _rows_where(where: ByColumn[Label] | None, table: Table) -> Mask:

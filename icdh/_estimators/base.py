@@ -155,11 +155,6 @@ class SharedParameters:
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
 
-    def _check_parameters(self) -> None:
-        for name, constraint in constraints_of(self).items():
-            constraint.check(name, getattr(self, name))
-        check_callback(self.callback)
-
 
 def _text(value: object) -> str:
     """Return a parameter as text; of arrays and generators no more than what they are."""
@@ -296,7 +291,9 @@ class CausalGraphEstimator(SharedParameters):
         ConvergenceWarning
             If the fit stopped before it converged, or was interrupted.
         """
-        self._check_parameters()
+        for name, constraint in constraints_of(self).items():
+            constraint.check(name, getattr(self, name))
+        check_callback(self.callback)
         if (groups is not None or sequence) and not self._counts_dependent_rows:
             raise ValueError(
                 f"{type(self).__name__} thresholds weights and counts no evidence, so it cannot count what dependent "

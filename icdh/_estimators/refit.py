@@ -91,7 +91,10 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
         if found.causes is not None and found.confounded:
             hidden = _add_confounded(found, found.causes, graph, model, conditionals)
             of_children = found.causes.scores_of_children(graph)
-        _make_levels_exact(model, conditionals)
+        for node, known in model.levels.items():  # the search saw the first digits of the user's levels
+            conditional, exact = conditionals[node], model.scaling.apply(known, node)
+            if isinstance(conditional, OrdinalConditional):
+                conditionals[node] = replace(conditional, levels=exact[nearest(exact, conditional.levels)])
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
         noise = {scores.noise_of(family) for family in families} - {"none"}
@@ -237,14 +240,6 @@ def _conditionals(
         conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
         conditionals[table.order[node]] = conditional.at_zero(n_variables)
     return conditionals
-
-
-def _make_levels_exact(model: StructuralModel, conditionals: list[Conditional]) -> None:
-    """Give distributions over levels those of the user's columns, of which the search saw the first digits."""
-    for node, known in model.levels.items():
-        conditional, exact = conditionals[node], model.scaling.apply(known, node)
-        if isinstance(conditional, OrdinalConditional):
-            conditionals[node] = replace(conditional, levels=exact[nearest(exact, conditional.levels)])
 
 
 def _add_confounded(

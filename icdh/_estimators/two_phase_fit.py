@@ -170,7 +170,12 @@ def find_network(
     def in_users_columns(record: Round | Move) -> None:
         report(record if isinstance(record, Round) else order.move_in_users_columns(record))
 
-    result = _in_users_order(best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns), order)
+    result = best_of_restarts(fit, starts, n_workers(settings.n_jobs), in_users_columns)
+    result = result._replace(
+        weights=order.network_in_users_order(result.weights),
+        moves=[order.move_in_users_columns(move) for move in result.moves],
+        strength=None if result.strength is None else order.edges_in_users_order(result.strength),
+    )
     fitter = FamilyFitter(whole, whole.values.shape[1] if result.cost is None else NATS_PER_PENALTY)
     return FoundNetwork(result, fitter, model, baseline, price)
 
@@ -197,16 +202,6 @@ def _order_of_columns(values: Floats) -> Integers:
         with np.errstate(over="ignore"):
             keys.append([*ranked[quantiles], ranked.sum(), np.square(ranked).sum()])
     return np.lexsort(np.transpose(keys))
-
-
-def _in_users_order(result: TwoPhaseResult, order: ColumnOrder) -> TwoPhaseResult:
-    """Return a result about the user's columns, followed by the contexts."""
-    strength = result.strength
-    return result._replace(
-        weights=order.network_in_users_order(result.weights),
-        moves=[order.move_in_users_columns(move) for move in result.moves],
-        strength=None if strength is None else order.edges_in_users_order(strength),
-    )
 
 
 def strength_of_inputs(

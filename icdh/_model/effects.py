@@ -98,15 +98,10 @@ def contrasts_of(
     else:
         unit = float(values.std())
         low = min(max(float(values.mean()) - unit / 2, float(taken[0])), float(taken[-1]) - unit)
-        low, high = _two_of(taken, low, low + unit)
+        first, second = (int(np.argmin(np.abs(taken - value))) for value in (low, low + unit))
+        first = min(first, taken.size - 2)
+        low, high = float(taken[first]), float(taken[max(second, first + 1)])  # not the same value
     return [Contrast(low, high, low, high)]
-
-
-def _two_of(taken: Floats, low: float, high: float) -> tuple[float, float]:
-    """Return the values nearest to two numbers; if one is nearest to both, that and the next."""
-    first, second = (int(np.argmin(np.abs(taken - value))) for value in (low, high))
-    first = min(first, taken.size - 2)
-    return float(taken[first]), float(taken[max(second, first + 1)])
 
 
 def _said(said: Sequence[Label], categories: Categories | None) -> Contrast:
@@ -211,7 +206,12 @@ def under(
 
     def respond(node: int, scaled: Floats) -> Floats:
         if np.isnan(rows.noise[node, 0]):
-            _check_set(model, node, node in actions)
+            if node not in actions:
+                kind = "label" if is_of_labels(model.conditionals[node]) else "level"
+                raise ValueError(
+                    f"{option('do')} reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
+                    f"determined; set it as well, or see how often each occurs in what sample draws with {option('do')}"
+                )
             as_set: Floats = scaled[node]
             return as_set
         natural = _natural(model, node, scaled, rows.noise[node], rows.hidden[node])
@@ -228,15 +228,6 @@ def under(
     actions = actions_of(do, model.names, values.shape[1], as_numbers)
     carry_out(model.adjacency, {node: on_scaled(node, action) for node, action in actions.items()}, scaled, respond)
     return values
-
-
-def _check_set(model: "StructuralModel", node: int, is_set: bool) -> None:
-    if not is_set:
-        kind = "label" if is_of_labels(model.conditionals[node]) else "level"
-        raise ValueError(
-            f"{option('do')} reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
-            f"determined; set it as well, or see how often each occurs in what sample draws with {option('do')}"
-        )
 
 
 class AverageEffect(NamedTuple):

@@ -170,12 +170,16 @@ class _Columns(NamedTuple):
 
 def _linked_columns(columns: _Columns) -> Integers:
     """Return the largest set of columns in which rows of equal values in one agree in another."""
+    from scipy.sparse.csgraph import connected_components
+
     linked = np.zeros((len(columns.values), len(columns.values)), dtype=bool)
     for k, values in enumerate(columns.values):
         pairs = _pairs(values)
         if pairs is not None:
             linked[k] = _agreeing(columns, pairs, columns.values.shape[1])
-    return _largest_component(linked & linked.T)  # what is computed from others tells them, but not they it
+    # What is computed from others tells them, but not they it.
+    part = connected_components(linked & linked.T)[1]
+    return np.flatnonzero(part == np.argmax(np.bincount(part)))
 
 
 def _rows_repeat(columns: _Columns) -> bool:
@@ -246,14 +250,6 @@ def _agreeing(columns: _Columns, pairs: _Pairs, n_rows: int) -> Mask:
     excess = equal - beside
     agreeing: Mask = apart & (excess >= TUNING.excess) & (excess >= TUNING.deviations * deviation)
     return agreeing
-
-
-def _largest_component(linked: Mask) -> Integers:
-    """Return the nodes of the largest connected part of a graph."""
-    from scipy.sparse.csgraph import connected_components
-
-    part = connected_components(linked)[1]
-    return np.flatnonzero(part == np.argmax(np.bincount(part)))
 
 
 def _n_distinct(values: Floats) -> int:

@@ -158,16 +158,6 @@ def bartlett(first: Floats, second: Floats) -> Floats:
     return effects
 
 
-def _ranks(values: Floats) -> Floats:
-    """Return ranks with ties at their mean, of mean zero, shape (N, M): tails that are heavy have no weight."""
-    ranks: Floats = np.empty(values.shape)
-    for column, ranked in zip(values, ranks, strict=True):
-        _, index, counts = np.unique(column, return_inverse=True, return_counts=True)
-        ranked[:] = (np.cumsum(counts) - 0.5 * counts)[index.ravel()]
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    return ranks
-
-
 def _explained_by_position(columns: Floats, classes: Integers) -> tuple[Floats, Mask]:
     """Return functions of classes, and of the position of sorted rows, and by which columns the rows are sorted.
 
@@ -240,5 +230,9 @@ def _functions_of_blocks(starts: Integers, M: int, rises: bool) -> list[Floats]:
 
 def _autocorrelations_left(series: Floats, explained: Floats) -> Floats:
     """Return the autocorrelations of the ranks of series without what the position of sorted rows explains."""
-    ranks = _ranks(series)
+    ranks: Floats = np.empty(series.shape)  # ties at their mean; of ranks, tails that are heavy have no weight
+    for column, ranked in zip(series, ranks, strict=True):
+        _, index, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranked[:] = (np.cumsum(counts) - 0.5 * counts)[index.ravel()]
+    ranks -= ranks.mean(axis=1, keepdims=True)
     return autocorrelations(ranks - (ranks @ explained.T) @ explained)

@@ -6,9 +6,10 @@ never transposed again; only results are turned back.
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -269,57 +270,60 @@ class Table:
 
         ``codes`` says whether to warn about values that look like codes of missing ones, too.
         """
-        messages = [
-            self._about_constants(),
-            self._about_duplicates(),
-            self._about_thresholds(),
-            self._about_point_masses(),
-            self._about_shape(),
-            self._about_case(),
-            self._about_guesses(),
-        ]
-        numbers = [n for n in range(self.n_variables) if n not in self.categories]
-        if codes:
-            messages.append(said_of_codes([self.values[n] for n in numbers], [self.names[n] for n in numbers]))
-        for message in filter(None, messages):
+        for message in self._doubts(codes):
             warn(message, DataWarning)
 
-    def _about_case(self) -> str | None:
+    def _doubts(self, codes: bool) -> Iterator[str]:
+        """Yield what a user should know of the columns before a fit."""
+        if labels := [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]:
+            yield f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects"
+        seen: dict[bytes, int] = {}
+        varying = np.flatnonzero(self.varying).tolist()
+        pairs = ((i, seen.setdefault(self.values[i].tobytes(), i)) for i in varying)
+        for again, first in islice((pair for pair in pairs if pair[0] != pair[1]), 1):
+            pair = f"column {self.names[again]!r} repeats column {self.names[first]!r}"
+            yield f"{pair}: which of them is a cause cannot be told; drop one"
+        if found := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
+            what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
+            yield f"{what}: the direction of these edges cannot be told; drop computed columns"
+        numbers = [n for n, kind in enumerate(self.guesses) if kind in ("continuous", "gridded")]
+        masses = {self.names[n]: point_mass(self.values[n]) for n in numbers}
+        if found := [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]:
+            yield (
+                f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind "
+                "it (a floor of an instrument, a top code), the direction of its edges cannot be trusted"
+            )
+        if self.n_observations < self.n_variables:
+            yield (
+                f"{self.n_observations} observations of {self.n_variables} variables: expect an unreliable graph; "
+                "collect more rows or drop columns"
+            )
+        yield from islice(self._labels_that_differ_by_case(), 1)
+        if self.declared is not None:
+            yield from self._readings(self.declared)
+        numbers = [n for n in range(self.n_variables) if n not in self.categories]
+        if codes and (said := said_of_codes([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
+            yield said
+
+    def _labels_that_differ_by_case(self) -> Iterator[str]:
         for n, categories in self.categories.items():
             by_lower: dict[str, str] = {}
             for label in map(str, categories.labels):
                 other = by_lower.setdefault(label.casefold(), label)
                 if other != label:
-                    return f"column {self.names[n]!r}: {other!r} and {label!r} differ by case alone; join equal labels"
-        return None
+                    yield f"column {self.names[n]!r}: {other!r} and {label!r} differ by case alone; join equal labels"
 
-    def _about_guesses(self) -> str | None:
-        if self.declared is None:
-            return None
-        known = {*self.declared, *(n for n, categories in self.categories.items() if categories.declared)}
-        guessed: dict[str, list[Hashable]] = {}
-        for kind in READINGS:
-            names = [self.names[n] for n, guess in enumerate(self.kinds) if guess == kind and n not in known]
-            guessed |= {kind: names} if names else {}
-        if not guessed:
-            return None
-        readings = "; as ".join(f"{READINGS[kind]}: {', '.join(map(repr, names))}" for kind, names in guessed.items())
-        kind, names = list(guessed.items())[-1]
-        other = "to confirm," if kind == "categorical" else "mere codes?"
-        return f"read as {readings}; {other} say {option('kinds', {names[0]: 'categorical'})}"
-
-    def _about_constants(self) -> str | None:
-        labels = [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]
-        return f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects" if labels else None
-
-    def _about_duplicates(self) -> str | None:
-        seen: dict[bytes, int] = {}
-        for i in np.flatnonzero(self.varying).tolist():
-            first = seen.setdefault(self.values[i].tobytes(), i)
-            if first != i:
-                pair = f"column {self.names[i]!r} repeats column {self.names[first]!r}"
-                return f"{pair}: which of them is a cause cannot be told; drop one"
-        return None
+    def _readings(self, declared: Collection[int]) -> Iterator[str]:
+        """Yield what columns that are not declared are read as, where it is not what any number is."""
+        known = {*declared, *(n for n, categories in self.categories.items() if categories.declared)}
+        columns = [(kind, self.names[n]) for n, kind in enumerate(self.kinds) if n not in known]
+        guessed = {kind: names for kind in READINGS if (names := [name for guess, name in columns if guess == kind])}
+        if guessed:
+            readings = (f"{READINGS[kind]}: {', '.join(map(repr, names))}" for kind, names in guessed.items())
+            kind, names = list(guessed.items())[-1]
+            other = "to confirm," if kind == "categorical" else "mere codes?"
+            said = option("kinds", {names[0]: "categorical"})
+            yield f"read as {'; as '.join(readings)}; {other} say {said}"
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:
@@ -335,33 +339,6 @@ class Table:
             if is_cut.any():
                 found[self.names[n]] = self.names[numbers[int(np.argmax(is_cut))]]
         return found
-
-    def _about_thresholds(self) -> str | None:
-        found = [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]
-        what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
-        return f"{what}: the direction of these edges cannot be told; drop computed columns" if found else None
-
-    def _about_point_masses(self) -> str | None:
-        masses = {
-            self.names[n]: point_mass(self.values[n])
-            for n, kind in enumerate(self.guesses)
-            if kind in ("continuous", "gridded")
-        }
-        found = [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]
-        if not found:
-            return None
-        return (
-            f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind it "
-            "(a floor of an instrument, a top code), the direction of its edges cannot be trusted"
-        )
-
-    def _about_shape(self) -> str | None:
-        if self.n_observations >= self.n_variables:
-            return None
-        return (
-            f"{self.n_observations} observations of {self.n_variables} variables: expect an unreliable graph; "
-            "collect more rows or drop columns"
-        )
 
 
 class PointMass(NamedTuple):

@@ -72,7 +72,7 @@ def _model(args: argparse.Namespace, rows: Input | None = None) -> StructuralMod
 def _answer(args: argparse.Namespace) -> "Effect":
     """Return the answer about one pair."""
     from icdh._effect.answer import effect
-    from icdh._effect.question import with_labels
+    from icdh._effect.question import table_of, with_labels
 
     adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == "none" else names_in([args.adjust])[0]
     where = [text.rpartition("=")[::2] for text in args.where]
@@ -99,8 +99,7 @@ def _answer(args: argparse.Namespace) -> "Effect":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
     rows = rows.complete()
     kinds = dict(getattr(args, "kinds", ())) or None
-    declared = {name for name, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
-    coded = Table.of(rows.table, categorical=declared).coded(kinds)
+    coded = table_of(rows.table, None, False, kinds)
     how |= {"contrast": _contrast(args, coded), "level": args.level, "groups": rows.groups, "kinds": kinds}
     how |= {"sequence": rows.sequence}
     how |= {"where": {name: cell_of(coded, name, value, "--where") for name, value in where} or None}

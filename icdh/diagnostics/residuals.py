@@ -112,7 +112,9 @@ def fit_residuals(
     if not table.varying.any():
         return Residuals({}, {}, {})
     counts = np.ones(table.values.shape, dtype=bool) if rows is None else rows
-    canonical = _canonical(table, kinds, counts)
+    design = replace(Design.of(None, table), left_alone=counts)
+    anything = EdgeRules.of(np.zeros((table.n_variables, table.n_variables), dtype=bool))
+    canonical = CanonicalTable.of(table, Scaling.of(table, "standardize"), kinds, design, anything)
     columns = canonical.columns(transform, random_state).with_normal_scores()
     among = adjacency[np.ix_(canonical.order, canonical.order)] != 0
     graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
@@ -134,13 +136,6 @@ def fit_residuals(
         seen[place] = counts[place].copy()
         seen[place][counts[place]] = of[place].seen
     return Residuals(of, dict(zip(of, values, strict=True)), seen)
-
-
-def _canonical(table: Table, kinds: list[str], counts: Mask) -> CanonicalTable:
-    """Return the standardised table in an order and with signs that depend on its values alone."""
-    design = replace(Design.of(None, table), left_alone=counts)
-    anything = EdgeRules.of(np.zeros((table.n_variables, table.n_variables), dtype=bool))
-    return CanonicalTable.of(table, Scaling.of(table, "standardize"), kinds, design, anything)
 
 
 def _residual_of(scores: FamilyEvidence, family: Family, values: Floats, random_state: int) -> Residual:

@@ -281,6 +281,7 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
     strengths = [_nats(edge.strength, edge.known) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
     turned = ["given" if edge.known else _nats(edge.direction_loss) for edge in edges]
     probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
+    marks, meanings = [edge.marks for edge in edges], (("?", doubt(edges)), ("*", REPLACEABLE))
     columns = [
         Column("cause", [printable(edge.cause) for edge in edges], []),
         Column("effect", [printable(edge.effect) for edge in edges], []),
@@ -295,14 +296,9 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
             ["" if edge.track_record is None else str(edge.track_record) for edge in edges],
             [f"{LEGEND}; {NEITHER} is worse than a coin" if worse else LEGEND],
         ),
-        Column("", [edge.marks for edge in edges], _marks_explained(edges)),
+        Column("", marks, [f"{mark} {meaning}" for mark, meaning in meanings if mark in "".join(marks)]),
     ]
     return [*columns[:2], *(column for column in columns[2:] if any(column.cells))]
-
-
-def _marks_explained(edges: Sequence[EdgeCheck]) -> list[str]:
-    marks = "".join(edge.marks for edge in edges)
-    return [f"{mark} {meaning}" for mark, meaning in (("?", doubt(edges)), ("*", REPLACEABLE)) if mark in marks]
 
 
 def doubt(edges: Sequence[EdgeCheck]) -> str:

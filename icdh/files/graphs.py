@@ -174,7 +174,8 @@ def graph_from_text(
         return _from_edges(name, arrows, names)
     if tuple(rows[0][1]) == PROBABILITIES:
         rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
-    has_header = _is_edge_list_header(rows[0][1])
+    headers = ("cause", "effect"), ("source", "target"), ("from", "to")
+    has_header = len(rows[0][1]) in (2, 3) and tuple(cell.casefold() for cell in rows[0][1][:2]) in headers
     if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows[has_header:]), names)
     return _from_matrix(name, rows, names)
@@ -189,11 +190,6 @@ def _rows(name: str, text: str, delimiter: str | None = None, decimal: str = "."
 def _with_point(cell: str) -> str:
     """Return a number with its decimal comma replaced by a point, and any other cell unchanged."""
     return cell.replace(",", ".") if not isinstance(cell, Quoted) and is_number(cell, ",") else cell
-
-
-def _is_edge_list_header(row: Sequence[str]) -> bool:
-    headers = ("cause", "effect"), ("source", "target"), ("from", "to")
-    return len(row) in (2, 3) and tuple(cell.casefold() for cell in row[:2]) in headers
 
 
 def _is_text(cell: str) -> bool:

@@ -195,7 +195,11 @@ def findings(
     names = [str(name) for name in model.names]
     table = None if X is None else model.as_table(X)
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if X is None else model.scaled(X)
-    records = _records(model, check)
+    checked = {} if check is None else {(record.cause, record.effect): record for record in check.edges}
+    records = [
+        replace(checked.get((record.cause, record.effect), record), probability=record.probability)
+        for record in edge_records(model, None)
+    ]
     _, _, *columns = edge_columns(records, weight_unit(model))
     edges = _edges(model, rows, records, columns)
     weights, nodes = graph_with_hidden(model)
@@ -253,16 +257,6 @@ def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
         shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
         rows.append({"name": name, "kind": kind, "moments": moments[k], "labels": shares})
     return rows
-
-
-def _records(model: StructuralModel, check: ModelCheck | None) -> list[EdgeCheck]:
-    """Return a record of each edge, strongest first: that of the check, with the probability that the model has."""
-    records = edge_records(model, None)
-    checked = {} if check is None else {(record.cause, record.effect): record for record in check.edges}
-    return [
-        replace(checked.get((record.cause, record.effect), record), probability=record.probability)
-        for record in records
-    ]
 
 
 def _edges(

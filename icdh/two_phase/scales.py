@@ -153,10 +153,6 @@ def _minimise(s: Floats, residual: Floats, start: Floats) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
     lowest = min(np.log(TUNING.relative_floor), start[-1])
     start = np.append(start[:-1], min(start[-1], TUNING.highest_floor))
-    ends = [descend(s, residual, begin, lowest, TUNING.tolerance) for begin in (start, _alive_start(s))]
+    alive = np.append(np.full(s.shape[0], 0.5 / s.mean() / s.shape[0]), np.log(0.5))  # a scale of about one
+    ends = [descend(s, residual, begin, lowest, TUNING.tolerance) for begin in (start, alive)]
     return min(ends, key=lambda end: end[1])[0]
-
-
-def _alive_start(s: Floats) -> Floats:
-    """Return theta for a constant-like scale of one, half from a ReLU that is alive at every observation."""
-    return np.append(np.full(s.shape[0], 0.5 / s.mean() / s.shape[0]), np.log(0.5))

@@ -81,7 +81,11 @@ class GraphEnsemble:
     @cached_property
     def ancestor_probability(self) -> Floats:
         """Probability of a directed path from i to j, shape (N, N), zero on the diagonal."""
-        return self._mean(_ancestors(self.graphs))
+        reaches, length = self.graphs, 1
+        while length < reaches.shape[-1]:
+            steps = reaches.astype(np.float32)
+            reaches, length = reaches | (steps @ steps > 0.0), 2 * length  # paths of twice the length
+        return self._mean(reaches)
 
     def to_frame(self) -> Foreign:
         """Return `edge_probability` as a pandas DataFrame, causes in rows, labelled by the names of the variables.
@@ -165,18 +169,14 @@ class GraphEnsemble:
 
     def edges(self, level: float = 0.0) -> list[EdgeBelief]:
         """Return every pair of variables with an edge whose probability exceeds ``level``, the most probable first."""
-        beliefs = []
+        beliefs, p = [], self.edge_probability
         for i, j in combinations(range(len(self.names)), 2):
-            if self.edge_probability[i, j] < self.edge_probability[j, i]:
+            if p[i, j] < p[j, i]:
                 i, j = j, i
-            if self.edge_probability[i, j] > level:
-                beliefs.append(self._belief(i, j))
+            if p[i, j] > level:
+                figures = (float(table[i, j]) for table in (p, p.T, self.ancestor_probability))
+                beliefs.append(EdgeBelief(self.names[i], self.names[j], *figures))
         return sorted(beliefs, key=lambda belief: -belief.probability)
-
-    def _belief(self, i: int, j: int) -> EdgeBelief:
-        probability, reverse = self.edge_probability[[i, j], [j, i]]
-        ancestor = float(self.ancestor_probability[i, j])
-        return EdgeBelief(self.names[i], self.names[j], float(probability), float(reverse), ancestor)
 
     def _mean(self, relations: Mask) -> Floats:
         return np.asarray(np.tensordot(self.weights, relations, axes=1), dtype=np.float64)
@@ -186,12 +186,3 @@ def _check_level(level: float) -> None:
     Number(0, above=True).check("level", level)
     if level > 1:
         raise ValueError(f"level is a probability, at most 1; got {level!r}")
-
-
-def _ancestors(graphs: Mask) -> Mask:
-    """Return whether a directed path leads from i to j, for every graph, by repeatedly doubling the path length."""
-    reaches, length = graphs, 1
-    while length < graphs.shape[-1]:
-        steps = reaches.astype(np.float32)
-        reaches, length = reaches | (steps @ steps > 0.0), 2 * length
-    return reaches

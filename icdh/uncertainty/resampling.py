@@ -198,16 +198,12 @@ def bootstrap(
         if callback is not None:
             callback(resample)
     if len(resamples) < n_resamples:
-        _say_that_time_was_over(len(resamples), n_resamples, max_seconds)
+        ended = f"{option('max_seconds', max_seconds)} ended the resamples after {len(resamples)} of {n_resamples}"
+        if not resamples:
+            raise TimeoutError(f"{ended}: there are no probabilities")
+        warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
     graphs = np.array([resamples[index] != 0 for index in sorted(resamples)])
     return GraphEnsemble(fits.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
-
-
-def _say_that_time_was_over(done: int, n_resamples: int, max_seconds: float | None) -> None:
-    ended = f"{option('max_seconds', max_seconds)} ended the resamples after {done} of {n_resamples}"
-    if not done:
-        raise TimeoutError(f"{ended}: there are no probabilities")
-    warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
 
 
 def _resamples(store: Checkpoint, fits: "_Fits", n_resamples: int, n_jobs: int) -> Iterator[Resample]:
