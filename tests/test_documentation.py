@@ -1,54 +1,28 @@
 """Every public function says what each of its parameters is: to tools by a hint, to people by a word."""
 
+import doctest
 import importlib
 import inspect
 import pkgutil
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import icdh
 
-# What users are told of: the names in ``__all__``, or where there is none whatever does not begin with an underscore.
-PUBLIC = (
-    "icdh",
-    "icdh.acyclicity",
-    "icdh.datasets",
-    "icdh.diagnostics",
-    "icdh._ground.density",
-    "icdh._ground.entropy",
-    "icdh.files",
-    "icdh.graphs",
-    "icdh.knowledge",
-    "icdh.likelihood",
-    "icdh.metrics",
-    "icdh.network",
-    "icdh.plotting",
-    "icdh.search",
-    "icdh.simulate",
-    "icdh.two_phase",
-    "icdh.uncertainty",
-)
+# What users are told of.
+PUBLIC = ["icdh._ground.density", "icdh._ground.entropy", "icdh", *(f"icdh.{module}" for module in icdh._MODULES)]
 MANUALS = [Path(__file__).parent.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-
-
-def every_module():
-    names = [module.name for module in pkgutil.walk_packages(icdh.__path__, "icdh.")]
-    return [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+MODULES = sorted(name for _, name, _ in pkgutil.walk_packages(icdh.__path__, "icdh."))
 
 
 def public_things(name):
     """What a module offers: the names it lists, or its own without an underscore."""
     module = importlib.import_module(name)
-    if hasattr(module, "__all__"):
-        things = [getattr(module, listed) for listed in module.__all__]
-    else:
-        things = [
-            thing
-            for own, thing in vars(module).items()
-            if not own.startswith("_") and getattr(thing, "__module__", None) == name
-        ]
+    own = [key for key, thing in vars(module).items() if getattr(thing, "__module__", None) == name and key[0] != "_"]
+    things = [getattr(module, key) for key in getattr(module, "__all__", own)]
     return [thing for thing in things if inspect.isclass(thing) or inspect.isfunction(thing)]
 
 
@@ -67,30 +41,24 @@ def functions(thing):
                 yield f"{thing.__qualname__}.{name}", function, function.__doc__ or ""
 
 
-def parameters(function, label):
-    named = inspect.signature(function).parameters.values()
-    itself = (
-        ("self", "cls", "model") if "." in label else ("self", "cls")
-    )  # some methods of a model are functions of it
-    return [parameter for parameter in named if parameter.name not in itself]
-
-
 def offered(name):
     """Whatever can be called of a module: what it is called, its parameters and its docstring."""
     for thing in public_things(name):
         for label, function, text in functions(thing):
-            yield label, parameters(function, label), text
+            itself = {"self", "cls"} | (
+                {"model"} if "." in label else set()
+            )  # some methods of a model are functions of it
+            yield (
+                label,
+                [own for own in inspect.signature(function).parameters.values() if own.name not in itself],
+                text,
+            )
 
 
-@pytest.mark.parametrize("name", ["icdh", *every_module()])
+@pytest.mark.parametrize("name", ["icdh", *(name for name in MODULES if "._" not in name)])
 def test_every_parameter_has_a_hint(name):
-    bare = {
-        f"{label}: {parameter.name}"
-        for label, taken, _ in offered(name)
-        for parameter in taken
-        if parameter.annotation is inspect.Parameter.empty
-    }
-    assert not bare
+    empty = inspect.Parameter.empty
+    assert not {f"{label}: {own.name}" for label, taken, _ in offered(name) for own in taken if own.annotation is empty}
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -104,12 +72,8 @@ def test_every_parameter_of_what_users_call_is_explained(name):
 
 @pytest.mark.parametrize("path", [*sorted(Path(icdh.__file__).parent.rglob("*.py")), *MANUALS], ids=str)
 def test_every_name_that_a_text_tells_of_exists(path):
-    strange = {
-        name
-        for name in re.findall(r"(?<!`)`(icdh(?:\.\w+)+)`(?!`)", path.read_text(encoding="utf-8"))
-        if not exists(name)
-    }
-    assert not strange
+    names = re.findall(r"(?<!`)`(icdh(?:\.\w+)+)`(?!`)", path.read_text(encoding="utf-8"))
+    assert not {name for name in names if not exists(name)}
 
 
 def exists(name):
@@ -132,3 +96,35 @@ def test_what_users_call_has_one_address():
             by_thing.setdefault(thing, set()).add(f"{module}.{thing.__name__}")
     twice = {name for names in by_thing.values() if len(names) > 1 for name in names}
     assert not twice - {"icdh.Knowledge", "icdh.knowledge.Knowledge"}
+
+
+def examples():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for name in MODULES:
+        if not name.rpartition(".")[2].startswith("_"):
+            # What other modules show as well is tested where it is.
+            tests = finder.find(importlib.import_module(name), name)
+            yield from (pytest.param(test, id=test.name) for test in tests if test.examples)
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("test", list(examples()))
+def test_the_examples_in_docstrings_run(test, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    with np.printoptions(legacy=False):
+        runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
+
+
+def test_everything_public_has_an_example():
+    """But for what a test cannot call, and what downloads."""
+    things = [
+        getattr(icdh, name) for name in set(icdh._PUBLIC) - {"ConvergenceWarning", "DataWarning", "NotFittedError"}
+    ]
+    things += [
+        thing for module in icdh._MODULES for thing in public_things(f"icdh.{module}") if inspect.isfunction(thing)
+    ]
+    silent = {thing.__qualname__ for thing in things if ">>> " not in thing.__doc__}
+    assert silent == {"fetch_tuebingen"}

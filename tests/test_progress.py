@@ -13,7 +13,7 @@ import pytest
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
 from icdh._effect import answer
 from icdh.cli import _input, _learning
-from icdh.files import read_with_labels, write_table
+from icdh.files import read_with_labels
 
 X = np.random.default_rng(0).normal(size=(80, 3)) @ np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
 
@@ -81,21 +81,17 @@ def test_nothing_is_said_before_the_first_seconds_are_over(step, capsys):
 
 
 def test_rounds_moves_and_resamples_are_steps():
-    counts = []
-    with Progress("rounds") as progress:
-        model = ICDH(scaling="standardize", callback=progress).fit(X)
-    counts.append((progress.steps, len(model.history_)))
-    with Progress("moves") as progress:
-        model = HNMSearch(noise_distribution="gaussian", n_restarts=1, callback=progress).fit(X)
-    counts.append((progress.steps, len(model.history_)))
-    with Progress("resamples", total=2) as progress:
-        bootstrap(model, X, 2, callback=progress)
-    counts.append((progress.steps, 2))
-    assert all(steps >= least > 0 for steps, least in counts)
+    rounds, moves, resamples = Progress("rounds"), Progress("moves"), Progress("resamples", total=2)
+    with rounds, moves, resamples:
+        fit = ICDH(scaling="standardize", callback=rounds).fit(X)
+        search = HNMSearch(noise_distribution="gaussian", n_restarts=1, callback=moves).fit(X)
+        bootstrap(search, X, 2, callback=resamples)
+    assert rounds.steps >= len(fit.history_) > 0
+    assert moves.steps >= len(search.history_) > 0
+    assert resamples.steps >= 2
 
 
-def test_commands_are_silent_where_they_are_told_to_be(tmp_path, monkeypatch):
-    write_table(tmp_path / "data.csv", X, ["a", "b", "c"])
+def test_commands_are_silent_where_they_are_told_to_be(chain_file, monkeypatch):
     stream = watched(monkeypatch)
 
     def slow(*arguments, **options):
@@ -103,26 +99,21 @@ def test_commands_are_silent_where_they_are_told_to_be(tmp_path, monkeypatch):
         return read_with_labels(*arguments, **options)
 
     monkeypatch.setattr(_input, "read_with_labels", slow)
-    command = ["fit", str(tmp_path / "data.csv"), "--noise-distribution", "gaussian", "--bootstrap", "2"]
+    command = ["fit", str(chain_file), "--noise-distribution", "gaussian", "--bootstrap", "2"]
     stream.hushed = True
     assert cli.main([*command, "--quiet"]) == 0
     assert stream.getvalue() == ""
     stream.hushed = False
     assert cli.main(command) == 0
-    assert "reading" in stream.getvalue()
-    assert "moves so far" in stream.getvalue()
-    assert "\n" not in stream.getvalue()
+    assert [part in stream.getvalue() for part in ("reading", "moves so far", "\n")] == [True, True, False]
     assert cli.main([*command, "--verbose"]) == 0
     assert "insert" in stream.getvalue()
 
 
-def test_effects_of_a_pair_show_how_long_they_take(monkeypatch, tmp_path):
-    stream = watched(monkeypatch)
-    write_table(tmp_path / "data.csv", X, ["a", "b", "c"])
-    effect = answer.effect
+def test_effects_of_a_pair_show_how_long_they_take(chain_file, monkeypatch):
+    stream, effect = watched(monkeypatch), answer.effect
     monkeypatch.setattr(answer, "effect", lambda *asked, **how: stream.wait_for(3) or effect(*asked, **how))
-    command = ["effects", str(tmp_path / "data.csv"), "--cause", "a", "--effect", "c", "--adjust", "b"]
-    assert cli.main(command) == 0
+    assert cli.main(["effects", str(chain_file), "--cause", "a", "--effect", "c", "--adjust", "b"]) == 0
     assert "estimating the effect for" in stream.getvalue()
 
 
