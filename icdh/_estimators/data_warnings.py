@@ -15,21 +15,35 @@ from icdh.exceptions import DataWarning, option, warn
 DETERMINED = 0.01  # of the spread of a column
 
 
-def warn_about_determined_columns(model: StructuralModel, table: Table) -> None:
-    """Name the columns that the fitted model leaves hardly any noise, without those that a threshold gives.
+def warn_about_fit(model: StructuralModel, table: Table, design: Design) -> None:
+    """Name columns that the fitted model leaves hardly any noise; say if rows depend on one another, and the remedy.
 
     Parameters
     ----------
     model : StructuralModel
-        The fitted model.
+        The fitted model. Columns that it determines are named if it is of standardised columns, as that of `HNMSearch`.
     table : Table
-        The columns.
+        The columns. Rows that it knows to depend on one another, and columns that a threshold gives, are not named.
+    design : Design
+        The interventions.
     """
+    values = model.scaled(table)
+    if model.kinds is not None:
+        _warn_about_determined_columns(model, table, values)
+    if table.related is not None:
+        return
+    dependence = repeated_combinations(table.values) or serial_dependence(
+        table.values, model.standardised_residuals(values), design.classes
+    )
+    if dependence is not None:
+        warn(dependence.said(table.names, table.n_observations), DataWarning)
+
+
+def _warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats) -> None:
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
-    named, values = table.cuts, model.scaled(table)  # `Table.warn` names the cuts
     for name, conditional in zip(model.names, model.conditionals, strict=True):
-        if is_of_labels(conditional) or name in named:
+        if is_of_labels(conditional) or name in table.cuts:  # `Table.warn` names the cuts
             continue
         _, deviation = conditional.mean_and_scale(values)
         if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
@@ -39,27 +53,6 @@ def warn_about_determined_columns(model: StructuralModel, table: Table) -> None:
                 "model of noise cannot tell the direction of these edges; drop columns computed from others",
                 DataWarning,
             )
-
-
-def warn_about_dependent_rows(model: StructuralModel, table: Table, design: Design) -> None:
-    """Say if rows depend on one another: what tells it, how many rows the table is worth, and the remedy.
-
-    Parameters
-    ----------
-    model : StructuralModel
-        The fitted model.
-    table : Table
-        The columns; nothing is said where it knows which rows depend on one another.
-    design : Design
-        The interventions.
-    """
-    if table.related is not None:
-        return
-    dependence = repeated_combinations(table.values) or serial_dependence(
-        table.values, model.standardised_residuals(model.scaled(table)), design.classes
-    )
-    if dependence is not None:
-        warn(dependence.said(table.names, table.n_observations), DataWarning)
 
 
 def warn_about_density(A: Floats) -> None:

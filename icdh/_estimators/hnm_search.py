@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
-from icdh._estimators.data_warnings import warn_about_dependent_rows, warn_about_determined_columns
+from icdh._estimators.data_warnings import warn_about_fit
 from icdh._ground.arrays import ByColumn, Mask, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
@@ -237,7 +237,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, [*table.names, *design.conditions])
         found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, hidden).run()
-        learn = partial(self._learn_found, table, scaling, design, rules)
+        learn = partial(self._learn_found, table, scaling, design, rules, len(hidden[0]))
         if not found.interrupted:
             try:
                 learn(found, clock)
@@ -248,9 +248,16 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             learn(found, Clock(0.0))
 
     def _learn_found(
-        self, table: Table, scaling: Scaling, design: Design, rules: EdgeRules, found: "FoundGraph", clock: Clock
+        self,
+        table: Table,
+        scaling: Scaling,
+        design: Design,
+        rules: EdgeRules,
+        n_named: int,
+        found: "FoundGraph",
+        clock: Clock,
     ) -> None:
-        """Learn the model of the graph that a search found."""
+        """Learn the model of the graph that a search found; knowledge names ``n_named`` hidden causes."""
         from icdh._estimators.refit import refit, strengths
 
         dag, N = strengths(found), table.n_variables
@@ -277,12 +284,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         if self.interrupted_ or self.timed_out_:
             late = f"{option('max_seconds', self.max_seconds)} ended the search"
             reason = "interrupted" if self.interrupted_ else late
-            named, _ = Knowledge.of(self.knowledge).hidden_causes(table.names)
-            lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < len(named) else ""
+            lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < n_named else ""
             message = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
             warn(message, ConvergenceWarning)
-        warn_about_determined_columns(model, table)
-        warn_about_dependent_rows(model, table, design)
+        warn_about_fit(self.model_, table, design)
 
     def _known_of_hidden_causes(self, table: Table, design: Design) -> tuple[list[Mask], Mask]:
         """Return the children of hidden causes that there are, and which variables have none: masks of the columns.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
-from icdh._estimators.data_warnings import warn_about_columns, warn_about_dependent_rows
+from icdh._estimators.data_warnings import warn_about_columns, warn_about_fit
 from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
@@ -292,7 +292,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
-        warn_about_dependent_rows(self.model_, table, design)
+        warn_about_fit(self.model_, table, design)
 
     def rethreshold(
         self, threshold: float | None = None, *, min_strength: float | None = None, max_edges: int | None = None
