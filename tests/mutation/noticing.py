@@ -142,9 +142,9 @@ TESTS = {
     "search/orders.py": ("test_uncertainty",),
     "search/_kernels.py": ("test_uncertainty",),
     "search/moves.py": ("test_search",),
-    "pairs/": ("test_direction", "test_knowledge"),
+    "pairs.py": ("test_direction", "test_knowledge"),
     "_table/transforms.py": ("test_transforms", "test_columns"),
     "uncertainty/": ("test_uncertainty", "test_missing"),
     "uncertainty/losses.py": ("test_hidden", "test_uncertainty"),
-    "metrics/rates.py": ("test_metrics", "test_uncertainty"),
+    "metrics.py": ("test_metrics", "test_uncertainty"),
 }
