@@ -1,14 +1,25 @@
-"""The way into the benchmarks: by name from a clone, and with a method of one's own."""
+"""The way into the benchmarks, by name and with a method of one's own; tables of READMEs are what results say."""
 
+import json
 import os
+import re
 import subprocess
 import sys
-from importlib import import_module
-from pathlib import Path
 
 import pytest
+import scipy
+from helpers import ROOT
 
-ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.append(str(ROOT))
+
+import all_sets
+import calibration_report
+import outside_truths
+import own_method
+import published_sets
+import standard_networks
+
 METHOD = """
 import numpy as np
 def strong(X):
@@ -56,6 +67,64 @@ def test_ones_own_method_stands_beside_ours_and_one_that_fails_is_told_so(tmp_pa
 def test_a_method_that_is_not_there_is_told_so(tmp_path, monkeypatch, place, error):
     (tmp_path / "mine.py").write_text(METHOD, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    monkeypatch.setattr(sys, "path", sys.path[:])
     with pytest.raises(SystemExit, match=error):
-        import_module("own_method").method_of(place)
+        own_method.method_of(place)
+
+
+PAGE = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8").splitlines()
+
+
+def rows_of(name):
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def published(rows):
+    published_sets.print_summary(rows)
+
+
+def networks(rows):
+    for name in standard_networks.NETWORKS:
+        standard_networks.print_rows(name, [row for row in rows if (row["network"], row["rows"]) == (name, 1000)])
+
+
+TABLES = {"published_sets": published, "standard_networks": networks, "outside_truths": outside_truths.print_summary}
+
+
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
+
+
+@pytest.mark.skipif(SCIPY < (1, 15), reason="Wilcoxon's p among ties is another before 1.15")
+@pytest.mark.parametrize("name", TABLES)
+def test_every_line_of_the_table_stands_in_the_page(name, capsys):
+    TABLES[name](rows_of(name))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert len(lines) > 10
+    assert [line for line in lines if line not in PAGE] == []
+
+
+def test_the_table_of_the_readme_is_of_all_results():
+    lines = list(all_sets.table(all_sets.shares()))
+    assert "\n".join(lines) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_number_of_the_paper_is_of_a_result():
+    text = (ROOT / "paper_reproduction" / "paper.md").read_text(encoding="utf-8").split("---", 2)[2]
+    table = "\n".join(all_sets.table(all_sets.shares()))
+    assert table in text
+    text = " ".join(text.replace(table, "").split())
+    groups = {"own": [], "misspecified": []}
+    for row in rows_of("calibration"):
+        if row["method"] == calibration_report.POSTERIOR:
+            groups.setdefault(calibration_report.group_of(row), []).append(row)
+    right, wrong = (calibration_report.scores(groups[group])[2] for group in ("own", "misspecified"))
+    covered = [100.0 * row["covers"] for row in rows_of("known_effects") if row["n"] == 500]
+    report = (ROOT / "paper_reproduction" / "results" / "report.md").read_text(encoding="utf-8")
+    for sentence in (
+        f"calibration error is {right:.3f} where the model is right, and {wrong:.3f} where a cause is left out",
+        f"95 % intervals cover the truth in {min(covered):.0f} to {max(covered):.0f} % of simulated tables of 500 rows",
+        re.search(r"^Of the article's .* were not run\.$", report, flags=re.MULTILINE)[0],
+    ):
+        assert sentence in text
+        text = text.replace(sentence, "")
+    assert re.findall(r"\d+", re.sub(r"\[[^\]]*@[^\]]*\]", "", text)) == []

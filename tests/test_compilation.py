@@ -1,12 +1,15 @@
-"""What is compiled once, what says so, and what never is compiled again."""
+"""What is compiled once and kept, what says so, what never is compiled again, and that nothing depends on it."""
 
 import ast
 import logging
+import os
+import shutil
+import subprocess
+import sys
 import threading
-from pathlib import Path
 
 import pytest
-from helpers import IMPATIENT, python, warmed_up, without_progress
+from helpers import IMPATIENT, ROOT, python, warmed_up, without_progress
 from numba import njit
 
 from icdh import cli
@@ -14,7 +17,6 @@ from icdh._ground.compilation import CompilationWatch, logger
 from icdh._node_model import _descent_kernels
 from icdh.cli import warmup
 
-ROOT = Path(__file__).parent.parent
 FITS_OF_EVERY_KIND = """
 import warnings
 import numpy as np
@@ -57,14 +59,6 @@ def warm(tmp_path_factory):
     return warmed_up(tmp_path_factory.mktemp("warm"))
 
 
-@pytest.fixture
-def table(tmp_path, chain):
-    """The chain as a CSV file."""
-    path = tmp_path / "data.csv"
-    path.write_text("\n".join(",".join(map(str, row)) for row in [chain.columns, *chain.values]), encoding="utf-8")
-    return path
-
-
 def kernels():
     """Module and name of every function that is compiled on its own."""
     for path in (ROOT / "icdh").rglob("*.py"):
@@ -89,12 +83,12 @@ def test_after_it_no_fit_compiles_anything(warm):
     assert not list(warm[0].rglob("*.2.nbc"))
 
 
-def test_the_command_line_is_silent_when_nothing_is_compiled(warm, table):
-    for command in (["fit", table], ["direction", table, "--columns", "a", "b"]):
-        assert without_progress(python(warm[0], "-c", IMPATIENT, *command).stderr) == ""
-    again = python(warm[0], "-c", IMPATIENT, "warmup")
+def test_the_command_line_is_silent_when_nothing_is_compiled(warm, chain_file):
+    path = chain_file.resolve()
+    commands = ["fit", path], ["direction", path, "--columns", "a", "b"], ["warmup"]
+    *_, again = done = [python(warm[0], "-c", IMPATIENT, *command) for command in commands]
+    assert [without_progress(own.stderr) for own in done] == ["", "", ""]
     assert again.stdout.startswith("nothing to compile; kept under ")
-    assert without_progress(again.stderr) == ""
 
 
 def test_the_command_fails_where_nothing_can_be_kept(monkeypatch, capsys):
@@ -158,3 +152,57 @@ def test_a_patient_watch_says_nothing_and_none_does_unless_asked(hearer):
     unasked.on_end(None)
     assert hearer.messages == []
     assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+
+
+OUTPUTS = """
+import logging, sys
+import numpy as np
+from icdh.network import forward, initial_weights
+logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+X = np.random.default_rng(0).normal(size=(600, 3))
+mean, scale = forward(X, initial_weights(X, 2, False, np.random.default_rng(1)))
+print(mean.tobytes().hex(), scale.tobytes().hex())
+"""
+
+
+def start(root, **settings):
+    """Begin a process that computes the outputs of a network; no caches but those of ``settings``."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    environment = {**kept, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", **settings}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", OUTPUTS], cwd=root, env=environment, **pipes)
+
+
+def finish(process):
+    """Return what a process printed and logged; it must end well."""
+    printed, logged = process.communicate()
+    assert process.returncode == 0, logged
+    return printed, logged
+
+
+@pytest.fixture(scope="module")
+def four_at_once(tmp_path_factory):
+    """The cache folder and the outputs of four processes that began together when it was empty."""
+    folder = tmp_path_factory.mktemp("kernels")
+    processes = [start(ROOT, NUMBA_CACHE_DIR=str(folder)) for _ in range(4)]
+    return folder, [finish(process) for process in processes]
+
+
+def test_processes_that_fill_one_cache_together_agree_and_it_serves_the_next(four_at_once):
+    folder, outputs = four_at_once
+    files = {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb*")}
+    assert files
+    assert len({printed for printed, _ in outputs}) == 1
+    assert not any("compiled anew" in logged for _, logged in outputs)
+    assert finish(start(ROOT, NUMBA_CACHE_DIR=str(folder)))[0] == outputs[0][0]
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb*")} == files
+
+
+def test_without_any_place_for_a_cache_it_works_and_says_so_to_the_log(tmp_path, four_at_once):
+    package = tmp_path / "icdh"
+    shutil.copytree(ROOT / "icdh", package, ignore=shutil.ignore_patterns("__pycache__"))
+    # files where Numba would make folders: nobody can write there, whatever the permissions of the user
+    (package / "__pycache__").touch()
+    printed, logged = finish(start(tmp_path, HOME=os.devnull, XDG_CACHE_HOME=os.devnull, LOCALAPPDATA=os.devnull))
+    assert printed == four_at_once[1][0][0]
+    assert "kernel node_activations is compiled anew by every process" in logged

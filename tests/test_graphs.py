@@ -14,6 +14,9 @@ def random_graph(rng, n, density=0.4):
     return A
 
 
+CHAIN = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])  # a -> b, and c apart
+
+
 def test_threshold_keeps_edges_at_the_threshold_and_leaves_its_input():
     A = np.array([[0.0, 0.3, -0.5], [0.29, 0.0, 0.0], [0.0, 0.0, 0.0]])
     before = A.copy()
@@ -21,39 +24,30 @@ def test_threshold_keeps_edges_at_the_threshold_and_leaves_its_input():
     np.testing.assert_array_equal(A, before)
 
 
-def test_is_dag_agrees_with_networkx():
+def test_is_dag_agrees_with_networkx_and_a_self_loop_is_a_cycle():
     rng = np.random.default_rng(0)
-    verdicts = []
-    for _ in range(300):
-        A = random_graph(rng, int(rng.integers(1, 7)), 0.25)
-        verdicts.append(is_dag(A))
-        assert verdicts[-1] == nx.is_directed_acyclic_graph(nx.DiGraph(A))
+    matrices = [random_graph(rng, int(rng.integers(1, 7)), 0.25) for _ in range(300)]
+    verdicts = [is_dag(A) for A in matrices]
+    assert verdicts == [nx.is_directed_acyclic_graph(nx.DiGraph(A)) for A in matrices]
     assert 50 < sum(verdicts) < 250
-
-
-def test_a_self_loop_is_a_cycle():
-    assert not is_dag(np.array([[1.0]]))
-    assert is_dag(np.array([[0.0]]))
-    assert is_dag(np.zeros((0, 0)))
+    assert [is_dag(A) for A in (np.ones((1, 1)), np.zeros((1, 1)), np.zeros((0, 0)))] == [False, True, True]
 
 
 def test_causal_order_puts_causes_first_and_the_smallest_index_where_it_can():
     rng = np.random.default_rng(1)
     for _ in range(50):
         n = int(rng.integers(1, 8))
-        A = np.triu(random_graph(rng, n), 1)
-        p = rng.permutation(n)
+        A, p = np.triu(random_graph(rng, n), 1), rng.permutation(n)
         A = A[np.ix_(p, p)]
         order = causal_order(A)
         assert sorted(order) == list(range(n))
-        place = np.argsort(order)
-        assert all(place[i] < place[j] for i, j in np.argwhere(A))
+        assert all(order.index(i) < order.index(j) for i, j in np.argwhere(A))
     assert causal_order(np.zeros((4, 4))) == [0, 1, 2, 3]
 
 
 def test_causal_order_names_a_cycle():
     A = np.zeros((5, 5))
-    A[0, 1] = A[1, 2] = A[2, 3] = A[3, 1] = A[3, 4] = 1.0
+    A[[0, 1, 2, 3, 3], [1, 2, 3, 1, 4]] = 1.0
     with pytest.raises(ValueError, match=r"b -> c -> d -> b|c -> d -> b -> c|d -> b -> c -> d"):
         causal_order(A, list("abcde"))
     with pytest.raises(ValueError, match="x0 -> x0"):
@@ -61,8 +55,7 @@ def test_causal_order_names_a_cycle():
 
 
 def test_break_cycles_removes_what_is_the_weakest_on_a_cycle_and_no_more():
-    rng = np.random.default_rng(2)
-    removed_some = 0
+    rng, removed_some = np.random.default_rng(2), 0
     for _ in range(100):
         A = random_graph(rng, 6)
         dag, removed, smallest = break_cycles(A)
@@ -70,14 +63,10 @@ def test_break_cycles_removes_what_is_the_weakest_on_a_cycle_and_no_more():
         np.testing.assert_array_equal(dag[dag != 0], A[dag != 0])
         assert {(i, j) for i, j in np.argwhere((A != 0) & (dag == 0)).tolist()} == set(removed)
         for i, j in removed:
-            stronger = np.where(np.abs(dag) > abs(A[i, j]), dag, 0.0)
-            assert nx.has_path(nx.DiGraph(stronger), j, i)
+            assert nx.has_path(nx.DiGraph(threshold(dag, np.nextafter(abs(A[i, j]), np.inf))), j, i)
         assert is_dag(threshold(A, smallest))
-        if removed:
-            removed_some += 1
-            assert not is_dag(threshold(A, np.nextafter(smallest, 0.0)))
-        else:
-            assert smallest == 0.0
+        assert smallest == 0.0 if not removed else not is_dag(threshold(A, np.nextafter(smallest, 0.0)))
+        removed_some += bool(removed)
     assert removed_some > 50
 
 
@@ -95,28 +84,20 @@ def test_edge_list_is_strongest_first():
 
 
 def test_to_networkx_keeps_variables_without_edges():
-    A = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    graph = to_networkx(A, ["a", "b", "c"])
+    graph = to_networkx(CHAIN, ["a", "b", "c"])
     assert list(graph.nodes) == ["a", "b", "c"]
     assert list(graph.edges(data="weight")) == [("a", "b", 2.0)]
 
 
 def test_to_dot_quotes_names():
-    A = np.array([[0.0, 2.0], [0.0, 0.0]])
-    assert to_dot(A, ['the "first"', "b\\"]) == (
-        'digraph {\n  "the \\"first\\"";\n  "b\\\\";\n  "the \\"first\\"" -> "b\\\\" [label="2"];\n}\n'
-    )
+    dot = 'digraph {\n  "the \\"first\\"";\n  "b\\\\";\n  "the \\"first\\"" -> "b\\\\" [label="2"];\n}\n'
+    assert to_dot(CHAIN[:2, :2], ['the "first"', "b\\"]) == dot
 
 
 @pytest.mark.parametrize("function", [is_dag, causal_order, break_cycles, lambda A: threshold(A, 0.1)])
 @pytest.mark.parametrize(
     ("A", "message"),
-    [
-        (np.zeros((2, 3)), "square"),
-        (np.zeros(4), "square"),
-        (np.array([[0.0, np.nan], [0.0, 0.0]]), "NaN"),
-        (np.array([[0.0, np.inf], [0.0, 0.0]]), "infinity"),
-    ],
+    [(np.zeros((2, 3)), "square"), (np.zeros(4), "square"), (CHAIN * np.nan, "NaN"), (CHAIN + np.inf, "infinity")],
 )
 def test_what_is_no_adjacency_matrix_is_refused(function, A, message):
     with pytest.raises(ValueError, match=message):

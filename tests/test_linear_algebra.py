@@ -7,7 +7,7 @@ from icdh._ground import damping as _damping
 from icdh._ground import jit as _jit
 
 
-def shared_exp(values):
+def shared_exp(*values):
     """The exponential of the kernels at every value."""
     return np.array([apply_exp(value) for value in values])
 
@@ -19,9 +19,10 @@ def apply_exp(value):
 
 def test_the_exponential_is_that_of_numpy_and_clipped_where_that_overflows():
     x = np.concatenate([np.linspace(-700.0, 700.0, 4001), np.linspace(-1.0, 1.0, 101)])
-    np.testing.assert_allclose(shared_exp(x), np.exp(x), rtol=2 * np.finfo(float).eps)  # both may be an ulp off
-    np.testing.assert_array_equal(shared_exp([-1e9, 1e9]), shared_exp([-708.0, 708.0]))
-    assert np.isfinite(shared_exp([-1e300, 1e300])).all()
+    np.testing.assert_allclose(shared_exp(*x), np.exp(x), rtol=2 * np.finfo(float).eps)  # both may be an ulp off
+    for large in (1e9, 1e300):
+        np.testing.assert_array_equal(shared_exp(-large, large), shared_exp(-708.0, 708.0))
+    assert np.isfinite(shared_exp(-708.0, 708.0)).all()
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (8, 12), (12, 4)])
@@ -35,18 +36,15 @@ def test_products_are_added_to_what_is_there(shape):
     np.testing.assert_allclose(np.triu(gram - 1.0), np.triu(a[:, :7] @ a[:, :7].T), rtol=1e-12, atol=1e-14)
 
 
-def test_the_padding_of_a_block_holds_no_remains_of_other_objects():
+def test_the_padding_of_a_block_to_a_multiple_of_four_rows_holds_no_remains_of_other_objects():
     """They would often be subnormal numbers, which cost a hundred times as much."""
+    assert [_jit.padded(size) for size in range(10)] == [0, 4, 4, 4, 4, 8, 8, 8, 8, 12]
     for size in (1, 2, 3, 4, 5, 15):
         remains = [np.full((_jit.padded(size), _jit.ROWS), 1e-310) for _ in range(50)]
         del remains
         block = _jit.empty_block(size)
         assert block.shape == (_jit.padded(size), _jit.ROWS)
         assert not block[size:].any()
-
-
-def test_rows_are_padded_to_the_next_multiple_of_four():
-    assert [_jit.padded(size) for size in range(10)] == [0, 4, 4, 4, 4, 8, 8, 8, 8, 12]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 9])
@@ -73,9 +71,8 @@ def test_what_is_not_positive_definite_has_no_determinant(matrix):
 
 def test_damping_falls_with_trust_and_grows_ever_faster_without():
     """Nielsen's schedule: a third after a step that was predicted well, twice, then eight times, then 64 times."""
-    assert _damping.next_damping(0.3, 8.0, 1.0) == (pytest.approx(0.1), 2.0)
-    assert _damping.next_damping(0.3, 8.0, 0.5) == (pytest.approx(0.3), 2.0)
-    assert _damping.next_damping(0.3, 8.0, 1e-9) == (pytest.approx(0.6), 2.0)
+    for ratio, expected in ((1.0, 0.1), (0.5, 0.3), (1e-9, 0.6)):
+        assert _damping.next_damping(0.3, 8.0, ratio) == (pytest.approx(expected), 2.0)
     damping, growth, seen = 1.0, 2.0, []
     for ratio in (-1.0, 0.0, np.nan):
         damping, growth = _damping.next_damping(damping, growth, ratio)
@@ -84,9 +81,7 @@ def test_damping_falls_with_trust_and_grows_ever_faster_without():
     assert _damping.next_damping(1e-12, 2.0, 1.0)[0] > 0.0
 
 
-def test_small_steps_in_a_row_are_counted():
+@pytest.mark.parametrize(("fall", "predicted", "count"), [(0.5, 9.0, 3), (5.0, 0.1, 0), (-1.0, 0.1, 3), (-1.0, 9.0, 2)])
+def test_small_steps_in_a_row_are_counted(fall, predicted, count):
     """Of a failed step the prediction counts; a large prediction that failed leaves the count as it is."""
-    assert _damping.small_steps(2, 0.5, 9.0, 1.0) == 3
-    assert _damping.small_steps(2, 5.0, 0.1, 1.0) == 0
-    assert _damping.small_steps(2, -1.0, 0.1, 1.0) == 3
-    assert _damping.small_steps(2, -1.0, 9.0, 1.0) == 2
+    assert _damping.small_steps(2, fall, predicted, 1.0) == count

@@ -1,8 +1,11 @@
-"""Scaling: what it subtracts and divides by, and that it can be undone."""
+"""Scaling, that it can be undone, and the table as a search sees it, whatever the order and signs of the columns."""
 
 import numpy as np
 import pytest
+from helpers import free
 
+from icdh._estimators.arranged import CanonicalTable
+from icdh._table.experiments import Design
 from icdh._table.table import Scaling, Table
 
 
@@ -12,9 +15,6 @@ def table():
     rng = np.random.default_rng(0)
     x = rng.normal(size=9)
     return Table.of(np.column_stack([x + 50.0, 1e200 * x, np.full(9, 0.1), np.zeros(9), -3.0 * x]))
-
-
-VARYING = [0, 1, 4]
 
 
 @pytest.mark.parametrize("how", ["none", "center", "standardize"])
@@ -49,8 +49,9 @@ def test_scaling_is_undone(table):
     for n in range(5):
         np.testing.assert_array_equal(scaling.apply(table.values[n], n), scaled[n])
         np.testing.assert_allclose(scaling.undo(scaled[n], n), table.values[n], rtol=1e-12)
-    np.testing.assert_allclose(scaling.scale[VARYING], [table.values[0].std(), 1e200 * table.values[4].std() / 3.0,
-                               table.values[4].std()], rtol=1e-12)  # fmt: skip
+    spread = table.values[4].std()
+    expected = [table.values[0].std(), 1e200 * spread / 3.0, spread]
+    np.testing.assert_allclose(scaling.scale[[0, 1, 4]], expected, rtol=1e-12)
 
 
 def test_values_beyond_reach_are_refused_by_name():
@@ -64,3 +65,32 @@ def test_values_beyond_reach_are_refused_by_name():
 def test_two_values_that_are_declared_few_are_binary(kind):
     table = Table.of(np.column_stack([np.arange(12) % 2, np.arange(12)]).astype(float))
     assert table.coded({0: kind}).kinds[0] == (kind if kind in ("gridded", "continuous") else "binary")
+
+
+# Columns with the same fourth moment, 1, and third moments of 1/2 and 1/4: exact sums of small integers.
+SPIKE, SIGNS = np.r_[2.0, np.zeros(15)], np.r_[np.ones(10), -np.ones(6)]
+
+
+def canonical(*columns):
+    table, count = Table.of(np.column_stack(columns)), len(columns)
+    scaling = Scaling(np.zeros(count), np.ones(count))
+    return CanonicalTable.of(table, scaling, ["continuous"] * count, Design.of(None, table), free(count))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("other", [1.0, -1.0])
+def test_columns_of_equal_fourth_moment_stand_by_their_third_whatever_its_sign(sign, other):
+    for columns in ((sign * SPIKE, other * SIGNS), (other * SIGNS, sign * SPIKE)):
+        arranged = canonical(*columns)
+        np.testing.assert_array_equal(arranged.values, [SIGNS, SPIKE])
+        np.testing.assert_array_equal(arranged.in_users_columns(2), columns)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_part_holds_its_columns_and_observations():
+    whole = canonical(*np.random.default_rng(0).gamma(1.0, size=(3, 20)))
+    part = whole.part(np.array([2, 0]), np.arange(5))
+    np.testing.assert_array_equal(part.values, whole.values[[2, 0], :5])
+    np.testing.assert_array_equal(part.order, whole.order[[2, 0]])
+    np.testing.assert_array_equal(part.signs, whole.signs[[2, 0]])

@@ -6,13 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from helpers import ROOT
 
 import icdh
 
-ROOT = Path(__file__).parent.parent
 SCRIPT = """
 import numpy as np
 
@@ -58,13 +59,16 @@ def script(tmp_path):
     return path
 
 
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
 @pytest.mark.slow
 def test_mypy_finds_the_mistakes_of_a_script_and_no_others(script, tmp_path):
     pytest.importorskip("mypy")
     options = ["--strict", "--follow-imports=silent", "--no-error-summary", "--cache-dir", str(tmp_path / "cache")]
-    command = [sys.executable, "-m", "mypy", *options, str(script)]
-    environment = {**os.environ, "MYPYPATH": str(ROOT)}
-    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    paths = os.environ | {"MYPYPATH": str(ROOT)}
+    found = run(sys.executable, "-m", "mypy", *options, str(script), cwd=tmp_path, env=paths)
     assert not found.stderr
     assert [int(line) for line in re.findall(r":(\d+): error:", found.stdout)] == WRONG, found.stdout
 
@@ -72,7 +76,7 @@ def test_mypy_finds_the_mistakes_of_a_script_and_no_others(script, tmp_path):
 def pyright_runs():
     """Return whether pyright is there, and needs no download."""
     try:
-        return subprocess.run(["pyright", "--version"], capture_output=True, timeout=60, check=False).returncode == 0
+        return run("pyright", "--version", timeout=60).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 
@@ -83,8 +87,7 @@ def test_pyright_finds_the_mistakes_of_a_script_and_no_others(script, tmp_path):
         pytest.skip("pyright is not installed")
     settings = {"include": [script.name], "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = ["pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(tmp_path)]
-    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False).stdout
+    found = run("pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(tmp_path), cwd=tmp_path).stdout
     errors = json.loads(found)["generalDiagnostics"]
     assert [error["range"]["start"]["line"] + 1 for error in errors] == WRONG, found
 
@@ -92,9 +95,8 @@ def test_pyright_finds_the_mistakes_of_a_script_and_no_others(script, tmp_path):
 def test_type_checkers_are_told_of_every_public_name():
     source = ast.parse(Path(icdh.__file__).read_text())
     told = [node for node in source.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    imports = [own for node in told for own in node.body]
-    names = {alias.asname: f"{own.module}.{alias.name}" for own in imports for alias in own.names}
+    names = {alias.asname: (own.module, alias.name) for node in told for own in node.body for alias in own.names}
     assert names.keys() == set(icdh.__all__) - {"__version__"}
-    for name, path in names.items():
-        module = path.removesuffix(f".{name}")
-        assert getattr(icdh, name) is getattr(__import__(module, fromlist=[name]), name)
+    for name, (module, there) in names.items():
+        assert there == name
+        assert getattr(icdh, name) is getattr(import_module(module), name)
