@@ -90,7 +90,12 @@ def test_students_t_gains_what_its_best_likelihood_does():
 
 @pytest.mark.parametrize(
     ("distribution", "parameters", "chosen"),
-    [("normal", (), "gaussian"), ("standard_t", (3,), "student"), ("uniform", (-1, 1), "free"), ("exponential", (), "free")],
+    [
+        ("normal", (), "gaussian"),
+        ("standard_t", (3,), "student"),
+        ("uniform", (-1, 1), "free"),
+        ("exponential", (), "free"),
+    ],
 )
 def test_the_evidence_chooses_the_distribution_that_drew_the_noise(distribution, parameters, chosen):
     draws = getattr(np.random.default_rng(1), distribution)(*parameters, size=(30, 600))
