@@ -51,14 +51,14 @@ def _leave(number: int, frame: "FrameType | None") -> "NoReturn":
 
 
 def _last_word(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
-    """Show an error that nobody caught; an interrupt outside the command's handling of it is one line."""
+    """Show an error that nobody caught; an interrupt that the command did not handle is one line."""
     if issubclass(kind, KeyboardInterrupt):
         _leave(signal.SIGINT, None)
     sys.__excepthook__(kind, error, trace)
 
 
 def _of_thread(lost: threading.ExceptHookArgs) -> None:
-    """Show an error that ended a thread, but for joblib's, which may just be handing out a task that is taken back."""
+    """Show an error that ended a thread, but not joblib's thread: the task that it hands out may just be taken back."""
     if lost.thread is None or lost.thread.name != "ExecutorManagerThread":
         threading.__excepthook__(lost)
 

@@ -30,7 +30,7 @@ BIASED = "adjusting for what comes after the cause may bias the answer"
 
 
 def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int) -> None:
-    """Raise ValueError if a graph has no path from a cause to an effect: it then gives no estimate, and no zero.
+    """Raise ValueError if a graph has no path from a cause to an effect: it then gives no estimate, not even zero.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ def _check_alone(
 
 
 def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> Iterator[str]:
-    """Yield that the interval counts rows as independent which are not, by the first sign of it."""
+    """Yield a warning if rows that the interval counts as independent are not: the first sign of it."""
     pair, influence = fit.pair, fit.outcome(1, label).minus(fit.outcome(0, label)).influence
     if pair.groups is not None:
         return
@@ -430,7 +430,7 @@ def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> I
 
 
 def _telling_the_cause(pair: Pair) -> Iterator[int]:
-    """Yield the columns of numbers, the cause among them, whose value tells the cause: units may stand behind them."""
+    """Yield the numeric columns, the cause among them, that determine the cause: their values may name units."""
     for k, values in enumerate(pair.values[:-1]):
         order = np.argsort(values)
         is_same = np.diff(values[order]) == 0.0

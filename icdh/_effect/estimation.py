@@ -41,7 +41,7 @@ N_QUANTILES = 40  # of the noise of a cause, over which means are taken
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was chosen once, on simulated tables.
+    """Constants, chosen once on simulated tables.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ TUNING = Tuning()
 
 
 class Weighted(NamedTuple):
-    """The rows as they speak for one value of the cause.
+    """How much every row counts for one value of the cause.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Weighted(NamedTuple):
 
     @property
     def effective_rows(self) -> float:
-        """How many rows of equal weight would say as much."""
+        """The number of rows of equal weight that would say as much."""
         squares = float(np.square(self.weights).sum())
         return float(self.weights.sum()) ** 2 / squares if squares else 0.0
 

@@ -1,4 +1,4 @@
-"""The families of a question, cross-fitted: every row is asked of a fit to other rows; and what they compare."""
+"""The families of a question, cross-fitted: what they say of a row is fitted to other rows. And their comparison."""
 
 import math
 from bisect import bisect_left
@@ -143,7 +143,7 @@ class PairFit:
 
     @property
     def effective_rows(self) -> dict[Hashable, float]:
-        """How many rows of equal weight speak for each value of the contrast, as a user says it."""
+        """The number of rows of equal weight that speak for each value of the contrast, as a user says it."""
         speak = [float(np.mean([split.rows[at].effective_rows for split in self.splits])) for at in (0, 1)]
         return {self.pair.contrast.reference: speak[0], self.pair.contrast.value: speak[1]}
 

@@ -103,14 +103,14 @@ class Pair:
 
 
 def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds: ByColumn[str] | None) -> Table:
-    """Return the table, which knows what rows depend on one another: those with equal labels, or in sequence."""
+    """Return the table, which knows which rows depend on one another: those with equal labels, or in sequence."""
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     table = Table.of(X, categorical=declared, min_rows=TUNING.fewest_rows, gaps=True)
     return with_relations(table.coded(kinds), labels, sequence)
 
 
 def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, str]:
-    """Return kinds of columns, and of others those that hold labels by a model."""
+    """Return kinds of columns, and "categorical" for other columns that hold labels in a model."""
     given = {variable_index(name, model.names, "kinds") for name in kinds}
     labels = {k for k, known in model.categories.items() if not known.ordered} - given
     return {**kinds, **{model.names[k]: "categorical" for k in labels}}
@@ -179,7 +179,7 @@ def _rows_where(where: ByColumn[Label] | None, table: Table) -> Mask:
 
 
 def _with_rows(contrasts: list[Contrast], counts: dict[float, int], said: bool, name: Hashable) -> list[Contrast]:
-    """Return the contrasts whose values have rows; of one that the user says both must have some."""
+    """Return the contrasts whose two values have rows; a contrast that the user asks for must have them."""
     kept = [pair for pair in contrasts if min(counts[pair.low], counts[pair.high]) >= FEWEST_OF_A_VALUE]
     if kept and (len(kept) == len(contrasts) or not said):
         return kept

@@ -38,7 +38,7 @@ class ColumnOrder:
     n_columns: int
 
     def edges_in_users_order(self, edges: Floats) -> Floats:
-        """Return what is known of edges among the table's columns, shape (n, n), among the user's columns and contexts.
+        """Return a matrix about edges of the table's columns, shape (n, n), as one of the user's columns and contexts.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ from icdh.two_phase.rounds import SCHEDULES
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SearchSettings:
-    """How a search looks for a graph: the parameters of `HNMSearch`, where they are explained, that it reads."""
+    """How a search looks for a graph: those parameters of `HNMSearch`, which explains them, that the search reads."""
 
     hidden_units: int | str = parameter("auto", Number(1, integer=True, words=("auto",)))
     prior_precision: float = parameter(3.0, Number(0, above=True))
@@ -62,7 +62,7 @@ class SearchSettings:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TwoPhaseSettings:
-    """How a network is looked for: the parameters of `ICDH`, where they are explained, that its fit reads."""
+    """How a network is looked for: those parameters of `ICDH`, which explains them, that its fit reads."""
 
     hidden_units: int = parameter(10, Number(1, integer=True))
     l1: float = parameter(0.01, Number(0))
@@ -157,7 +157,7 @@ class SharedParameters:
 
 
 def _text(value: object) -> str:
-    """Return a parameter as text; of arrays and generators no more than what they are."""
+    """Return a parameter as text; an array or a generator by its type alone."""
     return repr(value) if isinstance(value, (int, float, str, type(None), dict, Knowledge)) else type(value).__name__
 
 
@@ -409,7 +409,7 @@ class CausalGraphEstimator(SharedParameters):
             self.callback(record)
 
     def _report_move(self, names: Sequence[Hashable], move: Move) -> None:
-        """Tell log, standard error stream and callback of a move; of a detour's move the callback alone."""
+        """Tell log, standard error stream and callback of a move; a move of a detour reaches the callback alone."""
         if move.kept:
             self._report(f"{move.kind} {names[move.cause]} -> {names[move.effect]}: {move.gain:.2f} nats", move)
         elif self.callback is not None:

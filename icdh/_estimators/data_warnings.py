@@ -98,7 +98,7 @@ def warn_about_columns(table: Table, scaled: Floats) -> None:
 
 
 def _warn_about_sums(table: Table) -> None:
-    """Name sums up to a hundredth of their spread; of long columns some rows are enough, of few rows all are sums."""
+    """Name columns that others sum up to but for a hundredth of their spread; none if rows are so few that all are."""
     varying = np.flatnonzero(table.varying)
     first = {table.values[n].tobytes(): n for n in varying[::-1]}
     varying = np.sort(np.fromiter(first.values(), dtype=int))  # `Table.warn` names columns that repeat others
@@ -125,7 +125,7 @@ def _warn_about_sums(table: Table) -> None:
 
 
 def _unit(values: Floats) -> Floats:
-    """Return values less their mean, over their length."""
+    """Return values minus their mean, divided by their norm."""
     shares = values / (np.abs(values).max() or 1.0)
     shares -= shares.mean()
     return shares / (np.linalg.norm(shares) or 1.0)

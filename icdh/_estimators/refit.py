@@ -157,7 +157,7 @@ def _without_limit(found: FoundGraph, graph: Graph) -> Evidence | QuickEvidence:
 def _fits_on_exact_columns(
     found: FoundGraph, scores: Evidence | QuickEvidence, families: list[Family], clock: Clock, at_fixed_point: bool
 ) -> list[tuple[Response, NodeFit]]:
-    """Return a fit of every family on columns that are not transformed, that of the search where it saw these.
+    """Return a fit of every family on columns that are not transformed; where the search saw these, its fit.
 
     The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
     unless the search was cut short. If time is over they are the likeliest of those at hand.

@@ -81,7 +81,7 @@ class FoundNetwork(NamedTuple):
         return self._columns_of(self.result.weights)
 
     def strength(self, dag: Floats) -> Floats:
-        """Return the strength of the edges between the user's columns in nats; late, of those of the DAG alone."""
+        """Return the strength of edges between the user's columns in nats; after a time limit, of the DAG's alone."""
         N = len(dag)
         if self.result.strength is not None:
             return self.result.strength[:N, :N]

@@ -16,7 +16,7 @@ class _Waiting:
         self._since = time.monotonic()
 
     def end(self) -> None:
-        """Note that it is done."""
+        """Note that the compiler is done."""
         self.seconds = self.until(time.monotonic())
         self._since = None
 
@@ -26,7 +26,7 @@ class _Waiting:
         return self._since is not None
 
     def until(self, now: float) -> float:
-        """Return the seconds, what has just begun included."""
+        """Return the seconds of waiting until ``now``, those of a wait under way included."""
         since = self._since
         return self.seconds if since is None else self.seconds + now - since
 

@@ -1,4 +1,4 @@
-"""The Gaussian density in which every model of the package speaks of its residuals."""
+"""The Gaussian density by which every model of the package scores its residuals."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def pointwise_nll(values: Floats, mean: Floats, scale: Floats) -> Floats:
 
 
 def mean_of_counted(nats: Floats, rows: Mask | None) -> float:
-    """Return the mean of what observations say, where those that do not count say nothing.
+    """Return the mean of nats over all observations, where those that do not count have zero.
 
     Parameters
     ----------

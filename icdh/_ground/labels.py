@@ -1,4 +1,4 @@
-"""Names of columns: default ones, as text, the index that a name means; and other words of messages."""
+"""Names of columns: default names, names as text, the index of a name. And other words of messages."""
 
 import numbers
 import unicodedata
@@ -25,7 +25,7 @@ def printable(label: object) -> str:
 
 
 def texts(names: Iterable[Hashable]) -> list[str]:
-    """Return names as text, for what knows text alone.
+    """Return names as text, for formats that know text alone.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Independent tasks on threads, on all cores or on a cluster, and Ctrl-C at moments that cannot bear it.
+"""Independent tasks on threads, on all cores or on a cluster, and interrupts put off where they would do harm.
 
 The BLAS gets one thread for a while: L-BFGS-B runs many BLAS calls on short vectors, which a second thread makes ten
 times slower and more (https://github.com/scipy/scipy/issues/22438). An interrupt waits, or was heard already, and is

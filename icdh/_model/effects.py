@@ -128,7 +128,7 @@ def reference_of(categories: Categories) -> int:
 
 
 def outcomes_of(categories: Categories | None) -> list[tuple[str, int | None]]:
-    """Return what is compared of an effect, as text and code: risks of labels, of two that of "yes"; else its mean."""
+    """Return the outcomes to compare, as text and code: the risk of each label, of two that of "yes"; or the mean."""
     if categories is None or categories.ordered:
         return [("", None)]
     several = len(categories.labels) > 2

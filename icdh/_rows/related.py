@@ -54,7 +54,7 @@ class RelatedRows:
 
     @property
     def units(self) -> Integers:
-        """The number of the unit of every row, shape (M,): of units as a whole, resamples are drawn.
+        """The number of every row's unit, shape (M,); resamples are drawn of whole units.
 
         A unit is a group or, of a single sequence, a block of consecutive rows, as many as there are blocks.
         """
@@ -68,7 +68,7 @@ class RelatedRows:
         return kept
 
     def drawn(self, draws: Integers) -> "RelatedRows":
-        """Return the relations of rows of which every draw of a unit, numbered by ``draws``, is a group of its own."""
+        """Return the relations of resampled rows: each draw of a unit, numbered by ``draws``, becomes a group."""
         groups = _numbered(zip(self.groups.tolist(), draws.tolist(), strict=True))
         return RelatedRows(groups, None if self.places is None else _places(groups))
 
@@ -83,7 +83,7 @@ class RelatedRows:
 
     @cached_property
     def pairs(self) -> Floats:
-        """How many ordered pairs of rows there are of every kind, over the number of rows, shape (K,)."""
+        """The number of ordered pairs of rows of every kind, divided by the number of rows, shape (K,)."""
         n = self.groups.size
         if self.places is None:
             return np.array([float(np.square(self._sizes).sum() - n) / n])

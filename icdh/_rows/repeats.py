@@ -183,7 +183,7 @@ def _linked_columns(columns: _Columns) -> Integers:
 
 
 def _rows_repeat(columns: _Columns) -> bool:
-    """Return whether rows that agree in all columns but any one agree in that one, too.
+    """Return whether every column agrees in the rows that agree in all other columns.
 
     Coarse columns have many ties. Those of all but one column together are few.
     """

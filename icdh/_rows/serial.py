@@ -115,7 +115,7 @@ def serial_dependence(values: Floats, residuals: Floats, classes: Integers) -> S
 
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:
-    """Return whether what rows say of something depends on the rows before them.
+    """Return whether a series depends on its past, beyond what the position of sorted rows explains.
 
     Parameters
     ----------

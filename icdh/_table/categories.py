@@ -158,7 +158,7 @@ def _are_labels(cells: Sequence[object], declared: bool) -> bool:
 
 
 def _counted(cells: Sequence[object]) -> Counter[object]:
-    """Return how often every cell occurs; of cells that cannot be counted, of their types."""
+    """Return how often every cell occurs; of cells that are not hashable, how often their types do."""
     try:
         return Counter(cells)
     except TypeError:

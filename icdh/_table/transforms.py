@@ -70,7 +70,7 @@ def _power(log_base: Floats, power: float) -> Floats:
 
 
 def is_heavy_tailed(x: Floats) -> Mask:
-    """Return whether samples, along the last axis, have a kurtosis so large that only a few outliers are seen."""
+    """Return whether samples, along the last axis, have a kurtosis so large that a few outliers hide all else."""
     deviation = x.std(axis=-1, keepdims=True)
     unit = (x - x.mean(axis=-1, keepdims=True)) / np.where(deviation > 0.0, deviation, 1.0)
     is_heavy: Mask = np.mean(unit**4, axis=-1) > 20.0  # kurtosis; three of a Gaussian

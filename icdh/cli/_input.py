@@ -216,7 +216,7 @@ def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:
 
 
 def _units(args: argparse.Namespace, error: UnreadableTableError) -> str:
-    """Return that a column may name units of several rows; "" where no option says so."""
+    """Return a hint that a column may name units of several rows; "" where no option takes it."""
     unfit = args.group_column is not None or args.method == "icdh" or not args.parser.takes("group_column")
     if not error.units or unfit:
         return ""

@@ -38,7 +38,7 @@ def watched(args: argparse.Namespace, what: str, total: int | None = None, doing
 
 
 def with_warnings(work: Callable[[], T], says: Callable[[T], Collection[str]] = lambda _: ()) -> tuple[T, list[str]]:
-    """Return the result of some work, and its warnings, which are also shown, but for those that the result says."""
+    """Return the result of some work, and its warnings. They are also shown, but for those that the result says."""
     said: Collection[str] = ()
     caught: list[warnings.WarningMessage] = []
     try:

@@ -79,7 +79,7 @@ def _with_directions(
 
 
 def _question_about_roots(adjacency: Floats, names: Sequence[object]) -> str | None:
-    """Return the question whether anything causes variables that are given by nature; None if no arrow says so."""
+    """Return the question whether variables such as age have causes; None if no arrow points to one."""
     given = [
         n for n, name in enumerate(names) if str(name).casefold().replace("_", " ") in GIVEN and adjacency[:, n].any()
     ]

@@ -94,7 +94,7 @@ def distance_correlation(x: Distances, y: Distances) -> float:
 
 
 def p_value(correlation: float, n_observations: int) -> float:
-    """Return how often independent samples have as high a distance correlation, by the chi-square test."""
+    """Return the probability that independent samples have so high a distance correlation: the chi-square test."""
     return float(erfc(math.sqrt(max(n_observations * correlation + 1.0, 0.0) / 2.0)))
 
 
@@ -132,7 +132,7 @@ def _products_with_labels(labels: Distances, y: Distances) -> float:
 
 
 class Dependence(NamedTuple):
-    """On which variable of a group a residual depends most.
+    """The variable of a group that a residual depends on most.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def _strongest(pairs: list[Dependence]) -> Dependence:
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values, shape (n,), so corrected that those below a level are the ones that Holm's procedure rejects."""
+    """Return p-values corrected by Holm's procedure, shape (n,): it rejects those below a level."""
     order = np.argsort(p, kind="stable")
     corrected = np.empty(p.size)
     corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)

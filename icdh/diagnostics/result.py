@@ -136,7 +136,7 @@ class EdgeCheck:
 
     @property
     def doubt(self) -> tuple[bool, bool, float, float, float]:
-        """What edges are sorted by: those to settle by knowledge first.
+        """The key that sorts edges: those to settle by knowledge first.
 
         Those that knowledge settled come last; first those that the data hardly decide, then arrows of a kind that
         often pointed backward, then those that lose least.
@@ -217,7 +217,7 @@ BLIND_SPOTS = (
 
 
 def verdict(check: "ModelCheck") -> str:
-    """Return in a line what a `ModelCheck` check."""
+    """Return in one line what a `ModelCheck` says."""
     rows = f"{check.n_checked} of {check.n_observations}" if check.n_checked < check.n_observations else check.n_checked
     head = f"{rows} rows, {counted(len(check.nodes), 'variable')}, {counted(len(check.edges), 'edge')}: "
     bad = sum(node.rejected for node in check.nodes)
@@ -229,7 +229,7 @@ def verdict(check: "ModelCheck") -> str:
 
 
 def hidden_lines(check: "ModelCheck") -> list[str]:
-    """Return a line about each hidden cause of the model of a `ModelCheck`, and how that took account of them."""
+    """Return a line about each hidden cause of a checked model, and one about how the check took account of them."""
     lines = [hidden_line(cause) for cause in check.hidden_causes]
     return [*lines, DRAWN] if lines else []
 
@@ -319,7 +319,7 @@ def legend(edges: Sequence[EdgeCheck], unit: str) -> list[str]:
 
 
 def unweighed(edges: Sequence[EdgeCheck], unit: str) -> str:
-    """Return in a sentence how many directions nothing stands behind, as after a search that was stopped."""
+    """Return in a sentence how many directions were not weighed, as after a search that was stopped."""
     if unit != "nats":
         return ""
     left = sum(not edge.known and edge.direction_loss is None and edge.probability is None for edge in edges)

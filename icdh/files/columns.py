@@ -89,7 +89,7 @@ class Column:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many rows hold each cell, of those that are not numbers yet."""
+        """The number of rows that hold each cell, of cells that are not numbers yet."""
         return Counter(chain.from_iterable(part for part in self.parts if not isinstance(part, np.ndarray)))
 
     @property
@@ -155,7 +155,7 @@ class Column:
         return column
 
     def _check_few_labels(self, present: Sequence[str]) -> None:
-        """Raise RefusedColumn if a column holds more labels than a model takes, or than are taken without a word."""
+        """Raise RefusedColumn if there are more labels than a model takes, or too many to be guessed categorical."""
         if self.many:
             return
         most = MOST_LABELS if self.declared else _most_labels(self.n_rows)

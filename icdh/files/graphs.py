@@ -1,4 +1,4 @@
-"""Graphs as files: adjacency matrices, edge lists, with hidden causes in common or without, JSON; others are written.
+"""Graphs as files. Matrices, edge lists and JSON are read and written; Graphviz, GraphML and GML are written.
 
 An edge list in which two variables have a hidden cause in common has one column more: ``cause,effect,weight,mark``.
 Their line has the mark ``<->``, and it stands for both directions. An arrow has none.

@@ -115,7 +115,7 @@ class Options(NamedTuple):
     labels: Sequence[str] = ()
 
     def check(self) -> None:
-        """Raise ValueError if an argument about the format is none of its values."""
+        """Raise ValueError if an argument about the format has a value that it must not have."""
         for name, value, marks in (("decimal", self.decimal, ".,"), ("thousands", self.thousands, ".,' _")):
             if value is not None and value not in list(marks):
                 raise ArgumentValueError(name, f"must be one of {' '.join(map(repr, marks))}; got {value!r}")
@@ -268,7 +268,7 @@ def _is_header(top: Sequence[str], following: Sequence[str] | None) -> bool:
 
 
 def _odd_names(top: Sequence[str], below: Sequence[list[str]]) -> tuple[list[str], bool] | None:
-    """Return the cells of a header that may be values, and whether it rather holds values; None if there are none.
+    """Return the cells of a header that may be values, and whether all of it rather is; None if there are none.
 
     They are numbers or, in most columns, what other rows hold there, too.
     """

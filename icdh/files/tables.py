@@ -188,7 +188,7 @@ def read_with_labels(path: Source, labels: Sequence[str], **options: Any) -> tup
 
 
 def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]]]:
-    """Return the table that is wanted of a file, and the labels of its rows; see `read_with_labels`."""
+    """Return the wanted columns of a file as a table, and the labels of its rows; see `read_with_labels`."""
     refusals = Refusals(label_of(path))
     read = _read_parquet if str(path).lower().endswith(".parquet") else _read_text
     names, values = read(path, options, refusals)

@@ -64,7 +64,7 @@ def minimise_on_dag(
     tolerance: float,
     clock: Clock | None = None,
 ) -> tuple[NetworkObjective, Minimum]:
-    """Minimise the objective of Phase II over DAGs; return it by the inputs of the best, and its minimum.
+    """Minimise the objective of Phase II over DAGs; return that of the best DAG's inputs, and its minimum.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class DagDescent:
 
 
 def without_cycles(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Floats]:
-    """Return objective and weights without cycles: of each, the weakest edge that is not required is dropped."""
+    """Return objective and weights without cycles: each loses its weakest edge that is not required."""
     A, required = part.adjacency(w), np.zeros((len(part.families),) * 2, dtype=bool)
     edges = part.causes < len(A)
     ends = part.causes[edges], part.effects[edges]

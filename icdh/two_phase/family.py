@@ -103,7 +103,7 @@ class FamilyFitter:
     unit: float
 
     def until(self, clock: Clock) -> "FamilyFitter":
-        """Return the same with another clock."""
+        """Return the fitter with another clock."""
         return replace(self, problem=replace(self.problem, clock=clock))
 
     def fit(
@@ -204,7 +204,7 @@ class FamilyFitter:
     def _with_scale(
         self, objective: FamilyObjective, hidden: Floats, w3: Floats, w3_bias: float, noise: str
     ) -> tuple[FamilyFit, Floats]:
-        """Return Phase I after the hidden weights of a Phase II: the family, and its scale at every observation."""
+        """Return the family after a Phase I that follows these hidden weights, and its scale at every observation."""
         child, units, means = objective.child, hidden.shape[1], objective.evaluate(hidden)
         s, mean = means.s[:units], means.w2 @ means.s
         residual, rows = self.problem.values[child] - mean, self.problem.rows_of(child)

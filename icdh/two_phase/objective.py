@@ -73,7 +73,7 @@ class Problem:
         return None if self.rows is None else self.rows[child]
 
     def of_every(self, step: int) -> "Problem":
-        """Return the problem of every so many observations."""
+        """Return the problem of every ``step``-th observation."""
         rows = None if self.rows is None else np.ascontiguousarray(self.rows[:, ::step])
         return dataclasses.replace(self, values=np.ascontiguousarray(self.values[:, ::step]), rows=rows)
 
@@ -203,7 +203,7 @@ class FamilyObjective:
         return dataclasses.replace(self, inputs=inputs, **parts)
 
     def evaluate(self, w: Floats) -> Evaluation:
-        """Return what Phase II says of the child at these weights."""
+        """Return the objective of the child at these weights, and what it is made of."""
         of_table = self.features, self.child, self.inputs, self.root
         value, gradient, *rest = projected_least_squares(
             *of_table, np.ascontiguousarray(w), self.output_ridge, self.bias
@@ -216,7 +216,7 @@ class FamilyObjective:
         return Evaluation(value, gradient, *rest)
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
-        """See `Objective.smooth`."""
+        """Return the objective without the lasso, and its gradient."""
         evaluation = self.evaluate(w)
         return evaluation.value, evaluation.gradient
 
@@ -280,7 +280,7 @@ class NetworkObjective:
         return NetworkObjective(families), w[~absent]
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
-        """See `Objective.smooth`."""
+        """Return the objective without the lasso, and its gradient."""
         values, gradients = zip(*(family.smooth(hidden) for family, hidden in self.by_child(w)), strict=True)
         return sum(values), np.concatenate(gradients)
 
@@ -350,7 +350,7 @@ class Lagrangian(NetworkObjective):
         self.rho, self.alpha = rho, alpha
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
-        """See `Objective.smooth`."""
+        """Return the objective without the lasso, and its gradient."""
         value, gradient = super().smooth(w)
         h, dh = self.acyclicity(w)
         return value + self.alpha * h + 0.5 * self.rho * h * h, gradient + (self.alpha + self.rho * h) * dh

@@ -57,7 +57,7 @@ class Schedule(NamedTuple):
 
     @property
     def rounds_before_edges(self) -> int:
-        """The rounds after which a last stage over single edges takes over: one, that is not coarse."""
+        """The number of rounds before a last stage over single edges: the last one must not be coarse."""
         return 1 if self.first_tolerance is None else 2
 
     def of_the_first_round(self) -> "Schedule":
@@ -65,7 +65,7 @@ class Schedule(NamedTuple):
         return self if self.first_tolerance is None else self._replace(tolerance=self.first_tolerance)
 
     def once_the_graph_is_decided(self) -> "Schedule":
-        """Return the schedule of rounds that only refine: they start from the weights they find, and no others."""
+        """Return the schedule of rounds that only refine: they start from the weights of the round before alone."""
         return self._replace(reaches=())
 
 

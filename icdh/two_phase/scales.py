@@ -139,7 +139,7 @@ def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance
 
 
 def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float, lowest: float) -> Floats:
-    """Return a step, which leaves W3_n0 where it is if it would leave its bounds, and NaN if there is none."""
+    """Return a step in which W3_n0 stays within its bounds; NaN if there is none."""
     outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= TUNING.highest_floor and gradient[-1] < 0.0)
     free, system, diagonal = gradient.size - outward, fisher.copy(), fisher.diagonal()
     system.ravel()[:: gradient.size + 1] += damping * np.maximum(diagonal, TUNING.least_unit * diagonal.max())

@@ -1,4 +1,4 @@
-"""Solvers of objectives with a lasso, which both minimise exactly.
+"""Two solvers of objectives with a lasso; both minimise them exactly.
 
 L-BFGS-B serves all of them: W1 = W1+ - W1- with both parts non-negative turns the lasso into a linear term under
 bounds.

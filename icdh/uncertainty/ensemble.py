@@ -138,7 +138,7 @@ class GraphEnsemble:
         return break_cycles(threshold(self.edge_probability, level)).adjacency
 
     def undecided(self, dag: Floats, level: float = DECIDED) -> Mask:
-        """Return the edges of a graph on whose direction the ensemble disagrees.
+        """Return the edges of a graph whose direction the ensemble disagrees about.
 
         On real tables agreement is a hint, not a proof. In 71 public tables, edges between columns with a natural order
         point forward in 68 % of the cases if fits to ten halves of the rows agree, and in 58 % of the others.

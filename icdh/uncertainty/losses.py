@@ -203,7 +203,7 @@ class _HiddenCauses:
         return float(sum(self.scores(families)) - sum(before))
 
     def _pruned(self, scores: FamilyEvidence, family: Family) -> Family:
-        """Return a family without the causes whose loss gains, the one that gains most first."""
+        """Return a family without the causes that it is better without, the worst one first."""
         node, causes = family
         kept = {cause for cause in causes if cause < len(self.graph) and self.required[cause, node]}
         fewer = [(node, toggled(causes, cause)) for cause in causes if cause not in kept]

@@ -292,7 +292,7 @@ class _Fits:
             self.design = Design.of(interventions, self.table)  # every fit takes it as interventions
 
     def fingerprint(self) -> str:
-        """Return what tells resamples of other data, parameters or seeds apart."""
+        """Return a text that differs for resamples of other data, parameters or seeds."""
         data = hashlib.sha256(self.table.values.tobytes()).hexdigest()
         described = {
             name: value.tolist() if isinstance(value, np.ndarray) else repr(value)
