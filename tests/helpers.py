@@ -40,6 +40,11 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPE
 ENVIRONMENT["PYTHONPATH"] = str(ROOT)
 
 
+def cases(header, *rows, **options):
+    """Parametrise a test by the rows of a table; the header names what stands in its columns."""
+    return pytest.mark.parametrize(header, rows, **options)
+
+
 def free(n):
     """Return the rules among n variables of which nothing is known."""
     return EdgeRules.of(np.eye(n, dtype=bool))

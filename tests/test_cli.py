@@ -8,7 +8,7 @@ from unittest.mock import ANY
 
 import numpy as np
 import pytest
-from helpers import process
+from helpers import cases, process
 
 from icdh import ICDH, HNMSearch, __version__, cli
 from icdh.files import read_graph
@@ -137,12 +137,10 @@ def test_verbose_reports_rounds_quiet_nothing_and_warnings_are_single_lines(chai
     assert err == "icdh: warning: the fit still improved after 1 round; raise --max-rounds or --tol\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("module", "extra", "options"),
-    [
-        ("matplotlib.backends.backend_agg", "plot", ("--plot", "graph.png")),
-        ("joblib", "parallel", ("--bootstrap", 3, "--jobs", 2)),
-    ],
+    ("matplotlib.backends.backend_agg", "plot", ("--plot", "graph.png")),
+    ("joblib", "parallel", ("--bootstrap", 3, "--jobs", 2)),
 )
 def test_a_missing_extra_is_found_before_the_fit(chain_file, shown, monkeypatch, module, extra, options):
     monkeypatch.setitem(sys.modules, module, None)

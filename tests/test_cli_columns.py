@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 
 from icdh.files import read_table, read_with_labels, write_table
 
@@ -36,12 +36,10 @@ SEARCH = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-un
 
 
 @pytest.mark.parametrize("method", ["icdh", "search"])
-@pytest.mark.parametrize(
+@cases(
     ("missing", "rows", "line"),
-    [
-        (["drop"], 110, "rows with gaps are left out"),
-        (["impute", "--n-imputations", 2], 120, "gaps are imputed, and strengths count them as if they were seen"),
-    ],
+    (["drop"], 110, "rows with gaps are left out"),
+    (["impute", "--n-imputations", 2], 120, "gaps are imputed, and strengths count them as if they were seen"),
 )
 def test_fit_of_a_messy_table(messy, shown, method, missing, rows, line):
     code, out, err = shown("fit", messy, *MESSY, "--method", method, "--hidden-units", 3, "--missing", *missing)
@@ -53,15 +51,13 @@ def test_fit_of_a_messy_table(messy, shown, method, missing, rows, line):
 REMEDY = "--drop id remark --dates when --missing drop (or --missing impute)\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
-    [
-        (["--method", "icdh", "--decimal", ","], REMEDY),
-        (["--decimal", ",", "--drop", "id", "remark"], REMEDY),
-        (MESSY, "messy.csv: gaps in 10 of 120 rows: 6 in 'b', 4 in 'c'; this reads it: icdh fit"),
-        ([*MESSY, "--drop", "remarks"], "no column 'remarks'"),
-        (["--decimal", ",", "--columns", "a", "id", "--dates", "id"], "no date such as"),
-    ],
+    (["--method", "icdh", "--decimal", ","], REMEDY),
+    (["--decimal", ",", "--drop", "id", "remark"], REMEDY),
+    (MESSY, "messy.csv: gaps in 10 of 120 rows: 6 in 'b', 4 in 'c'; this reads it: icdh fit"),
+    ([*MESSY, "--drop", "remarks"], "no column 'remarks'"),
+    (["--decimal", ",", "--columns", "a", "id", "--dates", "id"], "no date such as"),
 )
 def test_what_is_said_without_the_options(messy, shown, options, said):
     code, _, err = shown("fit", messy, *options)
@@ -165,17 +161,15 @@ def test_quiet_says_nothing(messy, shown):
     assert shown("fit", messy, *DROP, "--method", "icdh", "--scaling", "standardize", "--quiet") == (0, "", "")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cells", "days"),
-    [
-        (["1970-01-02", "1970-01-01 12:00", "1970-01-01T02:00:00+02:00"], [1.0, 0.5, 0.0]),
-        (["1970-01-02", "NA", "NaT", "nan", "?"], [1.0, *[np.nan] * 4]),
-        (["01.02.1970", "31.12.1969 06:00", "2.1.70"], [31.0, -0.75, 1.0]),
-        (["01/02/1970", "31/01/1970 9:30:00", "N/A"], [31.0, 30 + 9.5 / 24, np.nan]),
-        (["01/02/1970", "01/31/1970", "1970-01-01"], [1.0, 30.0, 0.0]),
-        (["03/03/1970", "", "04/04/1970"], [61.0, np.nan, 93.0]),  # the same in either order
-        (["1.1.68", "1.1.69", ""], [35794.0, -365.0, np.nan]),
-    ],
+    (["1970-01-02", "1970-01-01 12:00", "1970-01-01T02:00:00+02:00"], [1.0, 0.5, 0.0]),
+    (["1970-01-02", "NA", "NaT", "nan", "?"], [1.0, *[np.nan] * 4]),
+    (["01.02.1970", "31.12.1969 06:00", "2.1.70"], [31.0, -0.75, 1.0]),
+    (["01/02/1970", "31/01/1970 9:30:00", "N/A"], [31.0, 30 + 9.5 / 24, np.nan]),
+    (["01/02/1970", "01/31/1970", "1970-01-01"], [1.0, 30.0, 0.0]),
+    (["03/03/1970", "", "04/04/1970"], [61.0, np.nan, 93.0]),  # the same in either order
+    (["1.1.68", "1.1.69", ""], [35794.0, -365.0, np.nan]),
 )
 def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
     path = tmp_path / "dates.csv"
@@ -183,14 +177,12 @@ def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
     np.testing.assert_allclose(read_table(path, dates=["when"], gaps=True).values[:, 0], days, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cells", "said"),
-    [
-        (["01/02/1970", "02/01/1970"], "column 'when': dates such as '01/02/1970' do not say whether day or month"),
-        (["31/01/1970", "01/31/1970"], "column 'when': dates such as '31/01/1970' do not say whether day or month"),
-        (["1.1.1970", "32.1.1970"], "line 3, column 'when': '32.1.1970' is no date such as 2024-03-31 or 31.03.2024"),
-        (["1.1.1970", "13/13/1970"], "line 3, column 'when': '13/13/1970' is no date"),
-    ],
+    (["01/02/1970", "02/01/1970"], "column 'when': dates such as '01/02/1970' do not say whether day or month"),
+    (["31/01/1970", "01/31/1970"], "column 'when': dates such as '31/01/1970' do not say whether day or month"),
+    (["1.1.1970", "32.1.1970"], "line 3, column 'when': '32.1.1970' is no date such as 2024-03-31 or 31.03.2024"),
+    (["1.1.1970", "13/13/1970"], "line 3, column 'when': '13/13/1970' is no date"),
 )
 def test_dates_that_can_be_misread_are_refused(tmp_path, cells, said):
     path = tmp_path / "dates.csv"

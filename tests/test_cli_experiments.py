@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from helpers import linear_chain
+from helpers import cases, linear_chain
 
 import icdh
 from icdh import HNMSearch, Interventions, bootstrap
-from icdh.files import LabelledTable, read_with_labels
+from icdh.files import LabelledTable
 
 OF_QUICK = {"noise_distribution": "gaussian", "hidden_units": 3, "n_restarts": 1}
 QUICK = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-units", 3, "--n-restarts", 1]
@@ -72,28 +72,18 @@ def test_without_targets_all_are_to_be_found(file, fit, monkeypatch):
     assert fit("-", *QUICK, *CONDITIONS[:2]) == of_file
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
-    [
-        (["--targets", TARGETS], "--targets goes with --condition-column"),
-        (["--condition-column", "cnd"], "no column 'cnd'; it has cond, a, b, c"),
-        (["--condition-column", "cond", "--targets", "none=; set b=b"], r"nothing of condition 'drug'.*drug=\?"),
-        (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
-        (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
-    ],
+    (["--targets", TARGETS], "--targets goes with --condition-column"),
+    (["--condition-column", "cnd"], "no column 'cnd'; it has cond, a, b, c"),
+    (["--condition-column", "cond", "--targets", "none=; set b=b"], r"nothing of condition 'drug'.*drug=\?"),
+    (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
+    (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
 )
 def test_what_does_not_fit_is_said(file, fit, options, message):
     code, out, err = fit(file, *options)
     assert (code, out, "Traceback" in err) == (2, "", False)
     assert re.search(message, err)
-
-
-def test_labels_of_rows():
-    for content, column, labels in (
-        (b'a,how\n1,"x, y"\n\n2,NA\n', "how", ["x, y", "NA"]),
-        (b"1,2\n3,4\n", "x1", ["2", "4"]),
-    ):
-        assert read_with_labels(io.BytesIO(content), [column], columns=())[1] == [labels]
 
 
 def test_the_conditions_of_a_data_set_of_the_package_are_known(shown):

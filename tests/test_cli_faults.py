@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import ENVIRONMENT, command, process, without_progress
+from helpers import ENVIRONMENT, cases, command, process, without_progress
 
 from icdh import ICDH, HNMSearch, pairs, simulate
 from icdh.exceptions import WorkerLostError
@@ -167,12 +167,10 @@ def interrupt_after(monkeypatch, module, name, calls):
     monkeypatch.setattr(module, name, wrapped)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "options", "kept", "said"),
-    [
-        (ICDH, ("--method", "icdh"), "1 round, not converged", "after 1 round; the best one is kept"),
-        (HNMSearch, (), "3 variables: 1 edge,", "after 1 moves; the best graph so far is kept"),
-    ],
+    (ICDH, ("--method", "icdh"), "1 round, not converged", "after 1 round; the best one is kept"),
+    (HNMSearch, (), "3 variables: 1 edge,", "after 1 moves; the best graph so far is kept"),
 )
 def test_an_interrupted_fit_writes_the_best_so_far(chain_file, shown, monkeypatch, kind, options, kept, said):
     report = kind._report
@@ -188,12 +186,10 @@ def test_an_interrupted_fit_writes_the_best_so_far(chain_file, shown, monkeypatc
     assert np.count_nonzero(read_graph("graph.csv")[0]) == int(out.split(" variables: ")[1].split()[0])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "code", "line"),
-    [
-        (KeyboardInterrupt(), 130, "interrupted before the probabilities were known; the fitted graph is kept"),
-        (WorkerLostError("lower n_jobs"), 2, "lower n_jobs"),
-    ],
+    (KeyboardInterrupt(), 130, "interrupted before the probabilities were known; the fitted graph is kept"),
+    (WorkerLostError("lower n_jobs"), 2, "lower n_jobs"),
 )
 def test_what_happens_after_the_fit_does_not_cost_the_graph(chain_file, shown, monkeypatch, error, code, line):
     def fail(*arguments, **options):
@@ -328,16 +324,14 @@ def failing(error):
     return fail
 
 
-@pytest.mark.parametrize(
+@cases(
     ("fail", "code", "line"),
-    [
-        (failing(MemoryError("5 TiB")), 2, "not enough memory; use fewer rows, columns or hidden units. 5 TiB"),
-        (failing(ValueError("column 'a' is bad")), 2, "icdh: error: column 'a' is bad\n"),
-        (failing(OverflowError("too large")), 1, "a defect of icdh, please report it with what --debug prints: Overf"),
-        (failing(RecursionError("deep")), 1, "RecursionError: deep"),
-        (failing(AssertionError()), 1, "AssertionError"),
-        (missing_library, 1, "a defect of icdh, please report it with what --debug prints: OSError: libnowhere.so.5"),
-    ],
+    (failing(MemoryError("5 TiB")), 2, "not enough memory; use fewer rows, columns or hidden units. 5 TiB"),
+    (failing(ValueError("column 'a' is bad")), 2, "icdh: error: column 'a' is bad\n"),
+    (failing(OverflowError("too large")), 1, "a defect of icdh, please report it with what --debug prints: Overf"),
+    (failing(RecursionError("deep")), 1, "RecursionError: deep"),
+    (failing(AssertionError()), 1, "AssertionError"),
+    (missing_library, 1, "a defect of icdh, please report it with what --debug prints: OSError: libnowhere.so.5"),
 )
 def test_whatever_goes_wrong_is_one_line_and_with_debug_also_a_traceback(
     chain_file, fail, code, line, shown, monkeypatch

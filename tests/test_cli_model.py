@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers import command
+from helpers import cases, command
 
 import icdh
 from icdh import ICDH, Shift
@@ -108,14 +108,12 @@ WITH_ITS_CAUSES = {"when": [1, 4], "drug": [2], "dose": [1, 2, 3, 4]}
 OF_ANY_GAP = {name: [1, 2, 3, 4] for name in MEASURED}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "empty"),
-    [
-        (("--what", "mean"), MEASURED),
-        (("--what", "std"), MEASURED),
-        (("--what", "residuals"), WITH_ITS_CAUSES),
-        (("--shift", "when=10"), OF_ANY_GAP),
-    ],
+    (("--what", "mean"), MEASURED),
+    (("--what", "std"), MEASURED),
+    (("--what", "residuals"), WITH_ITS_CAUSES),
+    (("--shift", "when=10"), OF_ANY_GAP),
 )
 def test_predict_leaves_empty_what_rests_on_a_gap(visits, predicted, options, empty):
     model = icdh.load(visits / "m.icdh")

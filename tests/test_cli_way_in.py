@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, graphs, posterior, simulate
 from icdh._ground.clock import Clock, compiling
@@ -31,14 +31,12 @@ def searched():
     return HNMSearch(noise_distribution="gaussian", column_transform="none").fit(X)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("head", "rows"),
-    [
-        (",a,b\n", "0,1,2\n1,3,4\n"),  # pandas
-        ('"","a","b"\n', '"1",1,2\n"2",3,4\n'),  # R
-        ("Unnamed: 0,a,b\n", "0,1,2\n1,3,4\n"),  # pandas once more
-        (",a,b\n", "2024-03-31,1,2\nnoon,3,4\n"),
-    ],
+    (",a,b\n", "0,1,2\n1,3,4\n"),  # pandas
+    ('"","a","b"\n', '"1",1,2\n"2",3,4\n'),  # R
+    ("Unnamed: 0,a,b\n", "0,1,2\n1,3,4\n"),  # pandas once more
+    (",a,b\n", "2024-03-31,1,2\nnoon,3,4\n"),
 )
 def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, rows, caplog):
     caplog.set_level(logging.INFO, "icdh.files")
@@ -79,22 +77,20 @@ def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, pr
     assert printed("report", "wide.csv", "--model", "model.icdh") == "wide.html\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("argument", "value", "of", "python", "shown"),
-    [
-        ("scaling", ["standardize"], None, "scaling='standardize'", "--scaling standardize"),
-        ("kinds", [{"a b": "binary"}], None, "kinds={'a b': 'binary'}", "--kinds 'a b=binary'"),
-        ("kinds", [], "a", "kinds['a']", "--kinds a"),
-        ("decimal", [","], None, "decimal=','", "--decimal ,"),
-        ("header", [False], None, "header=False", "--no-header"),
-        ("sequence", [True], None, "sequence=True", "--sequence"),
-        ("missing_values", [[-9, 99]], None, "missing_values=[-9, 99]", "--na -9,99"),
-        ("missing_values", [[]], None, "missing_values=[]", "--na ''"),
-        ("max_seconds", [5.0], None, "max_seconds=5", "--max-seconds 5"),
-        ("n_jobs", [], None, "n_jobs", "--jobs"),
-        ("X", [], None, "X", "the table"),
-        ("--where", [], None, "--where", "--where"),
-    ],
+    ("scaling", ["standardize"], None, "scaling='standardize'", "--scaling standardize"),
+    ("kinds", [{"a b": "binary"}], None, "kinds={'a b': 'binary'}", "--kinds 'a b=binary'"),
+    ("kinds", [], "a", "kinds['a']", "--kinds a"),
+    ("decimal", [","], None, "decimal=','", "--decimal ,"),
+    ("header", [False], None, "header=False", "--no-header"),
+    ("sequence", [True], None, "sequence=True", "--sequence"),
+    ("missing_values", [[-9, 99]], None, "missing_values=[-9, 99]", "--na -9,99"),
+    ("missing_values", [[]], None, "missing_values=[]", "--na ''"),
+    ("max_seconds", [5.0], None, "max_seconds=5", "--max-seconds 5"),
+    ("n_jobs", [], None, "n_jobs", "--jobs"),
+    ("X", [], None, "X", "the table"),
+    ("--where", [], None, "--where", "--where"),
 )
 def test_messages_name_arguments_as_whoever_reads_them_knows_them(argument, value, of, python, shown):
     assert option(argument, *value, of=of) == python

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import scores_of_columns, standardised, to_grid
+from helpers import cases, scores_of_columns, standardised, to_grid
 
 from icdh import DataWarning, HNMSearch
 from icdh._ground.entropy import cells, places
@@ -119,15 +119,13 @@ def test_kinds_are_guessed_declared_and_reported():
     assert kinds == [GaussianResponse, GaussianResponse, GaussianResponse, OrdinalResponse]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kinds", "error", "message"),
-    [
-        ({"x9": "binary"}, ValueError, "kinds has the variable 'x9', which is not one of x0"),
-        ({"x0": "nominal"}, ValueError, r"kinds\['x0'\] must be one of"),
-        ({"x0": "binary"}, ValueError, "'binary', but the column holds 100 different values"),
-        ({0: "ordinal"}, ValueError, "'ordinal', but the column holds 100 different values, more than 50"),
-        (["continuous"], TypeError, "kinds must map columns to kinds, got list"),
-    ],
+    ({"x9": "binary"}, ValueError, "kinds has the variable 'x9', which is not one of x0"),
+    ({"x0": "nominal"}, ValueError, r"kinds\['x0'\] must be one of"),
+    ({"x0": "binary"}, ValueError, "'binary', but the column holds 100 different values"),
+    ({0: "ordinal"}, ValueError, "'ordinal', but the column holds 100 different values, more than 50"),
+    (["continuous"], TypeError, "kinds must map columns to kinds, got list"),
 )
 def test_wrong_kinds_are_named(kinds, error, message):
     with pytest.raises(error, match=message):
@@ -151,22 +149,20 @@ def test_binary_effects_and_rounded_columns_are_found_whatever_the_order_and_sig
     assert np.abs(model.predict(X)[:, 2] - probability).max() < 0.25
 
 
-@pytest.mark.parametrize(
+@cases(
     ("spoiled", "found"),
-    [
-        (lambda x, rng: np.maximum(x, np.quantile(x, 0.2)), True),  # censored
-        (lambda x, rng: np.where(rng.random(x.size) < 0.1, 0.0, x), True),  # zeros put in
-        (lambda x, rng: np.where(rng.random(x.size) < 0.3, 0, rng.poisson(20, size=x.size)), True),
-        (lambda x, rng: np.where(rng.random(x.size) < 0.06, np.median(x), x), True),
-        (lambda x, rng: np.where(rng.random(x.size) < 0.06, x.min() - 0.2, x), True),
-        (lambda x, rng: np.where(rng.random(x.size) < 0.03, 0.0, x), False),
-        (lambda x, rng: np.where(np.abs(x - 0.3) < 0.1, 0.3, x), False),  # rounded where it is near
-        (lambda x, rng: np.where(rng.random(x.size) < 0.3, np.round(2 * x) / 2, x), False),  # some rows rounded
-        (lambda x, rng: np.round(x, 1), False),
-        (lambda x, rng: np.round(2 * np.exp(x)), False),
-        (lambda x, rng: rng.geometric(0.4, size=x.size), False),
-        (lambda x, rng: np.zeros_like(x), False),
-    ],
+    (lambda x, rng: np.maximum(x, np.quantile(x, 0.2)), True),  # censored
+    (lambda x, rng: np.where(rng.random(x.size) < 0.1, 0.0, x), True),  # zeros put in
+    (lambda x, rng: np.where(rng.random(x.size) < 0.3, 0, rng.poisson(20, size=x.size)), True),
+    (lambda x, rng: np.where(rng.random(x.size) < 0.06, np.median(x), x), True),
+    (lambda x, rng: np.where(rng.random(x.size) < 0.06, x.min() - 0.2, x), True),
+    (lambda x, rng: np.where(rng.random(x.size) < 0.03, 0.0, x), False),
+    (lambda x, rng: np.where(np.abs(x - 0.3) < 0.1, 0.3, x), False),  # rounded where it is near
+    (lambda x, rng: np.where(rng.random(x.size) < 0.3, np.round(2 * x) / 2, x), False),  # some rows rounded
+    (lambda x, rng: np.round(x, 1), False),
+    (lambda x, rng: np.round(2 * np.exp(x)), False),
+    (lambda x, rng: rng.geometric(0.4, size=x.size), False),
+    (lambda x, rng: np.zeros_like(x), False),
 )
 def test_point_masses_are_told_from_grids(spoiled, found):
     rng = np.random.default_rng(0)

@@ -59,8 +59,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.mark.parametrize(
-    ("subset", "left_out"),
-    [("all", set()), ("loci-99", {47, 70, 107, *COPIES}), ("cdt-99", {106, 107, 108, *COPIES})],
+    ("subset", "left_out"), [("all", set()), ("loci-99", {47, 70, 107, *COPIES}), ("cdt-99", {106, 107, 108, *COPIES})]
 )
 def test_subsets(folder, subset, left_out):
     pairs = fetch_tuebingen(subset=subset, data_home=folder)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 from numpy.testing import assert_array_equal
 
 import icdh
@@ -98,17 +98,15 @@ def test_what_is_masked_is_a_gap(dtype):
     assert_array_equal(read.values[0], [0.0, 1.0, 0.0, np.nan])
 
 
-@pytest.mark.parametrize(
+@cases(
     "labels",
-    [
-        [0.5, 1.5, 2.5],
-        [1.0, "1.0", 2],
-        [True, False, "True"],
-        [datetime.date(2024, 3, 31), "2024-03-31", datetime.date(2024, 4, 1)],
-        pd.date_range("2024-03-31 12:00", periods=3, tz="UTC"),
-        pd.MultiIndex.from_product([["a"], [0.5, 1, datetime.date(2024, 1, 1)]]),
-        [np.float64(0.1), np.int64(3), np.bool_(True)],
-    ],
+    [0.5, 1.5, 2.5],
+    [1.0, "1.0", 2],
+    [True, False, "True"],
+    [datetime.date(2024, 3, 31), "2024-03-31", datetime.date(2024, 4, 1)],
+    pd.date_range("2024-03-31 12:00", periods=3, tz="UTC"),
+    pd.MultiIndex.from_product([["a"], [0.5, 1, datetime.date(2024, 1, 1)]]),
+    [np.float64(0.1), np.int64(3), np.bool_(True)],
     ids=repr,
 )
 def test_labels_of_columns_survive_a_file(labels, tmp_path):

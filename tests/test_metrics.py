@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import random_dag
+from helpers import cases, random_dag
 from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 
 from icdh import metrics
@@ -82,17 +82,15 @@ def test_perfect_recovery_under_both_definitions(k):
     assert metrics.average_precision(weights, truth) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("estimate", "extra", "missing", "reversed_", "precision", "recall", "sid"),
-    [
-        (CHAIN, 0, 0, 0, 1, 1, 0),
-        (CHAIN.T, 0, 0, 2, 0, 0, 6),
-        (EMPTY, 0, 2, 0, 1, 0, 3),
-        ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], 1, 0, 0, 2 / 3, 1, 0),
-        ([[0, 0, 1], [0, 0, 0], [0, 0, 0]], 1, 2, 0, 0, 0, 2),
-        ([[0, 0, 0], [1, 0, 1], [0, 0, 0]], 0, 0, 1, 0.5, 0.5, 3),
-        ([[0, 1, 0], [0, 0, 0], [0, 1, 0]], 0, 0, 1, 0.5, 0.5, 3),
-    ],
+    (CHAIN, 0, 0, 0, 1, 1, 0),
+    (CHAIN.T, 0, 0, 2, 0, 0, 6),
+    (EMPTY, 0, 2, 0, 1, 0, 3),
+    ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], 1, 0, 0, 2 / 3, 1, 0),
+    ([[0, 0, 1], [0, 0, 0], [0, 0, 0]], 1, 2, 0, 0, 0, 2),
+    ([[0, 0, 0], [1, 0, 1], [0, 0, 0]], 0, 0, 1, 0.5, 0.5, 3),
+    ([[0, 1, 0], [0, 0, 0], [0, 1, 0]], 0, 0, 1, 0.5, 0.5, 3),
 )
 def test_three_variables_by_hand(estimate, extra, missing, reversed_, precision, recall, sid):
     assert metrics.edge_differences(estimate, CHAIN) == (extra, missing, reversed_)
@@ -209,21 +207,19 @@ CHAIN_OF = nx.DiGraph([("a", "b"), ("b", "c")])
 
 
 @pytest.mark.parametrize("metric", [*DISTANCES, *NEED_EDGES])
-@pytest.mark.parametrize(
+@cases(
     ("estimate", "truth", "error", "message"),
-    [
-        (CHAIN[:2], CHAIN, ValueError, r"estimate must be a square matrix.*\(2, 3\)"),
-        (CHAIN, CHAIN[0], ValueError, "truth must be a square matrix"),
-        (np.zeros((0, 0)), CHAIN, ValueError, "estimate has no variables"),
-        (CHAIN, nx.DiGraph(), ValueError, "truth has no variables"),
-        (np.zeros((4, 4)), CHAIN, ValueError, "estimate has 4 variables and truth 3"),
-        (CHAIN * np.nan, CHAIN, ValueError, "estimate holds NaN"),
-        (CHAIN, np.eye(3), ValueError, "truth has an edge from variable 0 to itself"),
-        (CHAIN.astype(str), CHAIN, TypeError, "estimate has type"),
-        (CHAIN * 1j, CHAIN, TypeError, "estimate is complex"),
-        (nx.DiGraph([("a", "b"), ("b", "d")]), CHAIN_OF, ValueError, "estimate has a variable 'd' that truth has not"),
-        (pd.DataFrame(CHAIN, columns=list("abc")), CHAIN, ValueError, "estimate must have the same labels"),
-    ],
+    (CHAIN[:2], CHAIN, ValueError, r"estimate must be a square matrix.*\(2, 3\)"),
+    (CHAIN, CHAIN[0], ValueError, "truth must be a square matrix"),
+    (np.zeros((0, 0)), CHAIN, ValueError, "estimate has no variables"),
+    (CHAIN, nx.DiGraph(), ValueError, "truth has no variables"),
+    (np.zeros((4, 4)), CHAIN, ValueError, "estimate has 4 variables and truth 3"),
+    (CHAIN * np.nan, CHAIN, ValueError, "estimate holds NaN"),
+    (CHAIN, np.eye(3), ValueError, "truth has an edge from variable 0 to itself"),
+    (CHAIN.astype(str), CHAIN, TypeError, "estimate has type"),
+    (CHAIN * 1j, CHAIN, TypeError, "estimate is complex"),
+    (nx.DiGraph([("a", "b"), ("b", "d")]), CHAIN_OF, ValueError, "estimate has a variable 'd' that truth has not"),
+    (pd.DataFrame(CHAIN, columns=list("abc")), CHAIN, ValueError, "estimate must have the same labels"),
 )
 def test_malformed_graphs_are_refused(metric, estimate, truth, error, message):
     with pytest.raises(error, match=message):
@@ -233,25 +229,23 @@ def test_malformed_graphs_are_refused(metric, estimate, truth, error, message):
 CYCLE = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
-    [
-        (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.5, 0.2]), "increase"),
-        (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, 0.2]), "increase"),
-        (lambda: metrics.shd_curve(CHAIN, CHAIN, [-0.2, 0.2]), "not negative"),
-        (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.nan]), "finite"),
-        (lambda: metrics.shd_curve(CHAIN, CHAIN, []), "at least one"),
-        (lambda: metrics.au_shdc(CHAIN, CHAIN, low=0.75, high=0.2), "high must be above 0.75"),
-        (lambda: metrics.au_shdc(CHAIN, CHAIN, low=-1), "low must be at least 0"),
-        (lambda: metrics.au_shdc(CHAIN, CHAIN, n_steps=0), "n_steps must be at least 1"),
-        (lambda: metrics.shd(CHAIN, CHAIN, undirected="kindly"), "'strict', 'favourable'"),
-        (lambda: metrics.evaluate(CHAIN, CHAIN, threshold=-1), "threshold must be at least 0"),
-        # Cycles never reach gadjid, and a truth without edges has no rates.
-        (lambda: metrics.sid(CYCLE, CHAIN), "estimate has a cycle"),
-        (lambda: metrics.sid(CHAIN, CYCLE), "truth has a cycle"),
-        (lambda: metrics.evaluate(CHAIN, CYCLE), "truth has a cycle"),
-        *((lambda metric=metric: metric(CHAIN, EMPTY), "truth has no edges") for metric in NEED_EDGES),
-    ],
+    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.5, 0.2]), "increase"),
+    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, 0.2]), "increase"),
+    (lambda: metrics.shd_curve(CHAIN, CHAIN, [-0.2, 0.2]), "not negative"),
+    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.nan]), "finite"),
+    (lambda: metrics.shd_curve(CHAIN, CHAIN, []), "at least one"),
+    (lambda: metrics.au_shdc(CHAIN, CHAIN, low=0.75, high=0.2), "high must be above 0.75"),
+    (lambda: metrics.au_shdc(CHAIN, CHAIN, low=-1), "low must be at least 0"),
+    (lambda: metrics.au_shdc(CHAIN, CHAIN, n_steps=0), "n_steps must be at least 1"),
+    (lambda: metrics.shd(CHAIN, CHAIN, undirected="kindly"), "'strict', 'favourable'"),
+    (lambda: metrics.evaluate(CHAIN, CHAIN, threshold=-1), "threshold must be at least 0"),
+    # Cycles never reach gadjid, and a truth without edges has no rates.
+    (lambda: metrics.sid(CYCLE, CHAIN), "estimate has a cycle"),
+    (lambda: metrics.sid(CHAIN, CYCLE), "truth has a cycle"),
+    (lambda: metrics.evaluate(CHAIN, CYCLE), "truth has a cycle"),
+    *((lambda metric=metric: metric(CHAIN, EMPTY), "truth has no edges") for metric in NEED_EDGES),
 )
 def test_impossible_requests_are_refused(call, message):
     with pytest.raises(ValueError, match=message):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import cases
 
 from icdh import ICDH, HNMSearch, NotFittedError
 
@@ -50,14 +51,12 @@ def test_probabilities_of_edges_are_shown(fitted):
     assert "probability" not in fitted.summary()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("probability", "error", "message"),
-    [
-        (np.zeros((2, 2)), ValueError, r"must have shape \(3, 3\)"),
-        (np.full((3, 3), 1.5), ValueError, "from 0 to 1"),
-        (np.full((3, 3), np.nan), ValueError, "from 0 to 1"),
-        (np.full((3, 3), "often"), TypeError, "edge_probability has type"),
-    ],
+    (np.zeros((2, 2)), ValueError, r"must have shape \(3, 3\)"),
+    (np.full((3, 3), 1.5), ValueError, "from 0 to 1"),
+    (np.full((3, 3), np.nan), ValueError, "from 0 to 1"),
+    (np.full((3, 3), "often"), TypeError, "edge_probability has type"),
 )
 def test_what_is_no_probability_is_refused(fitted, probability, error, message, tmp_path):
     with pytest.raises(error, match=message):

@@ -1,7 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from helpers import random_dag
+from helpers import cases, random_dag
 from naive import explained_variance, sigmoid, sortability
 from scipy import stats
 
@@ -18,12 +18,10 @@ ERDOS_RENYI = [(1, 0), (2, 0.5), (5, 1), (5, 2), (10, 1), (10, 4), (10, 4.5), (1
 SCALE_FREE = [(1, 0), (5, 0), (5, 1), (10, 2), (10, 9), (60, 3)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("draw", "n", "k", "n_edges"),
-    [
-        *((simulate.erdos_renyi, n, k, k * n) for n, k in ERDOS_RENYI),
-        *((simulate.scale_free, n, k, n * k - k * (k + 1) // 2) for n, k in SCALE_FREE),
-    ],
+    *((simulate.erdos_renyi, n, k, k * n) for n, k in ERDOS_RENYI),
+    *((simulate.scale_free, n, k, n * k - k * (k + 1) // 2) for n, k in SCALE_FREE),
 )
 def test_graphs_have_exactly_the_edges_asked_for(draw, n, k, n_edges):
     for seed in range(20):
@@ -143,14 +141,12 @@ def test_residuals_have_mean_0_and_variance_1_wherever_the_spread_is(noise, dist
         assert abs(squares.mean() - 1) < 4.5 * squares.std() / np.sqrt(len(decile))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "law"),
-    [
-        ("gaussian", stats.norm()),
-        ("laplace", stats.laplace(scale=np.sqrt(0.5))),
-        ("student-t", stats.t(5, scale=np.sqrt(3 / 5))),
-        ("uniform", stats.uniform(-np.sqrt(3), 2 * np.sqrt(3))),
-    ],
+    ("gaussian", stats.norm()),
+    ("laplace", stats.laplace(scale=np.sqrt(0.5))),
+    ("student-t", stats.t(5, scale=np.sqrt(3 / 5))),
+    ("uniform", stats.uniform(-np.sqrt(3), 2 * np.sqrt(3))),
 )
 def test_noise_has_its_distribution_of_variance_1(name, law):
     assert law.var() == pytest.approx(1)
@@ -312,35 +308,33 @@ def sem(graph=CHAIN, *arguments, **options):
     return lambda: simulate.simulate_sem(graph, *arguments, **options)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "error", "message"),
-    [
-        (lambda: simulate.erdos_renyi(5, 3), ValueError, "15 edges.*at most 10"),
-        (lambda: simulate.erdos_renyi(5, 0.5), ValueError, "2.5 edges"),
-        (lambda: simulate.erdos_renyi(5, -1), ValueError, "edges_per_variable must be at least 0"),
-        (lambda: simulate.erdos_renyi(0, 1), ValueError, "n_variables must be at least 1"),
-        (lambda: simulate.erdos_renyi(5.0, 1), TypeError, "n_variables must be an integer"),
-        (lambda: simulate.scale_free(5, 5), ValueError, "edges_per_variable=5 is impossible"),
-        (lambda: simulate.scale_free(5, 1.5), ValueError, "whole number"),
-        (lambda: simulate.bipartite(10, 2), ValueError, "20 edges.*at most 16"),
-        (lambda: simulate.bipartite(10, 1, share_of_causes=1.5), ValueError, "share_of_causes must be at most 1"),
-        (lambda: simulate.bipartite(10, 1, share_of_causes=1), ValueError, "at most 0"),
-        (sem(CHAIN + CHAIN.T), ValueError, "cycle, x0 -> x1 -> x0"),
-        (sem(np.eye(3)), ValueError, "from variable 0 to itself"),
-        (sem(CHAIN[:2]), ValueError, "square matrix"),
-        (sem(np.zeros((0, 0))), ValueError, "no variables"),
-        (sem(CHAIN, 0), ValueError, "n_observations must be at least 1"),
-        (sem(CHAIN, 1, standardize=True), ValueError, "n_observations must be at least 2"),
-        (sem(spread=0.5), ValueError, "spread must be at least 1"),
-        (sem(mechanism="cubic"), ValueError, "mechanism must be one of 'mlp'"),
-        (sem(noise="loud"), ValueError, "noise must be one of 'homo-ev'"),
-        (sem(distribution="flat"), ValueError, "distribution must be one of"),
-        (sem(mechanism="gp"), ValueError, "softplus-shared.*the mechanism .mlp."),
-        (sem(DENSE, mechanism="linear", noise="exp", random_state=0), ValueError, "overflows.*exp-bounded"),
-        (lambda: simulate.varsortability(np.zeros((5, 2)), CHAIN), ValueError, "2 columns and graph 3"),
-        (lambda: simulate.varsortability(np.zeros((5, 3)), CHAIN * 0), ValueError, "no edges"),
-        (lambda: simulate.r2_sortability(np.ones((5, 3)), CHAIN + CHAIN.T), ValueError, "cycle"),
-    ],
+    (lambda: simulate.erdos_renyi(5, 3), ValueError, "15 edges.*at most 10"),
+    (lambda: simulate.erdos_renyi(5, 0.5), ValueError, "2.5 edges"),
+    (lambda: simulate.erdos_renyi(5, -1), ValueError, "edges_per_variable must be at least 0"),
+    (lambda: simulate.erdos_renyi(0, 1), ValueError, "n_variables must be at least 1"),
+    (lambda: simulate.erdos_renyi(5.0, 1), TypeError, "n_variables must be an integer"),
+    (lambda: simulate.scale_free(5, 5), ValueError, "edges_per_variable=5 is impossible"),
+    (lambda: simulate.scale_free(5, 1.5), ValueError, "whole number"),
+    (lambda: simulate.bipartite(10, 2), ValueError, "20 edges.*at most 16"),
+    (lambda: simulate.bipartite(10, 1, share_of_causes=1.5), ValueError, "share_of_causes must be at most 1"),
+    (lambda: simulate.bipartite(10, 1, share_of_causes=1), ValueError, "at most 0"),
+    (sem(CHAIN + CHAIN.T), ValueError, "cycle, x0 -> x1 -> x0"),
+    (sem(np.eye(3)), ValueError, "from variable 0 to itself"),
+    (sem(CHAIN[:2]), ValueError, "square matrix"),
+    (sem(np.zeros((0, 0))), ValueError, "no variables"),
+    (sem(CHAIN, 0), ValueError, "n_observations must be at least 1"),
+    (sem(CHAIN, 1, standardize=True), ValueError, "n_observations must be at least 2"),
+    (sem(spread=0.5), ValueError, "spread must be at least 1"),
+    (sem(mechanism="cubic"), ValueError, "mechanism must be one of 'mlp'"),
+    (sem(noise="loud"), ValueError, "noise must be one of 'homo-ev'"),
+    (sem(distribution="flat"), ValueError, "distribution must be one of"),
+    (sem(mechanism="gp"), ValueError, "softplus-shared.*the mechanism .mlp."),
+    (sem(DENSE, mechanism="linear", noise="exp", random_state=0), ValueError, "overflows.*exp-bounded"),
+    (lambda: simulate.varsortability(np.zeros((5, 2)), CHAIN), ValueError, "2 columns and graph 3"),
+    (lambda: simulate.varsortability(np.zeros((5, 3)), CHAIN * 0), ValueError, "no edges"),
+    (lambda: simulate.r2_sortability(np.ones((5, 3)), CHAIN + CHAIN.T), ValueError, "cycle"),
 )
 def test_impossible_requests_are_refused(call, error, message):
     with pytest.raises(error, match=message):

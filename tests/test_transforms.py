@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from helpers import cases
 from scipy.stats import yeojohnson, yeojohnson_llf
 
 from icdh import HNMSearch, Knowledge, simulate
@@ -106,18 +107,16 @@ SMALL, MOST = np.array([4.0, 3.0, 2.0, 5.0]), np.array([-300.0, 30.0, 30.0, 250.
 ONE, HALF = np.array([300.0, -4.0, -3.0, -30.0]), np.array([15.0, 15.0, -1.0, -1.0, -1.0])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("gains", "chosen"),
-    [
-        ({"log": ONE}, "none"),
-        ({"log": ONE, "yeo-johnson": SMALL}, "yeo-johnson"),
-        ({"log": MOST, "yeo-johnson": SMALL}, "log"),
-        ({"log": 2.0 * SMALL, "yeo-johnson": SMALL}, "log"),
-        ({"log": MOST}, "log"),
-        ({"log": -SMALL}, "none"),
-        ({"log": SMALL / 3.0}, "none"),
-        ({"log": HALF}, "log"),
-    ],
+    ({"log": ONE}, "none"),
+    ({"log": ONE, "yeo-johnson": SMALL}, "yeo-johnson"),
+    ({"log": MOST, "yeo-johnson": SMALL}, "log"),
+    ({"log": 2.0 * SMALL, "yeo-johnson": SMALL}, "log"),
+    ({"log": MOST}, "log"),
+    ({"log": -SMALL}, "none"),
+    ({"log": SMALL / 3.0}, "none"),
+    ({"log": HALF}, "log"),
 )
 def test_one_variable_does_not_choose_the_transform_of_all(gains, chosen):
     """However much its mechanism gains or loses by it."""
