@@ -2,16 +2,13 @@
 
 import os
 import stat
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import python
 
 from icdh.files import check_writable, replace_on_success, write_graph
 
-ROOT = Path(__file__).parent.parent
 A = np.zeros((2, 2))
 NAMES = ["a", "b"]
 
@@ -22,85 +19,77 @@ def written(tmp_path, text, name="file.csv"):
     return path
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = written(tmp_path, "old")
+@pytest.fixture
+def old(tmp_path):
+    return written(tmp_path, "old")
 
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(old):
     def fail():
-        with replace_on_success(path) as temporary:
+        with replace_on_success(old) as temporary:
             temporary.write_text("half")
             raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError):
         fail()
-    assert os.listdir(tmp_path) == ["file.csv"]
-    assert path.read_text() == "old"
+    assert os.listdir(old.parent) == ["file.csv"]
+    assert old.read_text() == "old"
 
 
-def test_success_replaces_the_file(tmp_path):
-    path = written(tmp_path, "old")
-    with replace_on_success(path) as temporary:
+def test_success_replaces_the_file(old):
+    with replace_on_success(old) as temporary:
         assert temporary.suffix == ".csv"
         temporary.write_text("new")
-        assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["file.csv"]
-    assert path.read_text() == "new"
+        assert old.read_text() == "old"
+    assert os.listdir(old.parent) == ["file.csv"]
+    assert old.read_text() == "new"
 
 
-def test_paths_that_cannot_be_written_are_os_errors(tmp_path):
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("folder.csv", "it is a folder"),
+        ("absent/graph.csv", "there is no folder"),
+        ("plain/graph.csv", "there is no folder"),
+        ("/proc/self/graph.csv", r"cannot write /proc/self/graph.csv: "),  # a folder that takes no files
+    ],
+)
+def test_paths_that_cannot_be_written_are_os_errors(tmp_path, path, message):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(OSError, match="it is a folder"):
-        write_graph(tmp_path / "folder.csv", A, NAMES)
-    with pytest.raises(OSError, match="there is no folder"):
-        write_graph(tmp_path / "absent" / "graph.csv", A, NAMES)
     written(tmp_path, "", "plain")
-    with pytest.raises(OSError, match="there is no folder"):
-        write_graph(tmp_path / "plain" / "graph.csv", A, NAMES)
+    with pytest.raises(OSError, match=message):
+        write_graph(tmp_path / path, A, NAMES)
     assert sorted(os.listdir(tmp_path)) == ["folder.csv", "plain"]
 
 
-def test_a_folder_that_takes_no_files_is_an_os_error(tmp_path):
-    with pytest.raises(OSError, match=r"cannot write /proc/self/graph.csv: "):
-        write_graph("/proc/self/graph.csv", A, NAMES)
-
-
-def test_a_write_goes_through_symbolic_links(tmp_path):
-    folder = tmp_path / "elsewhere"
+@pytest.mark.parametrize("before", [None, "old"])
+def test_a_write_goes_through_symbolic_links(tmp_path, before):
+    folder, link = tmp_path / "elsewhere", tmp_path / "link.csv"
     folder.mkdir()
-    link = tmp_path / "link.csv"
-    for target in ("absent.csv", "present.csv"):
-        link.unlink(missing_ok=True)
-        link.symlink_to(folder / target)
-        if target == "present.csv":
-            (folder / target).write_text("old")
-        write_graph(link, A, NAMES)
-        assert link.is_symlink()
-        assert (folder / target).read_text() == link.read_text() == ",a,b\na,0.0,0.0\nb,0.0,0.0\n"
-    assert sorted(os.listdir(folder)) == ["absent.csv", "present.csv"]
-
-
-def test_a_temporary_file_has_the_extension_of_the_link(tmp_path):
-    link = tmp_path / "link.png"
-    link.symlink_to(tmp_path / "target")
+    link.symlink_to(folder / "target")
+    if before:
+        written(folder, before, "target")
+    write_graph(link, A, NAMES)
+    assert link.is_symlink()
+    assert (folder / "target").read_text() == link.read_text() == ",a,b\na,0.0,0.0\nb,0.0,0.0\n"
+    assert os.listdir(folder) == ["target"]
     with replace_on_success(link) as temporary:
-        assert temporary.suffix == ".png"
+        assert temporary.suffix == ".csv"
         temporary.write_text("new")
-    assert (tmp_path / "target").read_text() == "new"
 
 
-def test_permissions_are_kept(tmp_path):
-    path = written(tmp_path, "old")
-    path.chmod(0o640)
-    write_graph(path, A, NAMES)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    new, plain = tmp_path / "new.csv", written(tmp_path, "", "plain")
+def test_permissions_are_kept(old):
+    old.chmod(0o640)
+    new, plain = old.with_name("new.csv"), written(old.parent, "", "plain")
+    write_graph(old, A, NAMES)
     write_graph(new, A, NAMES)
-    assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (old, new, plain)]
+    assert modes == [0o640, modes[2], modes[2]]
 
 
 def test_a_name_too_long_is_found_before_any_work(tmp_path):
-    path = tmp_path / ("n" * 252 + ".csv")
     with pytest.raises(OSError, match=r"cannot write .*nnn\.csv: File name too long"):
-        check_writable(path)
+        check_writable(tmp_path / ("n" * 252 + ".csv"))
     longest = tmp_path / ("n" * 251 + ".csv")
     write_graph(longest, A, NAMES)
     assert longest.exists()
@@ -117,15 +106,14 @@ def test_a_full_disk_is_an_os_error_that_names_the_file(tmp_path):
 
 
 def test_leftovers_of_killed_writers_go_and_those_of_living_ones_stay(tmp_path):
-    path = tmp_path / "file.csv"
     leftover = written(tmp_path, "half", ".icdh-0123abcd.tmp.csv")
     own = written(tmp_path, "of the user", ".icdh-notes.csv")
-    with replace_on_success(path) as temporary:
+    with replace_on_success(tmp_path / "file.csv") as temporary:
         assert not leftover.exists()
         temporary.write_text("slow")
         write_graph(tmp_path / "other.csv", A, NAMES)
         assert temporary.exists()
-    assert path.read_text() == "slow"
+    assert (tmp_path / "file.csv").read_text() == "slow"
     assert own.exists()
 
 
@@ -153,8 +141,7 @@ for _ in range(20):
 
 def test_a_writer_killed_at_any_moment_leaves_the_old_or_the_new_file(tmp_path):
     path = written(tmp_path, "0" * 100_000)
-    command = [sys.executable, "-c", KILLED, str(path)]
-    assert subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout == b"100000 1\n" * 20
+    assert python(tmp_path / "kernels", "-c", KILLED, str(path)).stdout == "100000 1\n" * 20
     with replace_on_success(path) as temporary:
         temporary.write_text("new")
     assert os.listdir(tmp_path) == ["file.csv"]

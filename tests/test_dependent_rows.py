@@ -1,5 +1,6 @@
 """Rows that depend on one another: the warnings of a fit."""
 
+import re
 import warnings
 
 import numpy as np
@@ -62,23 +63,16 @@ def test_independent_rows_are_not_warned_of(kind):
         assert of_columns(INDEPENDENT[kind](X, rng)) == (None, None)
 
 
-def test_copies_are_counted():
+def test_copies_and_an_oversampled_class_are_counted():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(150, 3)), rng.random(150) < 0.3])
     copies = rng.permutation(np.tile(X, (4, 1)))
     for table in (copies, np.round(copies, 1)):
         repeats, _ = of_columns(table)
-        assert repeats.columns == [0, 1, 2]
-        assert repeats.whole_rows
-        assert repeats.n_distinct == len(np.unique(table, axis=0))
-
-
-def test_an_oversampled_class_is_noticed():
-    rng = np.random.default_rng(1)
+        assert repeats == ([0, 1, 2], len(np.unique(table, axis=0)), True)
     X = np.column_stack([rng.normal(size=(150, 4)), np.arange(150) < 15])
     repeats, _ = of_columns(np.vstack([X] + 8 * [X[:15]]))
-    assert repeats.whole_rows
-    assert repeats.n_distinct == 150
+    assert (repeats.n_distinct, repeats.whole_rows) == (150, True)
 
 
 def test_columns_of_persons_are_told_from_those_of_visits():
@@ -110,18 +104,17 @@ def test_series_are_noticed_and_a_single_one_is_not():
 
 
 def test_residuals_that_are_independent_settle_it():
-    rng = np.random.default_rng(4)
+    rng, classes = np.random.default_rng(4), np.zeros(400, dtype=int)
     x = autoregressive(rng, 400, 1, 0.9).T
     y = x + rng.normal(size=x.shape)
-    classes = np.zeros(400, dtype=int)
-    assert serial_dependence(np.vstack([x, y]), np.vstack([x, y]), classes) is not None
-    assert serial_dependence(np.vstack([y, x]), np.vstack([y - x, x]), classes).columns == [0, 1]  # x given y
-    assert serial_dependence(np.vstack([x, y]), np.vstack([y - x, y - x]), classes) is None
+    values = np.vstack([x, y])
+    assert serial_dependence(values, values, classes) is not None
+    assert serial_dependence(values[::-1], np.vstack([y - x, x]), classes).columns == [0, 1]  # x given y
+    assert serial_dependence(values, np.vstack([y - x, y - x]), classes) is None
 
 
 def test_conditions_are_no_sequence():
-    rng = np.random.default_rng(5)
-    classes = np.repeat(np.arange(14), 50)
+    rng, classes = np.random.default_rng(5), np.repeat(np.arange(14), 50)
     values = rng.normal(size=(3, 700)) + rng.normal(size=(3, 14))[:, classes]
     assert serial_dependence(values, values, np.zeros(700, dtype=int)) is not None
     assert serial_dependence(values, values, classes) is None
@@ -144,19 +137,17 @@ def test_design_effects_are_those_of_slow_sums():
 
 
 @pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH(scaling="standardize", max_rounds=2)])
-def test_a_fit_warns_once_and_names_the_remedy(estimator):
-    rng = np.random.default_rng(7)
-    copies = np.tile(rng.normal(size=(60, 3)), (3, 1))
-    series = autoregressive(rng, 200, 2, 0.9)
-    for X, words in (
-        (copies, ("180 rows hold 60 different ones", "pass groups with")),
-        (series, ("'x0', 'x1'", "sequence=True")),
-    ):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            estimator.fit(X)
-        told = [own for own in caught if "independent rows" in str(own.message)]
-        assert len(told) == 1
-        assert told[0].category is DataWarning
-        assert told[0].filename == __file__
-        assert all(word in str(told[0].message) for word in words)
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda rng: np.tile(rng.normal(size=(60, 3)), (3, 1)), "180 rows hold 60 different ones.*pass groups with"),
+        (lambda rng: autoregressive(rng, 200, 2, 0.9), "'x0', 'x1'.*sequence=True"),
+    ],
+)
+def test_a_fit_warns_once_and_names_the_remedy(estimator, make, words):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(make(np.random.default_rng(7)))
+    (told,) = [own for own in caught if "independent rows" in str(own.message)]
+    assert (told.category, told.filename) == (DataWarning, __file__)
+    assert re.search(words, str(told.message))

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import hetero_chain, replayed
+from helpers import hetero_chain, parents_of, replayed
 
 import icdh
 from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
@@ -56,25 +56,13 @@ def short(estimator, X):
         return estimator.fit(X)
 
 
-def sizes(model):
-    """How many variables every fitted attribute speaks of."""
-    counts = {
-        model.n_features_in_,
-        len(model.adjacency_matrix_),
-        len(model.causal_order_),
-        model.offset_.size,
-        model.scale_.size,
-        len(model.model_.names),
-        len(model.model_.conditionals),
-        model.sample(2, random_state=0).shape[1],
-    }
-    return counts | ({len(model.weights_), model.network_.n_variables} if isinstance(model, ICDH) else set())
-
-
 def assert_one_model(model, old, named):
     """Either every fitted attribute is the old object, or none and all agree."""
-    fitted = {name: value for name, value in vars(model).items() if name.endswith("_")}
-    assert len(sizes(model)) == 1
+    fitted = fitted_attributes(model)
+    arrays = [model.adjacency_matrix_, model.causal_order_, model.offset_, model.scale_]
+    arrays += [model.model_.names, model.model_.conditionals, model.sample(2, random_state=0).T]
+    arrays += [model.weights_, model.network_.w1] if isinstance(model, ICDH) else []
+    assert {model.n_features_in_, *map(len, arrays)} == {model.n_features_in_}
     if model.n_features_in_ == named:
         assert fitted.keys() == old.keys()
         assert all(fitted[name] is old[name] for name in old)
@@ -88,6 +76,10 @@ def tables():
     """Three named columns, and two other ones without names."""
     X = hetero_chain(np.random.default_rng(0), 40)
     return pd.DataFrame(X, columns=list("abc")), X[:, 1:] + 1.0
+
+
+def fitted_attributes(model):
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
 
 
 ESTIMATORS_AT_WORK = [
@@ -104,12 +96,10 @@ def test_a_refit_that_is_interrupted_anywhere_leaves_one_model(tables, make):
     with Interrupter() as whole:
         short(make(), second)
     places = {*range(1, whole.passed, max(1, whole.passed // 12)), *range(whole.passed - 30, whole.passed + 1)}
-    outcomes = set()
-    model = short(make(), first)
-    fitted = vars(model).copy()
-    old = {name: value for name, value in fitted.items() if name.endswith("_")}
+    outcomes, model = set(), short(make(), first)
+    before, old = vars(model).copy(), fitted_attributes(model)
     for place in sorted(places):
-        model.__dict__ = fitted.copy()
+        model.__dict__ = before.copy()
         try:
             with Interrupter(place):
                 short(model, second)
@@ -140,8 +130,7 @@ def test_a_new_threshold_and_its_graph_come_together(tables):
 @pytest.mark.parametrize("call", [1, 5])
 def test_an_interrupt_inside_a_kernels_caller_leaves_the_old_model(monkeypatch, tables, call):
     model = short(ESTIMATORS_AT_WORK[0](), tables[0])
-    old = {name: value for name, value in vars(model).items() if name.endswith("_")}
-    honest, calls = objective.projected_least_squares, []
+    old, honest, calls = fitted_attributes(model), objective.projected_least_squares, []
 
     def interrupted(*arguments):
         calls.append(None)
@@ -166,34 +155,25 @@ def laplace():
     return X
 
 
-def interrupted_at(X, call, **params):
-    """Fit, with Ctrl-C at a call of the callback; there must be a model, and a warning that says why it is early."""
-    calls = []
-
-    def interrupt(move):
-        calls.append(move)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-
-    with pytest.warns(ConvergenceWarning, match="interrupted after .*; the best graph so far is kept"):
-        return HNMSearch(n_restarts=1, callback=interrupt, **params).fit(X)
-
-
-def calls_of(X, **params):
-    """All moves that the callback of a whole search hears of."""
-    calls = []
-    return HNMSearch(n_restarts=1, callback=calls.append, **params).fit(X), calls
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["gaussian", "free"])
 def test_a_search_that_is_interrupted_keeps_the_best_graph_so_far(laplace, noise):
-    whole, calls = calls_of(laplace, noise_distribution=noise)
-    evidences = []
-    for call in (1, 2, 3, len(calls) // 2, len(calls)):
-        model = interrupted_at(laplace, call, noise_distribution=noise)
-        dag = model.adjacency_matrix_.T != 0
-        assert replayed(model.history_, len(dag)) == tuple(tuple(np.flatnonzero(own)) for own in dag)
+    calls, evidences = [], []
+
+    def search(last=None):
+        def heard(move):
+            calls.append(move)
+            if len(calls) == last:
+                raise KeyboardInterrupt
+
+        calls.clear()
+        return HNMSearch(n_restarts=1, callback=heard, noise_distribution=noise).fit(laplace)
+
+    whole = search()
+    for last in (1, 2, 3, len(calls) // 2, len(calls)):
+        with pytest.warns(ConvergenceWarning, match="interrupted after .*; the best graph so far is kept"):
+            model = search(last)
+        assert replayed(model.history_, 4) == parents_of(model)
         assert graphs.is_dag(model.adjacency_matrix_)
         assert np.isfinite(model.score(laplace))
         evidences.append(model.evidence_)
@@ -268,11 +248,8 @@ def test_an_interrupt_is_heard_while_another_thread_is_at_work():
 
 
 def test_what_fails_on_another_thread_fails_here():
-    def task(number):
-        raise ArithmeticError(str(number))
-
-    with pytest.raises(ArithmeticError, match="7"):
-        _threads.map_on_threads(task, [[7]], 1, lambda: None, listens=True)
+    with pytest.raises(ZeroDivisionError):
+        _threads.map_on_threads(lambda number: 1 / number, [[0]], 1, lambda: None, listens=True)
     assert _threads.map_on_threads(abs, [[-1, 2]], 1, lambda: None, listens=True) == [1, 2]
 
 

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import family_evidence, free
+from helpers import family_evidence, free, parents_of, replayed
+from sklearn.base import clone
 
 from icdh import HNMSearch, simulate
 from icdh._estimators import graph_search
+from icdh._node_model import families
 from icdh._node_model.family_evidence import WholeEvidence
 from icdh.exceptions import ConvergenceWarning
 from icdh.files import write_table
@@ -16,17 +18,28 @@ from icdh.search.escapes import greedy_search
 from icdh.uncertainty import direction_loss
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def data():
-    graph = simulate.erdos_renyi(5, 1, random_state=3)
-    return simulate.simulate_sem(graph, 1500, random_state=3)
+    return simulate.simulate_sem(simulate.erdos_renyi(5, 1, random_state=3), 1500, random_state=3)
 
 
 @pytest.fixture
 def _few(monkeypatch):
-    monkeypatch.setattr(
-        graph_search, "TUNING", replace(graph_search.TUNING, few_rows=250, subsample=500, long_table=1000)
-    )
+    few = replace(graph_search.TUNING, few_rows=250, subsample=500, long_table=1000)
+    monkeypatch.setattr(graph_search, "TUNING", few)
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Of every fit to a node its number of rows, and whether it begins cold."""
+    seen, honest = [], families.fit_node
+
+    def counted(x, y, **options):
+        seen.append((x.shape[1], options["start"] is None))
+        return honest(x, y, **options)
+
+    monkeypatch.setattr(families, "fit_node", counted)
+    return seen
 
 
 def evidence_of(X, **options):
@@ -40,15 +53,14 @@ def continued(scores):
 
 
 def test_fits_that_begin_on_few_rows_end_on_all(data):
-    families = [(0, ()), (1, (0,)), (1, (0, 2)), (3, (1, 4))]
+    asked = [(0, ()), (1, (0,)), (1, (0, 2)), (3, (1, 4))]
     whole, started = evidence_of(data.X), continued(evidence_of(data.X))
     for scores in (whole, started.subsample):
-        scores(families)
-        scores.polish(families)
-    np.testing.assert_allclose(started(families), whole(families), atol=15.0)
-    assert started.subsample.fitted() == started.fitted() == set(families)
-    few = started.subsample.families.counts()
-    assert (few == 300).all()
+        scores(asked)
+        scores.polish(asked)
+    np.testing.assert_allclose(started(asked), whole(asked), atol=15.0)
+    assert started.subsample.fitted() == started.fitted() == set(asked)
+    assert (started.subsample.families.counts() == 300).all()
 
 
 def test_the_precisions_of_few_rows_are_those_of_all_while_graphs_compare(data):
@@ -57,22 +69,11 @@ def test_the_precisions_of_few_rows_are_those_of_all_while_graphs_compare(data):
     np.testing.assert_array_equal(scores.fit_of(family).precision, scores.subsample.fit_of(family).precision)
 
 
-def test_cold_starts_are_tried_on_few_rows_alone(data, monkeypatch):
-    from icdh._node_model import families as module
-
-    seen, honest = [], module.fit_node
-
-    def counted(x, y, **options):
-        seen.append((x.shape[1], options["start"] is None))
-        return honest(x, y, **options)
-
-    monkeypatch.setattr(module, "fit_node", counted)
+def test_cold_starts_are_tried_on_few_rows_alone(data, fits):
     scores = continued(evidence_of(data.X, n_restarts=3))
     scores.subsample.polish([(1, (0,))])
     scores([(1, (0,))])
-    assert seen.count((300, True)) == 3
-    assert (1500, True) not in seen
-    assert seen.count((1500, False)) == 1
+    assert [fits.count(own) for own in ((300, True), (1500, True), (1500, False))] == [3, 0, 1]
 
 
 @pytest.mark.usefixtures("_few")
@@ -80,27 +81,18 @@ def test_the_graph_is_a_local_optimum_on_the_subsample_and_history_leads_to_it(d
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     found = model.found_graph()
     assert (found.scores.families.counts() == 500).all()
-    climber = Climber(found.scores, found.table.rules, 8)
-    assert climber.climb(found.graph)[1] == []
-    A = np.zeros((5, 5), dtype=bool)
-    for move in model.history_:
-        if move.kind == "detach":
-            A[:, move.effect] = False
-        else:
-            A[move.cause, move.effect] = move.kind == "insert"
-            A[move.effect, move.cause] |= move.kind == "reverse"
-    np.testing.assert_array_equal(A, model.adjacency_matrix_ != 0)
+    assert Climber(found.scores, found.table.rules, 8).climb(found.graph)[1] == []
+    assert replayed(model.history_, 5) == parents_of(model)
 
 
 @pytest.mark.usefixtures("_few")
 def test_neither_threads_nor_the_order_signs_and_units_of_columns_change_the_graph(data):
-    first = HNMSearch().fit(data.X)
-    assert first.adjacency_matrix_.any()
-    threads = HNMSearch(n_jobs=2).fit(data.X)
-    np.testing.assert_array_equal(threads.adjacency_matrix_, first.adjacency_matrix_)
+    found, threads = (HNMSearch(n_jobs=n_jobs).fit(data.X).adjacency_matrix_ for n_jobs in (1, 2))
+    assert found.any()
+    np.testing.assert_array_equal(threads, found)
     order = np.array([3, 1, 4, 0, 2])
     moved = HNMSearch().fit(np.array([-1.0, 10.0, 0.1, -3.0, 1.0]) * data.X[:, order] + 5.0)
-    np.testing.assert_array_equal(moved.adjacency_matrix_ != 0, first.adjacency_matrix_[np.ix_(order, order)] != 0)
+    np.testing.assert_array_equal(moved.adjacency_matrix_ != 0, found[np.ix_(order, order)] != 0)
 
 
 @pytest.mark.usefixtures("_few")
@@ -114,30 +106,21 @@ def test_a_search_goes_on_from_what_another_found(data):
     scores = evidence_of(data.X)
     found = greedy_search(scores, free(5))
     more = greedy_search(scores, free(5), start=found)
-    assert more.graph == found.graph
-    assert more.moves == found.moves
+    assert (more.graph, more.moves) == (found.graph, found.moves)
 
 
 @pytest.mark.usefixtures("_few")
 @pytest.mark.parametrize("units", ["auto", 5])
-def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, monkeypatch):
-    from icdh._node_model import families as module
-
-    fitted, honest = [], module.fit_node
-
-    def counted(x, y, **options):
-        fitted.append(x.shape[1])
-        return honest(x, y, **options)
-
-    monkeypatch.setattr(module, "fit_node", counted)
-    model = HNMSearch(noise_distribution="gaussian", column_transform="none", hidden_units=units).fit(data.X)
-    scores = model.found_graph().scores
+def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, fits):
+    options = {"noise_distribution": "gaussian", "column_transform": "none"}
+    model = HNMSearch(**options, hidden_units=units).fit(data.X)
+    scores, rows = model.found_graph().scores, [n for n, _ in fits]
     levels = scores.families, scores.families.whole
     assert [int(level.counts()[0]) for level in levels] == [500, 1500]
     assert levels[0].share() == pytest.approx(np.full(5, 1 / 3))
-    assert 5 <= fitted.count(1500) < 15  # the graph, and what all rows ask of it
-    assert fitted.count(250) > fitted.count(500) > 10
-    shorter = HNMSearch(noise_distribution="gaussian", column_transform="none").fit(data.X[:1000])
+    assert 5 <= rows.count(1500) < 15  # the graph, and what all rows ask of it
+    assert rows.count(250) > rows.count(500) > 10
+    shorter = HNMSearch(**options).fit(data.X[:1000])
     np.testing.assert_array_equal(shorter.adjacency_matrix_ != 0, model.adjacency_matrix_ != 0)
     assert model.evidence_ == pytest.approx(1.5 * shorter.evidence_, rel=0.1)
 
@@ -145,8 +128,7 @@ def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, mo
 @pytest.mark.usefixtures("_few")
 def test_the_noise_that_few_rows_show_is_that_of_all():
     graph = simulate.erdos_renyi(5, 1, random_state=1)
-    X = simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=1).X
-    model = HNMSearch().fit(X)
+    model = HNMSearch().fit(simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=1).X)
     assert (model.found_graph().scores.families.counts() == 500).all()
     assert model.noise_distribution_ in ("student", "mixed")
 
@@ -164,19 +146,18 @@ def test_all_rows_add_an_edge_that_few_do_not_show_and_count_its_strength_and_lo
     rng = np.random.default_rng(6)
     a, noise = rng.normal(size=1500), rng.normal(size=(2, 1500))
     X = np.column_stack([a, 0.14 * a + noise[0], np.sin(2 * a) + (0.2 + 0.1 * a**2) * noise[1]])
-    options = {"column_transform": "none", "noise_distribution": "gaussian"}
-    model = HNMSearch(**options).fit(X)
-    (a, c, strong), (cause, effect, weak) = model.edge_list()
-    assert [a, c, {cause, effect}] == ["x0", "x2", {"x0", "x1"}]
+    search = HNMSearch(column_transform="none", noise_distribution="gaussian")
+    ((first, second, few),) = clone(search).fit(X[::3]).edge_list()
+    model = search.fit(X)
+    (*strongest, strong), (cause, effect, weak) = model.edge_list()
+    assert [first, second] == strongest == ["x0", "x2"]
+    assert {cause, effect} == {"x0", "x1"}
     found = model.found_graph()
     assert {f"x{found.table.order[node]}" for node in found.decided} == {effect}
     assert weak == pytest.approx(model.history_[-1].gain)
     assert weak > 10.0
-    few = HNMSearch(**options).fit(X[::3]).edge_list()
-    assert [edge[:2] for edge in few] == [("x0", "x2")]
-    assert strong == pytest.approx(few[0].strength, rel=0.1)
-    loss = direction_loss(model)
-    assert loss[int(cause[1]), int(effect[1])] == pytest.approx(0.0, abs=0.1)
+    assert strong == pytest.approx(few, rel=0.1)
+    assert direction_loss(model)[int(cause[1]), int(effect[1])] == pytest.approx(0.0, abs=0.1)
     write_table(tmp_path / "data.csv", X, ["x0", "x1", "x2"])
     assert f"are in nats of these, but of all for edges to '{effect}'" in printed("fit", tmp_path / "data.csv")
 

@@ -1,21 +1,31 @@
+"""Processes that share work: results, errors, what an interrupt does; none outlives the one that asked for it."""
+
 import os
 import signal
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import joblib
+import numpy as np
 import pytest
+from helpers import ENVIRONMENT, ROOT
 
+from icdh import ConvergenceWarning
+from icdh._estimators.two_phase_fit import best_of_restarts
 from icdh._ground.parallel import follows_interrupt, in_parallel, postponed
 from icdh.exceptions import WorkerLostError
+from icdh.network import initial_weights
+from icdh.two_phase.procedure import Round, TwoPhaseResult
 
 
 def square(number):
     return number * number, os.getpid()
 
 
-def killed(number):
+def kill_itself(number):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -30,15 +40,17 @@ def test_results_come_in_the_order_of_the_tasks(n_jobs):
     assert (os.getpid() in {process for _, process in results}) == (n_jobs == 1)
 
 
-def test_a_killed_worker_is_an_error_that_says_so():
-    with pytest.raises(WorkerLostError, match="lower n_jobs"):
-        list(in_parallel(killed, [1, 2], 2))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_errors_of_a_task_are_those_of_the_caller(n_jobs):
-    with pytest.raises(ValueError, match="is no task"):
-        list(in_parallel(refuse, [1, 2], n_jobs))
+@pytest.mark.parametrize(
+    ("task", "n_jobs", "error", "message"),
+    [
+        (kill_itself, 2, WorkerLostError, "lower n_jobs"),
+        (refuse, 1, ValueError, "is no task"),
+        (refuse, 2, ValueError, "is no task"),
+    ],
+)
+def test_errors_of_a_task_are_those_of_the_caller(task, n_jobs, error, message):
+    with pytest.raises(error, match=message):
+        list(in_parallel(task, [1, 2], n_jobs))
 
 
 def test_stopping_early_is_quiet():
@@ -96,8 +108,7 @@ def deafness(task):
 def test_workers_do_not_hear_what_their_parent_does():
     """In a process where nothing of joblib runs yet."""
     code = "import test_parallel as t; print(list(t.in_parallel(t.deafness, [1, 2, 3], 2)), t.deafness(None))"
-    places = f"{Path(__file__).parent.parent}{os.pathsep}{Path(__file__).parent}"
-    environment = {**os.environ, "PYTHONPATH": places}
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True, text=True)
     assert result.stdout == "[True, True, True] False\n"
 
@@ -127,13 +138,105 @@ def test_other_ways_to_treat_an_interrupt_stay(handler):
     assert signal.signal(signal.SIGINT, before) == handler
 
 
-def test_errors_while_an_older_interrupt_is_handled_are_errors():
-    def fit_after_an_interrupt():
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            list(in_parallel(refuse, [1, 2], 2))
+def fit_after_an_interrupt():
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        list(in_parallel(refuse, [1, 2], 2))
 
+
+def test_errors_while_an_older_interrupt_is_handled_are_errors():
     with pytest.raises(ValueError, match="is no task") as raised:
         fit_after_an_interrupt()
     assert follows_interrupt(raised.value)
+
+
+FIT = """
+import sys
+import numpy as np
+from icdh import ICDH
+X = np.random.default_rng(0).normal(size=(500, 10))
+print("begins", flush=True)
+try:
+    ICDH(n_restarts=1000, n_jobs=2, tol=0, max_rounds=100, scaling="standardize").fit(X)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+SOON = 60.0  # seconds, on a machine that has far too much to do; half a second is usual
+
+
+@pytest.fixture
+def fitting():
+    """A process in a session of its own, whose fit shares two more."""
+    if not Path("/proc").exists():
+        pytest.skip("needs /proc")
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, "-c", FIT], env=ENVIRONMENT, start_new_session=True, **quiet)
+    process.stdout.readline()
+    yield process
+    for pid in living(process.pid):
+        os.kill(pid, signal.SIGKILL)
+    process.stdout.close()
+    process.wait()
+
+
+def living(session):
+    """Return the ids of the processes of a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            state, _, _, own = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+        except (OSError, ValueError):
+            continue
+        if own == str(session) and state != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition):
+    limit = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0.3, 1.0, 3.0])
+def test_workers_end_with_a_killed_parent(fitting, after):
+    time.sleep(after)
+    fitting.kill()
+    fitting.wait()
+    wait_until(lambda: not living(fitting.pid))
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_all_at_once(fitting):
+    wait_until(lambda: len(living(fitting.pid)) > 3)
+    fitting.send_signal(signal.SIGINT)
+    assert fitting.wait(SOON) == 130
+    wait_until(lambda: not living(fitting.pid))
+
+
+def fit_or_die(doomed, initial, after=None):
+    """Stand in for a fit: the process of one start is killed, once there is the file ``after``."""
+    if initial == doomed:
+        wait_until(lambda: after is None or after.exists())
+        os.kill(os.getpid(), signal.SIGKILL)
+    record = Round._make([float(initial)] * len(Round._fields))
+    weights = initial_weights(np.eye(2), 1, False, np.random.default_rng(0))
+    return TwoPhaseResult(weights, record, [record], True, False)
+
+
+@pytest.mark.slow
+def test_what_ended_before_a_process_was_killed_is_kept(tmp_path):
+    seen, ended = [], tmp_path / "ended"
+
+    def see(record):
+        seen.append(record.nll)
+        ended.touch()
+
+    with pytest.warns(ConvergenceWarning, match=r"lower n_jobs and try again; the best of 1 restart is kept"):
+        result = best_of_restarts(partial(fit_or_die, 2, after=ended), [3, 2, 1], 2, see)
+    assert (result.best.nll, seen) == (3.0, [3.0])
+    with pytest.raises(WorkerLostError, match="lower n_jobs and try again"):  # before any result
+        best_of_restarts(partial(fit_or_die, 1), [1, 2, 3], 2, lambda record: None)

@@ -26,29 +26,29 @@ def masked_table(rng, m=700):
 def test_the_likelihood_of_masked_rows_is_that_of_the_others_times_their_share(rng):
     values, rows = masked_table(rng)
     mean, scale = rng.normal(size=values.shape), rng.uniform(0.5, 2.0, size=values.shape)
-    expected = sum(
-        rows[n].mean() * gaussian_nll(values[n : n + 1, rows[n]], mean[n : n + 1, rows[n]], scale[n : n + 1, rows[n]])
-        for n in range(N)
-    )
+    expected = 0.0
+    for n in range(N):
+        alone = (own[n : n + 1, rows[n]] for own in (values, mean, scale))
+        expected += rows[n].mean() * gaussian_nll(*alone)
     assert gaussian_nll(values, mean, scale, rows) == pytest.approx(expected, rel=1e-12)
     assert gaussian_nll(values, mean, scale, np.ones(rows.shape, dtype=bool)) == gaussian_nll(values, mean, scale)
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_the_objective_of_a_child_is_that_of_its_rows_alone_times_their_share(rng, bias):
+@pytest.mark.parametrize("n", range(N))
+def test_the_objective_of_a_child_is_that_of_its_rows_alone_times_their_share(rng, bias, n):
     values, rows = masked_table(rng)
     scale, weights = rng.uniform(0.5, 2.0, size=values.shape), random_weights(rng, N, 4, bias)
-    for n in range(N):
-        keep, share, causes = rows[n], rows[n].mean(), np.delete(np.arange(N), n)
-        whole = problem_of(values, l1=0.03, l2=0.05, bias=bias, rows=rows)
-        short = problem_of(values[:, keep], l1=0.03 / share, l2=0.05 / share, bias=bias)
-        masked = FamilyObjective.of(whole, n, causes, scale[n])
-        alone = FamilyObjective.of(short, n, causes, scale[n, keep])
-        w = node_inputs(weights, n)[masked.inputs]
-        here, there = masked.evaluate(w), alone.evaluate(w)
-        assert here.value == pytest.approx(share * there.value, rel=1e-12)
-        np.testing.assert_allclose(here.gradient, share * there.gradient, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(here.w2, there.w2, rtol=1e-9)
+    keep, share, causes = rows[n], rows[n].mean(), np.delete(np.arange(N), n)
+    whole = problem_of(values, l1=0.03, l2=0.05, bias=bias, rows=rows)
+    short = problem_of(values[:, keep], l1=0.03 / share, l2=0.05 / share, bias=bias)
+    masked = FamilyObjective.of(whole, n, causes, scale[n])
+    alone = FamilyObjective.of(short, n, causes, scale[n, keep])
+    w = node_inputs(weights, n)[masked.inputs]
+    here, there = masked.evaluate(w), alone.evaluate(w)
+    assert here.value == pytest.approx(share * there.value, rel=1e-12)
+    np.testing.assert_allclose(here.gradient, share * there.gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(here.w2, there.w2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["heteroscedastic", "unequal"])
@@ -83,15 +83,12 @@ def leaf_with_noise_where_masked(rng):
 
 
 def test_masked_cells_of_an_effect_change_no_bit_of_its_means(rng):
-    values, other, rows, forbidden = leaf_with_noise_where_masked(rng)
-    weights = initial_weights(values.T, 4, False, rng)
-    scale = np.ones(values.shape)
-    here, there = (
-        fit_means(problem_of(table, forbidden, rows=rows), scale, weights, 1e16) for table in (values, other)
-    )
-    np.testing.assert_array_equal(here.weights.w1, there.weights.w1)
-    np.testing.assert_array_equal(here.weights.w2, there.weights.w2)
-    assert here.weights.adjacency()[:2, 2].max() > 0.3
+    *tables, rows, forbidden = leaf_with_noise_where_masked(rng)
+    weights, scale = initial_weights(tables[0].T, 4, False, rng), np.ones(rows.shape)
+    here, there = (fit_means(problem_of(own, forbidden, rows=rows), scale, weights, 1e16).weights for own in tables)
+    np.testing.assert_array_equal(here.w1, there.w1)
+    np.testing.assert_array_equal(here.w2, there.w2)
+    assert here.adjacency()[:2, 2].max() > 0.3
 
 
 def test_masked_cells_of_an_effect_change_no_bit_of_a_whole_fit(rng):
@@ -114,13 +111,11 @@ def test_rows_that_an_experimenter_set_hide_no_cause(rng):
     rows = np.ones(values.shape, dtype=bool)
     rows[1, ::2] = False
     values[1, ::2] = 2.0 * rng.normal(size=300)
-    forbidden = np.array([[True, False], [True, True]])
-    initial = initial_weights(values.T, 5, False, rng)
-    masked, blind = (
-        fit_two_phase(values, forbidden_edges=forbidden, initial=initial, rows=mask) for mask in (rows, None)
-    )
-    truth = 2.0 * np.tanh(values[0])
-    slopes = [np.polyfit(truth, outputs(values, result.weights)[0][1], 1)[0] for result in (masked, blind)]
+    forbidden, initial = np.array([[True, False], [True, True]]), initial_weights(values.T, 5, False, rng)
+    slopes = []
+    for mask in (rows, None):
+        weights = fit_two_phase(values, forbidden_edges=forbidden, initial=initial, rows=mask).weights
+        slopes.append(np.polyfit(2.0 * np.tanh(values[0]), outputs(values, weights)[0][1], 1)[0])
     assert slopes[0] == pytest.approx(1.0, abs=0.1)
     assert slopes[1] < 0.7
 
