@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
-from icdh._estimators.imputation import MISSING, complete_rows, fits_to_imputed, warn_about_mostly_imputed_columns
+from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
 from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._ground.checks import (
     Choice,
@@ -36,7 +36,7 @@ from icdh._table.relations import Groups, with_relations, without_copies, withou
 from icdh._table.table import Table
 from icdh._table.transforms import TRANSFORMS
 from icdh._version import __version__
-from icdh.exceptions import ConvergenceWarning, DataWarning, NotFittedError, option, warn
+from icdh.exceptions import NotFittedError, warn
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE
 from icdh.search.moves import Move
@@ -321,21 +321,17 @@ class CausalGraphEstimator(SharedParameters):
     def _fit(self: Estimator, table: Table, interventions: InterventionsLike, clock: Clock) -> Estimator:
         """Fit as ``missing`` says, for ``fit`` alone: warnings name the line that called it."""
         table, interventions = without_copies(table, interventions)
-        if table.gaps.any() and self.missing == "impute":
-            warn_about_mostly_imputed_columns(table)
-            return self._fit_imputed(table, Design.of(interventions, table), clock)
-        rows = complete_rows(table)
-        if 2 * np.count_nonzero(rows) < rows.size:
-            warn(
-                f"{option('missing', 'drop')} keeps {np.count_nonzero(rows)} of {rows.size} rows; "
-                f"{option('missing', 'impute')} keeps all",
-                DataWarning,
-            )
-        design = Design.of(interventions, table, rows)
-        if not rows.all():
-            logger.info("%d of %d rows have gaps and are left out", np.count_nonzero(~rows), rows.size)
-            table = table.of_rows(rows).of_its_labels()
-        return self._fit_complete(table, design, clock)
+        if not (table.gaps.any() and self.missing == "impute"):
+            return self._fit_complete(*without_gaps(table, interventions), clock)
+        design = Design.of(interventions, table)
+        rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
+        typical, of_all, to_say = fit_to_imputed(
+            lambda completed: copy(self)._fit_complete(completed, design, clock), table, self.n_imputations, rng, clock
+        )
+        self.__dict__ = vars(typical) | of_all
+        for message, category in to_say:
+            warn(message, category)
+        return self
 
     def _fit_complete(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
         """Fit to a table without gaps, and return self; what is odd about its columns is said first."""
@@ -347,32 +343,6 @@ class CausalGraphEstimator(SharedParameters):
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps of which some columns vary; ends with `_learn`."""
         raise NotImplementedError
-
-    def _fit_imputed(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
-        """Fit to imputed tables, each drawn from the fit before, and keep the fit whose graph is most typical."""
-        rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
-        fits, said = fits_to_imputed(
-            lambda completed: copy(self)._fit_complete(completed, design, clock), table, self.n_imputations, rng, clock
-        )
-        is_cut = len(fits) < self.n_imputations and not fits[-1].interrupted_
-        # The first fit, on values of similar rows and not of a model, counts only if it is the only one.
-        whole = [fit for fit in fits[1:] if not fit.timed_out_] or fits[:1]
-        graphs = np.array([fit.adjacency_matrix_ != 0 for fit in whole])
-        probability = graphs.mean(axis=0)
-        typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
-        late = is_cut or typical.timed_out_
-        of_all = {"edge_probability_": probability, "imputations_": whole, "timed_out_": late}
-        self.__dict__ = vars(typical) | of_all
-        for warning in said:
-            if not (is_cut and warning.category is ConvergenceWarning):
-                warn(warning.message, warning.category)
-        if is_cut:
-            done = f"{len(fits)} of {self.n_imputations} imputations"
-            warn(
-                f"{option('max_seconds', self.max_seconds)} ended the fit after {done}; the best one is kept",
-                ConvergenceWarning,
-            )
-        return self
 
     def for_resamples(self: Estimator, X: TableLike, interventions: InterventionsLike = None) -> Estimator:
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.

@@ -3,6 +3,7 @@
 Imputation draws missing values from a fitted model given the observed ones, and fits to what was drawn in turn.
 """
 
+import logging
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,44 +16,45 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import counted, listed, plural
 from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, response
 from icdh._model.structural import StructuralModel
+from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.table import LEVEL_KINDS, Table
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 
 if TYPE_CHECKING:
     from icdh._estimators.base import CausalGraphEstimator
 
 MISSING = ("error", "drop", "impute")
 CHUNK = 1000  # rows compared with all donors at once
+logger = logging.getLogger("icdh")
 Fitted = TypeVar("Fitted", bound="CausalGraphEstimator")
 
 
-def complete_rows(table: Table) -> Mask:
-    """Return which rows are complete, shape (M,).
+def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table, Design]:
+    """Return the rows of a table that have no gaps, and what was done to them; warn if they are few.
 
     Raises
     ------
     ValueError
         If fewer than two rows are complete.
     """
-    complete: Mask = np.logical_not(table.gaps.any(axis=0))
-    if np.count_nonzero(complete) < min(2, complete.size):
+    rows: Mask = np.logical_not(table.gaps.any(axis=0))
+    n_complete = np.count_nonzero(rows)
+    if n_complete < min(2, rows.size):
         raise ValueError(
-            f"{option('missing', 'drop')} leaves {np.count_nonzero(complete)} of {counted(complete.size, 'row')}; use "
+            f"{option('missing', 'drop')} leaves {n_complete} of {counted(rows.size, 'row')}; use "
             f"{option('missing', 'impute')}, or drop the columns with most gaps"
         )
-    return complete
-
-
-def warn_about_mostly_imputed_columns(table: Table) -> None:
-    """Name the columns of which more than half is missing."""
-    counts = table.gaps.sum(axis=1)
-    columns = [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]
-    if columns:
+    if 2 * n_complete < rows.size:
         warn(
-            f"{plural(columns, 'column')} of which more than half of {table.n_observations} rows are imputed: "
-            f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone",
+            f"{option('missing', 'drop')} keeps {n_complete} of {rows.size} rows; {option('missing', 'impute')} keeps "
+            "all",
             DataWarning,
         )
+    design = Design.of(interventions, table, rows)
+    if n_complete < rows.size:
+        logger.info("%d of %d rows have gaps and are left out", rows.size - n_complete, rows.size)
+        table = table.of_rows(rows).of_its_labels()
+    return table, design
 
 
 def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
@@ -70,7 +72,8 @@ def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
         Source of randomness.
     """
     values: Floats = table.values.copy()
-    scaled = _scaled(values)
+    mean, spread = np.nanmean(values, axis=1, keepdims=True), np.nanstd(values, axis=1, keepdims=True)
+    scaled: Floats = (values - mean) / np.where(spread > 0.0, spread, 1.0)
     donors = rng.permutation(values.shape[1])[:2000]
     receivers = np.flatnonzero(table.gaps.any(axis=0))
     for start in range(0, receivers.size, CHUNK):
@@ -86,12 +89,6 @@ def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
                 donated = table.values[n, donors[giving[chosen]]]
             values[n, rows[table.gaps[n, rows]]] = donated
     return values
-
-
-def _scaled(values: Floats) -> Floats:
-    mean, spread = np.nanmean(values, axis=1, keepdims=True), np.nanstd(values, axis=1, keepdims=True)
-    scaled: Floats = (values - mean) / np.where(spread > 0.0, spread, 1.0)
-    return scaled
 
 
 def _distances(a: Floats, b: Floats) -> Floats:
@@ -181,10 +178,10 @@ def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Seque
     return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
 
 
-def fits_to_imputed(
+def fit_to_imputed(
     fit: Callable[[Table], Fitted], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
-) -> tuple[list[Fitted], list[warnings.WarningMessage]]:
-    """Return fits to imputed tables, each drawn from the fit before, and what the last fit warned of.
+) -> tuple[Fitted, dict[str, object], list[tuple[str | Warning, type[Warning]]]]:
+    """Fit to imputed tables, each drawn from the fit before; return the fit whose graph is most typical.
 
     Parameters
     ----------
@@ -198,7 +195,24 @@ def fits_to_imputed(
         Draws values.
     clock : Clock
         Ends the fits, the first one aside.
+
+    Returns
+    -------
+    typical : CausalGraphEstimator
+        One of the fits.
+    of_all : dict
+        The attributes of an estimator that are about all fits.
+    to_say : list of (str or Warning, type)
+        What to warn of.
     """
+    counts = table.gaps.sum(axis=1)
+    columns = [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]
+    if columns:
+        warn(
+            f"{plural(columns, 'column')} of which more than half of {table.n_observations} rows are imputed: "
+            f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone",
+            DataWarning,
+        )
     completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
     fits: list[Fitted] = []
     while True:
@@ -206,5 +220,19 @@ def fits_to_imputed(
             warnings.simplefilter("always")
             fits.append(fit(completed))
         if len(fits) == n_imputations or fits[-1].interrupted_ or clock.is_over:
-            return fits, said
+            break
         completed = redrawn(fits[-1].model_, completed, table.gaps, rng)
+    is_cut = len(fits) < n_imputations and not fits[-1].interrupted_
+    to_say: list[tuple[str | Warning, type[Warning]]] = [(warning.message, warning.category) for warning in said]
+    if is_cut:
+        ended = f"{option('max_seconds', clock.max_seconds)} ended the fit"
+        done = f"{len(fits)} of {n_imputations} imputations"
+        to_say = [(message, category) for message, category in to_say if category is not ConvergenceWarning]
+        to_say.append((f"{ended} after {done}; the best one is kept", ConvergenceWarning))
+    # The first fit, on values of similar rows and not of a model, counts only if it is the only one.
+    whole = [fitted for fitted in fits[1:] if not fitted.timed_out_] or fits[:1]
+    graphs = np.array([fitted.adjacency_matrix_ != 0 for fitted in whole])
+    probability = graphs.mean(axis=0)
+    typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
+    late = is_cut or typical.timed_out_
+    return typical, {"edge_probability_": probability, "imputations_": whole, "timed_out_": late}, to_say
