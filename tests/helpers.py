@@ -272,3 +272,24 @@ def fit_two_phase(
     rules = EdgeRules.of(forbidden, required_edges)
     problem = Problem(values, rules, l1, l2, noise, bias, rows, clock or Clock())
     return fit_problem(problem, schedule, Limits(**limits), initial, callback)
+
+
+def assert_agrees_with_shares(response, probabilities, x, theta, penalty, units, y=None, tolerance=1e-9):
+    """F, gradient and Fisher matrix of a response are those of slow probabilities, P(codes | row, theta) for each row.
+
+    ``y`` holds the values of a density beside them, where the code is zero.
+    """
+    value, gradient, fisher = response.objective(x, units).quadratic_model(theta, penalty)
+    free, none, x = len(gradient), np.zeros(theta.size), x.T
+    dense = np.zeros(len(x), dtype=bool) if y is None else response.codes == 0
+    density = x[dense], np.zeros(0) if y is None else y[dense]
+
+    def objective(t):
+        of_density = naive.node_objective(*density, t, none, units)
+        return naive.objective_of_shares(probabilities, x, response.codes, t, penalty) + of_density
+
+    assert value == pytest.approx(objective(theta))
+    exact = naive.complex_step_gradient(objective, theta)[:free]
+    np.testing.assert_allclose(gradient, exact, rtol=tolerance, atol=tolerance)
+    exact = naive.fisher_of_shares(probabilities, x, theta, penalty) + naive.node_fisher(density[0], theta, none, units)
+    np.testing.assert_allclose(fisher, exact[:free, :free], rtol=10 * tolerance, atol=tolerance)

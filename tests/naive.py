@@ -304,16 +304,6 @@ def level_probabilities(x, theta, units, cuts):
     return [b - a for a, b in pairwise([0.0, *below, 1.0])]
 
 
-def levels_objective(x, levels, theta, penalty, units, cuts):
-    """F of `icdh._node_model.ordinal`."""
-    return objective_of_shares(lambda row, t: level_probabilities(row, t, units, cuts), x, levels, theta, penalty)
-
-
-def levels_fisher(x, theta, penalty, units, cuts):
-    """The sum over observations and levels of grad P grad P^T / P, plus the penalties."""
-    return np.diag(penalty) + fisher_of_shares(lambda row, t: level_probabilities(row, t, units, cuts), x, theta)
-
-
 def label_probabilities(x, theta, units, shares):
     """P of every label of the softmax of `icdh._node_model.categorical` at one observation of its parents."""
     p, n_labels = len(x), len(shares)
@@ -328,16 +318,6 @@ def label_probabilities(x, theta, units, shares):
     return [weight / sum(weights) for weight in weights]
 
 
-def labels_objective(x, labels, theta, penalty, units, shares):
-    """F of `icdh._node_model.categorical`."""
-    return objective_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, labels, theta, penalty)
-
-
-def labels_fisher(x, theta, penalty, units, shares):
-    """The sum over observations and labels of grad P grad P^T / P, plus the penalties."""
-    return np.diag(penalty) + fisher_of_shares(lambda row, t: label_probabilities(row, t, units, shares), x, theta)
-
-
 def part_probabilities(x, theta, units, log_odds):
     """Probabilities of the density and of every point mass, as `icdh._node_model.point_masses` has them."""
     first = units * (len(x) + 3) + 2
@@ -349,27 +329,6 @@ def part_probabilities(x, theta, units, log_odds):
     return np.exp(eta) / np.exp(eta).sum()
 
 
-def point_mass_objective(x, y, codes, theta, penalty, units, log_odds):
-    """F of `icdh._node_model.point_masses`."""
-
-    def probabilities(row, t):
-        return part_probabilities(row, t, units, log_odds)
-
-    of_density, no_penalty = codes == 0, np.zeros(theta.size)
-    value = objective_of_shares(probabilities, x, codes, theta, penalty)
-    return value + node_objective(x[of_density], y[of_density], theta, no_penalty, units)
-
-
-def point_mass_fisher(x, codes, theta, penalty, units, log_odds):
-    """That of the probabilities at all observations, and that of mean and variance where there is a density."""
-
-    def probabilities(row, t):
-        return part_probabilities(row, t, units, log_odds)
-
-    of_density = node_fisher(x[codes == 0], theta, np.zeros(theta.size), units)
-    return np.diag(penalty) + fisher_of_shares(probabilities, x, theta) + of_density
-
-
 def objective_of_shares(probabilities, x, outcomes, theta, penalty):
     """Minus the log-likelihood of the outcomes, plus the penalties."""
     total = sum(penalty[k] * theta[k] ** 2 for k in range(len(theta))) / 2
@@ -378,9 +337,9 @@ def objective_of_shares(probabilities, x, outcomes, theta, penalty):
     return total
 
 
-def fisher_of_shares(probabilities, x, theta):
-    """The sum over observations and outcomes of grad P grad P^T / P."""
-    fisher = np.zeros((len(theta), len(theta)))
+def fisher_of_shares(probabilities, x, theta, penalty):
+    """The sum over observations and outcomes of grad P grad P^T / P, plus the penalties."""
+    fisher = np.diag(penalty)
     for row in x:
         for k, probability in enumerate(probabilities(row, theta)):
             slope = complex_step_gradient(lambda t, row=row, k=k: probabilities(row, t)[k], theta)

@@ -1,10 +1,12 @@
 """Columns of labels: the softmax of the node model, and labels as causes and effects in a search and afterwards."""
 
+from functools import partial
+
 import naive
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import scores_of_columns
+from helpers import assert_agrees_with_shares, scores_of_columns
 from numpy.testing import assert_allclose, assert_array_equal
 
 import icdh
@@ -33,18 +35,11 @@ def problem(n_labels, p=2, n=300, seed=0):
 @pytest.mark.parametrize("decimals", [9, 1, 0], ids=["all causes differ", "some are equal", "most are equal"])
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_labels, decimals):
-    x, own, theta, penalty = problem(n_labels)
+    x, response, theta, penalty = problem(n_labels)
     x = np.round(x, decimals)
     x[0, :256] *= decimals > 1  # a block of observations without a label
-    value, gradient, fisher = own.objective(x, UNITS).quadratic_model(theta, penalty)
-    rest = penalty, UNITS, own.shares
-
-    def objective(t):
-        return naive.labels_objective(x.T, own.codes, t, *rest)
-
-    assert value == pytest.approx(objective(theta))
-    assert_allclose(gradient, naive.complex_step_gradient(objective, theta), rtol=1e-9, atol=1e-9)
-    assert_allclose(fisher, naive.labels_fisher(x.T, theta, *rest), rtol=1e-8, atol=1e-9)
+    probabilities = partial(naive.label_probabilities, units=UNITS, shares=response.shares)
+    assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS)
 
 
 def test_categories_that_are_certain_leave_the_penalties_alone():

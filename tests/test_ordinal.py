@@ -1,9 +1,12 @@
 """Variables of few ordered values: the cumulative logit, its gradient and its Fisher matrix."""
 
+from functools import partial
+
 import naive
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import assert_agrees_with_shares
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
@@ -31,15 +34,8 @@ def problem(levels, p=2, n=300, seed=0):
 @pytest.mark.parametrize("levels", [2, 3, 6])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(levels):
     x, response, theta, penalty = problem(levels)
-    value, gradient, fisher = response.objective(x, UNITS).quadratic_model(theta, penalty)
-    rest, free = (penalty, UNITS, response.thresholds), len(gradient)
-
-    def objective(t):
-        return naive.levels_objective(x.T, response.codes, t, *rest)
-
-    assert value == pytest.approx(objective(theta))
-    assert_allclose(gradient, naive.complex_step_gradient(objective, theta)[:free], rtol=1e-9, atol=1e-9)
-    assert_allclose(fisher, naive.levels_fisher(x.T, theta, *rest)[:free, :free], rtol=1e-8, atol=1e-9)
+    probabilities = partial(naive.level_probabilities, units=UNITS, cuts=response.thresholds)
+    assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS)
 
 
 def log_probabilities(mu, u, cuts):

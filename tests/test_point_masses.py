@@ -1,9 +1,11 @@
 """Columns with many zeros: a probability of the frequent value beside a density, both with the same parents."""
 
+from functools import partial
+
 import naive
 import numpy as np
 import pytest
-from helpers import standardised
+from helpers import assert_agrees_with_shares, standardised
 from numpy.testing import assert_allclose
 
 from icdh import DataWarning, HNMSearch, Knowledge
@@ -33,15 +35,8 @@ def problem(n_masses, n=60, p=2):
 @pytest.mark.parametrize("n_masses", [1, 2, 3])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_masses):
     x, y, response, theta, penalty = problem(n_masses)
-    value, gradient, fisher = response.objective(x, UNITS).quadratic_model(theta, penalty)
-    rest = penalty, UNITS, response.log_odds
-
-    def objective(t):
-        return naive.point_mass_objective(x.T, y, response.codes, t, *rest)
-
-    assert value == pytest.approx(objective(theta))
-    assert_allclose(gradient, naive.complex_step_gradient(objective, theta), rtol=1e-8, atol=1e-8)
-    assert_allclose(fisher, naive.point_mass_fisher(x.T, response.codes, theta, *rest), rtol=1e-7, atol=1e-7)
+    probabilities = partial(naive.part_probabilities, units=UNITS, log_odds=response.log_odds)
+    assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS, y, 1e-8)
 
 
 @pytest.mark.parametrize("n_masses", [1, 2])
