@@ -6,7 +6,7 @@ from helpers import family_evidence, standardised
 from naive import additive_evidence
 from scipy.optimize import minimize
 
-from icdh import HNMSearch, load, simulate
+from icdh import HNMSearch, simulate
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.additive import TUNING, AdditiveModels, Splines
 from icdh._node_model.families import Families
@@ -123,7 +123,7 @@ def test_its_network_computes_what_it_does():
     assert np.var(values[3] - mean) == pytest.approx(fit.variance, rel=0.1)
 
 
-def test_a_model_with_additive_families_predicts_samples_and_is_kept(tmp_path):
+def test_a_model_with_additive_families_predicts():
     graph = np.zeros((4, 4), dtype=int)
     graph[:3, 3] = 1
     data = simulate.simulate_sem(graph, 400, mechanism="gp-add", noise="homo-ev", random_state=5)
@@ -132,7 +132,3 @@ def test_a_model_with_additive_families_predicts_samples_and_is_kept(tmp_path):
     family = next(own for own in enumerate(found.graph) if len(own[1]) == 3)
     assert found.scores.model_of(family) == "additive"
     assert np.var((fresh - model.predict(fresh))[:, 3]) < 1.4 * np.var(fresh[:, 3] - data.mean[300:, 3])
-    model.save(tmp_path / "model.icdh")
-    loaded = load(tmp_path / "model.icdh")
-    for ask in (lambda own: own.predict(fresh), lambda own: own.sample(5, random_state=0)):
-        np.testing.assert_array_equal(ask(loaded), ask(model.model_))

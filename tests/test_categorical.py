@@ -243,8 +243,7 @@ def test_saved_models_keep_their_labels(model, frame, tmp_path):
 
 def test_resamples_know_the_labels_of_the_whole_table(frame):
     rare = frame.assign(colour=np.where(np.arange(500) == 7, "grey", frame["colour"]))
-    estimator = HNMSearch(kinds={"colour": "categorical"}, **QUICK)
-    models = icdh.refits(estimator, rare, 3)
+    models = icdh.refits(HNMSearch(kinds={"colour": "categorical"}, **QUICK), rare, 3)
     assert {"grey", *COLOURS} == set(models[0].categories[1].labels)
     for fitted in models:
         assert np.isfinite(fitted.score(rare))
@@ -315,6 +314,5 @@ def test_inputs_held_at_zero_leave_the_rows_of_labels_beside_them():
     rng = np.random.default_rng(7)
     conditional = NodeConditional(np.array([1, 3, 0]), np.array([3, 1, 1]), rng.normal(size=n_weights(5, UNITS)), UNITS)
     values = np.vstack([rng.normal(size=6), np.arange(6) % 3, rng.normal(size=6)])
-    context = np.zeros((1, 6))
-    expected = conditional.mean_and_scale(np.vstack([values, context]))
+    expected = conditional.mean_and_scale(np.vstack([values, np.zeros((1, 6))]))
     assert_allclose(conditional.at_zero(3).mean_and_scale(values), expected)

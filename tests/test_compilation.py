@@ -70,8 +70,7 @@ def kernels():
 
 def test_the_command_compiles_every_kernel_once_and_says_so_once(warm):
     folder, out, err = warm
-    kept = [path.name.partition("-")[0] for path in folder.rglob("*.nbi")]
-    assert sorted(kept) == sorted(kernels())
+    assert sorted([path.name.partition("-")[0] for path in folder.rglob("*.nbi")]) == sorted(kernels())
     assert "functions compiled in" in out
     assert str(folder) in out
     assert err == "icdh: note: compiling what is needed for the first time; later runs find it\n"

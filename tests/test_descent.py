@@ -164,8 +164,7 @@ def test_damping_shortens_the_first_step():
 def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_stay():
     x, y, spread, theta, penalty = given = started()
     value, gradient, fisher = system(*given)
-    long = theta - np.linalg.solve(fisher / 20.0, gradient)
-    assert system(x, y, spread, long, penalty)[0] > value
+    assert system(x, y, spread, theta - np.linalg.solve(fisher / 20.0, gradient), penalty)[0] > value
     (steps, _), _ = quasi_newton(*given, 1, damping=0.0, fisher=fisher / 20.0)
     assert steps == 1
     assert system(*given)[0] < value

@@ -94,8 +94,7 @@ def test_fisher_matrix_is_the_expected_hessian():
 
 
 def test_cholesky_log_determinant_and_inverse_diagonal():
-    rng = np.random.default_rng(1)
-    root = rng.normal(size=(9, 9))
+    root = np.random.default_rng(1).normal(size=(9, 9))
     a = root @ root.T + np.eye(9)
     factor = a.copy()
     assert cholesky_in_place(factor, 9) == pytest.approx(np.linalg.slogdet(a)[1])
@@ -345,8 +344,7 @@ def test_a_family_is_polished_once_and_others_stay(monkeypatch):
 
 def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(monkeypatch):
     """Whatever the new parent's values: mean and deviation of the start are those of the best fit without it."""
-    rng = np.random.default_rng(8)
-    Z = rng.normal(size=(120, 4))
+    Z = np.random.default_rng(8).normal(size=(120, 4))
     Z[:, 0] += np.sin(2.0 * Z[:, 1]) - Z[:, 2] + 0.5 * Z[:, 3]
     fits = recorded(monkeypatch, families_module, "fit_node")
     pairs = [(0, pair) for pair in ((1, 2), (1, 3), (2, 3))]

@@ -83,8 +83,7 @@ def test_signs_and_the_order_of_rows_and_candidates_change_no_estimate():
     values = standardised(*rng.normal(size=(4, N)))
     y, hidden = np.tanh(values[0]) + rng.normal(size=N), np.tanh(rng.normal(size=(3, 1)) * values[1])
     first = estimates_for(values[2:], y, values[1:2], hidden)
-    turned = estimates_for(-values[:1:-1], y, values[1:2], hidden)
-    assert_allclose(turned[::-1], first, rtol=1e-9)
+    assert_allclose(estimates_for(-values[:1:-1], y, values[1:2], hidden)[::-1], first, rtol=1e-9)
     rows = rng.permutation(N)
     assert_allclose(estimates_for(values[2:, rows], y[rows], values[1:2, rows], hidden[:, rows]), first)
 
@@ -117,8 +116,7 @@ def test_the_estimate_of_a_candidate_does_not_depend_on_the_others():
 def test_duplicates_constants_and_outliers_have_finite_estimates(size):
     rng = np.random.default_rng(6)
     x = rng.standard_t(2, size=N)
-    binary = np.sign(x)
-    candidates = size * np.stack([x, x, binary, np.zeros(N), x**3, x + 1e-9 * rng.normal(size=N)])
+    candidates = size * np.stack([x, x, np.sign(x), np.zeros(N), x**3, x + 1e-9 * rng.normal(size=N)])
     hidden = np.stack([np.tanh(x), np.tanh(x), np.zeros(N)])
     found = estimates_for(candidates, rng.standard_t(2, size=N) ** 3, size * x[np.newaxis], hidden)
     assert np.isfinite(found).all()

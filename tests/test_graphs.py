@@ -71,8 +71,7 @@ def test_break_cycles_removes_what_is_the_weakest_on_a_cycle_and_no_more():
 
 
 def test_break_cycles_by_hand():
-    A = np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.5, 0.0]])
-    dag, removed, smallest = break_cycles(A)
+    dag, removed, smallest = break_cycles(np.array([[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.5, 0.0]]))
     np.testing.assert_array_equal(dag, [[0.0, 3.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
     assert removed == [(2, 0), (2, 1)]
     assert smallest == pytest.approx(1.0)

@@ -296,8 +296,7 @@ def test_exact_search_posterior_and_resamples_cope_with_those_units(fitted):
     assert exact.evidence_ >= model.evidence_ - 1e-6
     assert units_of(exact) == units_of(model)
     assert (posterior(model, n_samples=100).edge_probability[[1, 2], 0] > 0.9).all()
-    resampled = bootstrap(model, X, n_resamples=2, random_state=0)
-    assert (resampled.edge_probability[[1, 2], 0] == 1.0).all()
+    assert (bootstrap(model, X, n_resamples=2, random_state=0).edge_probability[[1, 2], 0] == 1.0).all()
 
 
 def test_a_number_of_units_is_that_of_all_variables():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import fit_two_phase, hetero_chain, problem_of, recorded
 
-from icdh import ICDH, ConvergenceWarning, Knowledge, simulate
+from icdh import ICDH, ConvergenceWarning, simulate
 from icdh.likelihood import nll
 from icdh.network import features_of, outputs
 from icdh.two_phase import last_stage
@@ -84,8 +84,7 @@ def test_the_graph_is_that_of_the_network_whatever_the_threshold(model, table):
     np.testing.assert_array_equal(model.weights_, model.network_.adjacency())
     assert model.cost_ == pytest.approx(400 * model.nll_ + 25.0 * np.count_nonzero(model.weights_), rel=1e-9)
     assert model.converged_
-    loose = ICDH(threshold=0.0).fit(table.X)
-    assert loose.cost_ <= model.cost_ + 30.0
+    assert ICDH(threshold=0.0).fit(table.X).cost_ <= model.cost_ + 30.0
 
 
 def test_the_cost_is_that_of_the_graph_that_is_returned(table, model):
@@ -125,13 +124,6 @@ def test_rows_and_columns_in_another_order_give_the_same_network(table, model):
     assert moves == [(move.kind, move.cause, move.effect) for move in model.moves_]
 
 
-def test_required_and_forbidden_edges_are_kept(table, model):
-    cause, effect = np.argwhere(model.adjacency_matrix_)[0].tolist()
-    knowledge = Knowledge(forbidden=[(cause, effect)], required=[(effect, cause)])
-    learned = ICDH(knowledge=knowledge, edge_cost=1e9).fit(table.X).adjacency_matrix_
-    assert np.argwhere(learned).tolist() == [[effect, cause]]
-
-
 def test_rows_that_were_set_say_nothing_of_the_causes(table):
     """What families of the variable cost, however they are fitted; the graph may change, for it causes others."""
     values, rows = np.ascontiguousarray(table.X.T), np.ones(table.X.T.shape, dtype=bool)
@@ -161,14 +153,6 @@ def test_an_interrupt_keeps_the_best_graph_and_says_so(table):
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model = ICDH(callback=interrupt, edge_cost=1e9).fit(table.X)
     assert (model.interrupted_, model.converged_, len(model.moves_)) == (True, False, 1)
-
-
-@pytest.mark.filterwarnings("ignore::icdh.ConvergenceWarning")
-@pytest.mark.parametrize("seconds", [1e-9, 0.02, 0.1])
-def test_when_time_is_over_the_network_is_one_graph(table, seconds):
-    model = ICDH(max_seconds=seconds).fit(table.X)
-    assert np.isfinite(model.nll_)
-    assert set(model.causal_order_) == set(range(5))
 
 
 @pytest.mark.slow

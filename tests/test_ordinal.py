@@ -115,8 +115,7 @@ def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
     target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[response.codes])
     theta *= far
     learned, *_ = log_probabilities(*linear_outputs(theta, hidden_units_of(theta, x, UNITS)), target.thresholds)
-    of_mean = slice(*response.intercepts(2, UNITS))
-    theta[of_mean] *= sign
+    theta[slice(*response.intercepts(2, UNITS))] *= sign
     fitted = target.conditional(np.arange(2), np.ones(2, int), theta, UNITS, sign)
     assert_array_equal(fitted.levels, np.sort(sign * target.values))
     found = fitted.log_probabilities(x)

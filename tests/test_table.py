@@ -12,8 +12,7 @@ from icdh._table.table import Scaling, Table
 @pytest.fixture
 def table():
     """Columns far from zero, in large units, and constant: 0.1 is not the mean of 0.1, 0.1, 0.1 as computed."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=9)
+    x = np.random.default_rng(0).normal(size=9)
     return Table.of(np.column_stack([x + 50.0, 1e200 * x, np.full(9, 0.1), np.zeros(9), -3.0 * x]))
 
 

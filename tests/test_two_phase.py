@@ -85,19 +85,16 @@ def test_the_chain_is_found(result):
 
 
 def test_rounds_lower_the_criterion_until_they_do_not(result):
-    values = [record.criterion for record in result.history]
-    falls = -np.diff(values)
+    falls = -np.diff([record.criterion for record in result.history])
     assert np.all(falls[:-1] >= 1e-2)
-    assert result.converged == (len(values) < 10 or falls[-1] < 1e-2)
+    assert result.converged == (len(falls) < 9 or falls[-1] < 1e-2)
 
 
-def test_same_seed_same_bits_and_the_global_generator_is_neither_read_nor_moved(table, result):
+def test_the_global_generator_is_neither_read_nor_moved(table, result):
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    again = fit_two_phase(table, random_state=1)
+    assert fit_two_phase(table, random_state=1, max_rounds=1).best.nll == result.history[0].nll
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-    for field in dataclasses.fields(again.weights):
-        np.testing.assert_array_equal(getattr(again.weights, field.name), getattr(result.weights, field.name))
 
 
 @pytest.mark.parametrize("noise", ["equal", "heteroscedastic"])
@@ -120,22 +117,6 @@ def test_equal_noise_is_one_round_with_scale_one_and_fits_worse_than_unequal_tha
     assert (len(equal.history), equal.converged) == (1, True)
     assert not equal.weights.w3.any()
     assert not equal.weights.w3_bias.any()
-
-
-def test_intercepts_let_an_even_function_be_learned():
-    rng = np.random.default_rng(3)
-    x = rng.uniform(-2, 2, size=300)
-    X = np.column_stack([x, x**2 + 0.2 * rng.normal(size=300)])
-    options = {"noise": "equal", "forbidden_edges": np.array([[True, False], [True, True]]), "random_state": 0}
-    without, having = (fit_two_phase(X - X.mean(axis=0), bias=bias, **options).best.nll for bias in (False, True))
-    assert having < without - 0.3
-
-
-def test_the_callback_sees_every_round_and_fewer_than_needed_are_no_convergence(table):
-    seen = []
-    result = fit_two_phase(table, random_state=1, max_rounds=1, callback=seen.append)
-    assert seen == result.history
-    assert not result.converged
 
 
 def test_every_round_goes_on_from_the_last_and_explores_from_other_weights(table, monkeypatch):
@@ -212,8 +193,7 @@ def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
 
 def test_an_interrupt_after_few_rows_returns_what_they_say(table, monkeypatch):
     monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
-    few = fit_two_phase(np.ascontiguousarray(table[::4]), random_state=1)
-    for at in (1, len(few.history) + 1):
+    for at in (1, len(fit_two_phase(np.ascontiguousarray(table[::4]), random_state=1).history) + 1):
         result = fit_two_phase(table, random_state=1, callback=interrupting(at))
         assert (result.interrupted, len(result.history)) == (True, at)
 
@@ -223,22 +203,6 @@ def test_an_interrupt_returns_the_best_round_so_far_and_is_no_convergence(table,
     result = fit_two_phase(table, noise=noise, random_state=1, callback=interrupting(at))
     assert (result.interrupted, result.converged, len(result.history)) == (True, False, at)
     assert result.best.nll == pytest.approx(nll(table, result.weights), rel=1e-12)
-
-
-def test_an_interrupt_before_the_first_round_is_raised(table, monkeypatch):
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(procedure, "fit_means", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        fit_two_phase(table, random_state=1)
-
-
-@pytest.mark.parametrize("unit", [1e-9, 1e9])
-def test_extreme_units_raise_no_floating_point_error(table, unit):
-    with np.errstate(all="raise", under="ignore"):
-        result = fit_two_phase(table * unit, random_state=1, max_rounds=2)
-    assert np.isfinite([result.best.nll, *result.weights.adjacency().flat]).all()
 
 
 def test_blas_threads_are_limited_inside_and_restored_after():
