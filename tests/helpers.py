@@ -17,8 +17,10 @@ import pytest
 from icdh import cli
 from icdh._estimators.hidden_causes import HiddenCauseSearch
 from icdh._ground.clock import Clock
+from icdh._node_model import _kernels
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.network import forward
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.search.escapes import SearchResult
@@ -293,3 +295,12 @@ def assert_agrees_with_shares(response, probabilities, x, theta, penalty, units,
     np.testing.assert_allclose(gradient, exact, rtol=tolerance, atol=tolerance)
     exact = naive.fisher_of_shares(probabilities, x, theta, penalty) + naive.node_fisher(density[0], theta, none, units)
     np.testing.assert_allclose(fisher, exact[:free, :free], rtol=10 * tolerance, atol=tolerance)
+
+
+def node_system(x, y, spread, theta, penalty, units):
+    """F, gradient and Fisher matrix of a node from the kernels; causes one a row."""
+    hidden, mean, variance = forward(theta, x, units)
+    gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
+    _kernels.node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher)
+    value = _kernels.node_objective(y, spread, theta, penalty, mean, variance)
+    return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T

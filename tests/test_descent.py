@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers import node_system
 from naive import node_objective
 
-from icdh._node_model import _descent_kernels, _kernels
+from icdh._node_model import _descent_kernels
 from icdh._node_model._descent_kernels import node_fit, quasi_newton_steps, scoring_steps
 from icdh._node_model.network import cold_start, forward, intercepts
 from icdh._node_model.scoring import minimise
@@ -23,13 +24,8 @@ def problem(n=2000, p=6, seed=0):
     return x, y, np.full(n, 0.01), theta, penalty
 
 
-def system(x, y, spread, theta, penalty):
-    """F, gradient and Fisher matrix over all observations."""
-    hidden, mean, variance = forward(theta, x, UNITS)
-    gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
-    _kernels.node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher)
-    value = _kernels.node_objective(y, spread, theta, penalty, mean, variance)
-    return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
+def system(*given):
+    return node_system(*given, UNITS)
 
 
 def started(n=2000):

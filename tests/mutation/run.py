@@ -30,9 +30,10 @@ from noticing import TESTS
 
 ROOT = Path(__file__).parent.parent.parent
 NUMERICAL = (  # where mutants are drawn from
-    "_network_kernels.py acyclicity.py likelihood.py network.py _ground/*.py _rows/*.py _table/*.py _node_model/*.py _model/*.py "
-    "_effect/*.py _estimators/*.py diagnostics/*.py graphs.py metrics.py pairs.py search/*.py two_phase/*.py uncertainty/*.py"
-).split()
+    "_network_kernels.py acyclicity.py likelihood.py network.py _ground/*.py _rows/*.py _table/*.py _node_model/*.py "
+    "_model/*.py _effect/*.py _estimators/*.py diagnostics/*.py graphs.py metrics.py pairs.py search/*.py "
+    "two_phase/*.py uncertainty/*.py"
+)
 CPU_LIMIT = 90  # seconds; a mutant that never ends is noticed, too
 OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL, signal.SIGALRM)
 NEEDED = ("icdh", "tests", "setup.cfg", "pyproject.toml")
@@ -70,7 +71,7 @@ class Mutant(NamedTuple):
 def fresh_mutants(count: int, seed: int) -> list[Mutant]:
     """Return mutants drawn at random from the numerical modules that have tests named for them."""
     package = ROOT / "icdh"
-    paths = sorted({str(path.relative_to(package)) for pattern in NUMERICAL for path in package.glob(pattern)})
+    paths = sorted({str(path.relative_to(package)) for pattern in NUMERICAL.split() for path in package.glob(pattern)})
     modules = [path for path in paths if any(path.startswith(prefix) for prefix in TESTS)]
     return [Mutant(*change) for change in drawn(package, modules, count, seed)]
 
