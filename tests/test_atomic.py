@@ -5,7 +5,7 @@ import stat
 
 import numpy as np
 import pytest
-from helpers import python
+from helpers import cases, python
 
 from icdh.files import check_writable, replace_on_success, write_graph
 
@@ -45,14 +45,12 @@ def test_success_replaces_the_file(old):
     assert old.read_text() == "new"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "message"),
-    [
-        ("folder.csv", "it is a folder"),
-        ("absent/graph.csv", "there is no folder"),
-        ("plain/graph.csv", "there is no folder"),
-        ("/proc/self/graph.csv", r"cannot write /proc/self/graph.csv: "),  # a folder that takes no files
-    ],
+    ("folder.csv", "it is a folder"),
+    ("absent/graph.csv", "there is no folder"),
+    ("plain/graph.csv", "there is no folder"),
+    ("/proc/self/graph.csv", r"cannot write /proc/self/graph.csv: "),  # a folder that takes no files
 )
 def test_paths_that_cannot_be_written_are_os_errors(tmp_path, path, message):
     (tmp_path / "folder.csv").mkdir()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import scores_of_columns
+from helpers import cases, scores_of_columns
 
 from icdh import HNMSearch
 from icdh._node_model.columns import columns_of
@@ -38,13 +38,11 @@ def test_edges_from_numbers_to_two_values_cost_a_penalty():
     np.testing.assert_allclose(extra / PENALTY, [0, 0, 0, 0, 0, 1, 2, 1, 3, 1], atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("family", "variables", "expected"),
-    [
-        ((YES, ()), [GRADE, X, Y], [-1.0, -1.0, -1.0]),
-        ((YES, (X,)), [GRADE, X, Y], [-1.0, TUNING.optimism, -1.0]),
-        ((X, (YES,)), [YES, GRADE, Y], [0.0, 0.0, 0.0]),
-    ],
+    ((YES, ()), [GRADE, X, Y], [-1.0, -1.0, -1.0]),
+    ((YES, (X,)), [GRADE, X, Y], [-1.0, TUNING.optimism, -1.0]),
+    ((X, (YES,)), [YES, GRADE, Y], [0.0, 0.0, 0.0]),
 )
 def test_gain_estimates_include_the_penalty_of_an_edge(family, variables, expected):
     dear, free = (scores(penalty).gain_estimates(family)[variables] for penalty in (PENALTY, 0.0))
@@ -61,15 +59,13 @@ OUTCOME = np.column_stack([NUMBERS, 1.5 * NUMBERS.sum(axis=1) + np.random.defaul
 
 
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
-@pytest.mark.parametrize(
+@cases(
     ("X", "options", "edges"),
-    [
-        (HEIGHTS, {}, [[0, 1]]),
-        (HEIGHTS, {"binary_effect_penalty": 0.0}, [[1, 0]]),
-        (HEIGHTS, {"kinds": {0: "categorical"}}, [[0, 1]]),
-        (HEIGHTS, {"kinds": {0: "categorical"}, "binary_effect_penalty": 0.0}, [[1, 0]]),
-        (OUTCOME, {}, [[0, 2], [1, 2]]),
-    ],
+    (HEIGHTS, {}, [[0, 1]]),
+    (HEIGHTS, {"binary_effect_penalty": 0.0}, [[1, 0]]),
+    (HEIGHTS, {"kinds": {0: "categorical"}}, [[0, 1]]),
+    (HEIGHTS, {"kinds": {0: "categorical"}, "binary_effect_penalty": 0.0}, [[1, 0]]),
+    (OUTCOME, {}, [[0, 2], [1, 2]]),
 )
 def test_a_column_of_two_values_is_a_cause_unless_the_evidence_is_strong(X, options, edges):
     assert np.argwhere(HNMSearch(n_restarts=1, **options).fit(X).adjacency_matrix_).tolist() == edges

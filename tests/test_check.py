@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 from numpy.testing import assert_array_equal
 from scipy import stats
 
@@ -136,9 +136,10 @@ def test_wrong_graphs_are_rejected_where_they_are_wrong_and_reports_say_so(fit, 
     assert all(words in section for words in (sentence, "x1, no cause of it", "hidden common causes"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("n_causes", "question", "depends_on", "meaning"),
-    [(1, "p_causes", "x0", "its cause x0"), (3, "p_mean", "x3", "the mean that its causes predict")],
+    (1, "p_causes", "x0", "its cause x0"),
+    (3, "p_mean", "x3", "the mean that its causes predict"),
 )
 def test_a_distorted_scale_is_found_on_the_true_graph(n_causes, question, depends_on, meaning):
     rng, effect = np.random.default_rng(13), n_causes
@@ -218,9 +219,7 @@ def drawn(rng, kind, m=250):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", ["gaussian", "student", "exponential", "binary cause", "ordinal", "labels", "rounded", "logarithm"]
-)
+@cases("kind", "gaussian", "student", "exponential", "binary cause", "ordinal", "labels", "rounded", "logarithm")
 def test_right_graphs_keep_the_level_whatever_noise_and_columns(kind):
     rng, rejected, n_tables = np.random.default_rng(5), 0, 25
     for _ in range(n_tables):

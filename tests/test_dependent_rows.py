@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers import cases
 from naive import autocorrelation, bartlett_effect
 
 from icdh import ICDH, HNMSearch
@@ -137,12 +138,10 @@ def test_design_effects_are_those_of_slow_sums():
 
 
 @pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH(scaling="standardize", max_rounds=2)])
-@pytest.mark.parametrize(
+@cases(
     ("make", "words"),
-    [
-        (lambda rng: np.tile(rng.normal(size=(60, 3)), (3, 1)), "180 rows hold 60 different ones.*pass groups with"),
-        (lambda rng: autoregressive(rng, 200, 2, 0.9), "'x0', 'x1'.*sequence=True"),
-    ],
+    (lambda rng: np.tile(rng.normal(size=(60, 3)), (3, 1)), "180 rows hold 60 different ones.*pass groups with"),
+    (lambda rng: autoregressive(rng, 200, 2, 0.9), "'x0', 'x1'.*sequence=True"),
 )
 def test_a_fit_warns_once_and_names_the_remedy(estimator, make, words):
     with warnings.catch_warnings(record=True) as caught:

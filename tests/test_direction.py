@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from helpers import to_grid
+from helpers import cases, to_grid
 
 from icdh import causal_direction, pairs
 from icdh._ground.entropy import GAUSSIAN_ENTROPY, vasicek_entropy
@@ -29,13 +29,11 @@ def verdict(pair):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@cases(
     "noise",
-    [
-        lambda rng: rng.normal(size=500),
-        lambda rng: rng.uniform(-1.7, 1.7, size=500),
-        lambda rng: rng.exponential(size=500) - 1,
-    ],
+    lambda rng: rng.normal(size=500),
+    lambda rng: rng.uniform(-1.7, 1.7, size=500),
+    lambda rng: rng.exponential(size=500) - 1,
 )
 def test_location_scale_noise_models_are_told_apart(noise):
     rng, right = np.random.default_rng(1), 0
@@ -65,16 +63,14 @@ def test_swapping_is_exact_with_ties_and_few_rows(seed):
     assert {forward.direction, backward.direction} == {"x->y", "y->x"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change_x", "change_y"),
-    [
-        (lambda x: 1024 * x, lambda y: y / 8),
-        (lambda x: 3.7e150 * x, lambda y: 1e-200 * y),
-        (lambda x: x + 100, lambda y: y - 7),
-        (lambda x: -x, lambda y: y),
-        (lambda x: x, lambda y: -2 * y),
-        (lambda x: 5 - x / 3, lambda y: 2 - y),
-    ],
+    (lambda x: 1024 * x, lambda y: y / 8),
+    (lambda x: 3.7e150 * x, lambda y: 1e-200 * y),
+    (lambda x: x + 100, lambda y: y - 7),
+    (lambda x: -x, lambda y: y),
+    (lambda x: x, lambda y: -2 * y),
+    (lambda x: 5 - x / 3, lambda y: 2 - y),
 )
 def test_units_offsets_and_signs_do_not_matter(pair, verdict, change_x, change_y):
     changed = causal_direction(change_x(pair[0]), change_y(pair[1]))
@@ -172,18 +168,16 @@ def test_columns_series_and_lists_are_taken_and_stay_as_they_are(pair, verdict):
         assert causal_direction(first, second).score == verdict.score
 
 
-@pytest.mark.parametrize(
+@cases(
     ("x", "y", "error", "message"),
-    [
-        (np.ones(30), RAMP, ValueError, "'x' is constant"),
-        (RAMP, np.zeros(30), ValueError, "'y' is constant"),
-        (RAMP, np.arange(31.0), ValueError, "30 values of 'x' and 31 of 'y'"),
-        (np.arange(60.0).reshape(30, 2), RAMP, ValueError, "'x' must be one variable"),
-        (np.append(RAMP[:29], np.nan), RAMP, ValueError, "NaN.* 1 in 'x'"),
-        (RAMP, np.append(RAMP[:29], np.inf), ValueError, "column 'y' .* infinity"),
-        (RAMP, ["a"] * 30, TypeError, "column 'y' .* not numbers"),
-        (RAMP * 1j, RAMP, TypeError, "complex"),
-    ],
+    (np.ones(30), RAMP, ValueError, "'x' is constant"),
+    (RAMP, np.zeros(30), ValueError, "'y' is constant"),
+    (RAMP, np.arange(31.0), ValueError, "30 values of 'x' and 31 of 'y'"),
+    (np.arange(60.0).reshape(30, 2), RAMP, ValueError, "'x' must be one variable"),
+    (np.append(RAMP[:29], np.nan), RAMP, ValueError, "NaN.* 1 in 'x'"),
+    (RAMP, np.append(RAMP[:29], np.inf), ValueError, "column 'y' .* infinity"),
+    (RAMP, ["a"] * 30, TypeError, "column 'y' .* not numbers"),
+    (RAMP * 1j, RAMP, TypeError, "complex"),
 )
 def test_bad_data_are_named(x, y, error, message):
     with pytest.raises(error, match=message):
@@ -197,25 +191,21 @@ def test_a_variable_that_hardly_varies_is_refused():
         causal_direction(x, np.arange(100_000.0), names=("dose", "response"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "error", "message"),
-    [
-        ({"abstain_below": -1.0}, ValueError, "abstain_below"),
-        ({"abstain_below": "high"}, TypeError, "abstain_below"),
-        ({"n_bags": 1}, ValueError, "n_bags"),
-        ({"n_bags": 2.5}, TypeError, "n_bags"),
-        ({"random_state": -1}, ValueError, "random_state"),
-        ({"random_state": "x"}, TypeError, "random_state"),
-    ],
+    ({"abstain_below": -1.0}, ValueError, "abstain_below"),
+    ({"abstain_below": "high"}, TypeError, "abstain_below"),
+    ({"n_bags": 1}, ValueError, "n_bags"),
+    ({"n_bags": 2.5}, TypeError, "n_bags"),
+    ({"random_state": -1}, ValueError, "random_state"),
+    ({"random_state": "x"}, TypeError, "random_state"),
 )
 def test_bad_parameters_are_named(pair, options, error, message):
     with pytest.raises(error, match=message):
         causal_direction(*pair, **options)
 
 
-@pytest.mark.parametrize(
-    ("distribution", "exact"), [("uniform", 0.0), ("standard_normal", GAUSSIAN_ENTROPY), ("exponential", 1.0)]
-)
+@cases(("distribution", "exact"), ("uniform", 0.0), ("standard_normal", GAUSSIAN_ENTROPY), ("exponential", 1.0))
 def test_vasicek_entropy_of_known_densities(distribution, exact):
     sample = getattr(np.random.default_rng(0), distribution)(size=100_000)
     assert vasicek_entropy(sample, 300) == pytest.approx(exact, abs=0.03)
@@ -254,9 +244,14 @@ def test_command_prints_all_pairs_and_draws_the_chosen_one(tmp_path, printed, pa
 
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
 @pytest.mark.parametrize("n", [20, 200, 1000])
-@pytest.mark.parametrize(
+@cases(
     "effect",
-    [np.tanh, np.log, lambda x: np.sign(x - 1.0), lambda x: x**-5.0, lambda x: np.round(x) % 2.0, lambda x: x * 1e-300],
+    np.tanh,
+    np.log,
+    lambda x: np.sign(x - 1.0),
+    lambda x: x**-5.0,
+    lambda x: np.round(x) % 2.0,
+    lambda x: x * 1e-300,
     ids=["saturated", "without noise", "sign", "power", "parity", "tiny"],
 )
 def test_verdicts_are_finite_however_deterministic_the_effect(n, effect):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases
 from scipy.stats import ttest_ind
 
 import icdh
@@ -289,14 +290,12 @@ def test_no_path_is_no_estimate(table):
     assert "no interval" in alone.summary()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("edges", "expected"),
-    [
-        ([(0, 1), (0, 2), (1, 2)], [0]),  # a common cause
-        ([(1, 3), (3, 2), (0, 3)], [0]),  # a cause of a mediator, which is no covariate itself
-        ([(0, 1), (1, 2)], []),  # a cause of the cause alone
-        ([(1, 2), (1, 3), (2, 3)], []),  # a common effect
-    ],
+    ([(0, 1), (0, 2), (1, 2)], [0]),  # a common cause
+    ([(1, 3), (3, 2), (0, 3)], [0]),  # a cause of a mediator, which is no covariate itself
+    ([(0, 1), (1, 2)], []),  # a cause of the cause alone
+    ([(1, 2), (1, 3), (2, 3)], []),  # a common effect
 )
 def test_the_covariates_that_a_graph_asks_for(edges, expected):
     graph = np.zeros((4, 4))
@@ -415,15 +414,13 @@ def test_it_is_shown_and_written(answer):
     assert answer.plot().axes[0].get_yticklabels()[0].get_text() == "0 -> 1"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("numbers", "text"),
-    [
-        ((1794.3424, 470.7, 3118.0), "1,794 [471, 3,118]"),
-        ((0.51993, 0.47531, 0.56454), "0.5199 [0.4753, 0.5645]"),
-        ((2.0,), "2"),
-        ((-7.0, -7.0, -7.0), "-7 [-7, -7]"),
-        ((3e-20, 1e-20, 5e-20), "3e-20 [1e-20, 5e-20]"),
-    ],
+    ((1794.3424, 470.7, 3118.0), "1,794 [471, 3,118]"),
+    ((0.51993, 0.47531, 0.56454), "0.5199 [0.4753, 0.5645]"),
+    ((2.0,), "2"),
+    ((-7.0, -7.0, -7.0), "-7 [-7, -7]"),
+    ((3e-20, 1e-20, 5e-20), "3e-20 [1e-20, 5e-20]"),
 )
 def test_numbers_have_the_digits_that_their_interval_supports(numbers, text):
     assert str(Interval(*numbers)) == text
@@ -446,23 +443,21 @@ def test_contrasts_by_nature():
     assert reference_of(Categories(("yes", "no"))) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
-    [
-        ({"effect": "dose"}, "both 'dose'"),
-        ({"cause": "does"}, "did you mean 'dose'"),
-        ({"adjust": ["dose"]}, "adjust has the cause"),
-        ({"adjust": "all"}, "adjust, if not a list"),
-        ({"contrast": [1.0]}, "contrast must be a pair"),
-        ({"contrast": [1.0, 1.0]}, "two different"),
-        ({"contrast": [0.0, 7.0]}, "fewer than two rows"),
-        ({"target": "some"}, "target must be one of"),
-        ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
-        ({"where": {"dose": 3}}, "where leaves no row"),
-        ({"level": 1.5}, "level must be between"),
-        ({"trim": 0.7}, "trim must be at least 0"),
-        ({"groups": [1, 2]}, "groups"),
-    ],
+    ({"effect": "dose"}, "both 'dose'"),
+    ({"cause": "does"}, "did you mean 'dose'"),
+    ({"adjust": ["dose"]}, "adjust has the cause"),
+    ({"adjust": "all"}, "adjust, if not a list"),
+    ({"contrast": [1.0]}, "contrast must be a pair"),
+    ({"contrast": [1.0, 1.0]}, "two different"),
+    ({"contrast": [0.0, 7.0]}, "fewer than two rows"),
+    ({"target": "some"}, "target must be one of"),
+    ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
+    ({"where": {"dose": 3}}, "where leaves no row"),
+    ({"level": 1.5}, "level must be between"),
+    ({"trim": 0.7}, "trim must be at least 0"),
+    ({"groups": [1, 2]}, "groups"),
 )
 def test_what_is_refused(table, arguments, message):
     with pytest.raises(ValueError, match=message):

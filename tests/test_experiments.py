@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import linear_chain
+from helpers import cases, linear_chain
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
@@ -124,14 +124,12 @@ def test_design(experiment):
     assert not few.always_set.any()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("interventions", "error", "message"),
-    [
-        (np.zeros((400, 2), dtype=bool), ValueError, "shape"),
-        (np.zeros((400, 3)), TypeError, "boolean"),
-        (Interventions(["a"], {"a": []}), ValueError, "1 conditions where X has 400 rows"),
-        (Interventions(["a"] * 400, {"a": ["q"]}), ValueError, "'q' is no variable"),
-    ],
+    (np.zeros((400, 2), dtype=bool), ValueError, "shape"),
+    (np.zeros((400, 3)), TypeError, "boolean"),
+    (Interventions(["a"], {"a": []}), ValueError, "1 conditions where X has 400 rows"),
+    (Interventions(["a"] * 400, {"a": ["q"]}), ValueError, "'q' is no variable"),
 )
 def test_what_does_not_fit_the_table(experiment, interventions, error, message):
     table, _, _ = experiment
@@ -166,23 +164,13 @@ def test_names_in_knowledge_and_kinds_hold_in_resamples(experiment):
     assert not bootstrap(estimator, experiment[0], 2).edge_probability[:, 2].any()
 
 
-def test_a_checkpoint_belongs_to_its_interventions(experiment, tmp_path):
-    table, _, mask = experiment
-    options = {"checkpoint": tmp_path / "c.jsonl"}
-    bootstrap(ESTIMATORS["search"], table, 1, interventions=mask, **options)
-    with pytest.raises(ValueError, match="checkpoint of other data"):
-        bootstrap(ESTIMATORS["search"], table, 1, **options)
-
-
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "error", "message"),
-    [
-        ((["a", "b"], {"a": []}), ValueError, "nothing of condition 'b'"),
-        ((["a"], ["a"]), TypeError, "must map"),
-        ((["a"], {"a": "dose"}), TypeError, "must be a list"),
-        ((np.zeros((2, 2)), {}), TypeError, "one label a row"),
-        ((["a", "b"], {"a": [], "b": None}, "a"), ValueError, "reference must be a condition of unknown targets"),
-    ],
+    ((["a", "b"], {"a": []}), ValueError, "nothing of condition 'b'"),
+    ((["a"], ["a"]), TypeError, "must map"),
+    ((["a"], {"a": "dose"}), TypeError, "must be a list"),
+    ((np.zeros((2, 2)), {}), TypeError, "one label a row"),
+    ((["a", "b"], {"a": [], "b": None}, "a"), ValueError, "reference must be a condition of unknown targets"),
 )
 def test_malformed_interventions(arguments, error, message):
     with pytest.raises(error, match=message):

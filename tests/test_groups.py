@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
+from helpers import cases
 from naive import design_effect
 
 from icdh import ICDH, HNMSearch, Interventions, bootstrap, check, posterior, refits
@@ -164,18 +165,16 @@ def test_strengths_and_losses_are_of_the_rows_that_they_are_worth():
         np.testing.assert_allclose(np.nanmax(loss(strong)), np.nanmax(loss(once)), rtol=0.25)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("words", "error", "message"),
-    [
-        ({"groups": [1, 2]}, ValueError, "groups has 2 labels where X has 360 rows"),
-        ({"groups": "person"}, ValueError, "groups has the variable 'person'"),
-        ({"groups": 3.5}, TypeError, "groups must name a column of X or hold a label for every row"),
-        ({"groups": np.ones(360)}, ValueError, "groups holds one label alone"),
-        ({"groups": [None] * 360}, ValueError, "groups has a gap"),
-        ({"groups": [[1]] * 360}, TypeError, "groups must hold a label for every row"),
-        ({"groups": pd.Series(range(360), index=range(1, 361))}, ValueError, "groups has other row labels than X"),
-        ({"sequence": 1}, TypeError, "sequence must be True or False"),
-    ],
+    ({"groups": [1, 2]}, ValueError, "groups has 2 labels where X has 360 rows"),
+    ({"groups": "person"}, ValueError, "groups has the variable 'person'"),
+    ({"groups": 3.5}, TypeError, "groups must name a column of X or hold a label for every row"),
+    ({"groups": np.ones(360)}, ValueError, "groups holds one label alone"),
+    ({"groups": [None] * 360}, ValueError, "groups has a gap"),
+    ({"groups": [[1]] * 360}, TypeError, "groups must hold a label for every row"),
+    ({"groups": pd.Series(range(360), index=range(1, 361))}, ValueError, "groups has other row labels than X"),
+    ({"sequence": 1}, TypeError, "sequence must be True or False"),
 )
 def test_what_are_no_groups_is_refused(words, error, message):
     table = pd.DataFrame(visits(9)[0], columns=list("abcd"))

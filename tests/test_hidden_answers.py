@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import hidden_cause_search
+from helpers import cases, hidden_cause_search
 from naive import hidden_cause_nll
 from scipy.stats import norm
 
@@ -361,13 +361,11 @@ def test_without_a_hidden_cause_the_graph_is_that_of_the_search():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@cases(
     ("where", "error", "name"),
-    [
-        ("_node_model.hidden.Districts.__call__", KeyboardInterrupt, "interrupted_"),
-        ("_node_model.hidden.Districts.__call__", OutOfTime, "timed_out_"),
-        ("_estimators.hidden_causes.search_orders", KeyboardInterrupt, "interrupted_"),
-    ],
+    ("_node_model.hidden.Districts.__call__", KeyboardInterrupt, "interrupted_"),
+    ("_node_model.hidden.Districts.__call__", OutOfTime, "timed_out_"),
+    ("_estimators.hidden_causes.search_orders", KeyboardInterrupt, "interrupted_"),
 )
 def test_what_ends_a_fit_within_the_rounds_leaves_a_whole_model(monkeypatch, where, error, name):
     """The graph before the rounds is kept, and all that can be asked of it has an answer."""
@@ -493,17 +491,15 @@ def test_a_report_draws_and_names_the_hidden_cause(table, found, tmp_path):
     assert "hidden causes are all that joins them" in joined
 
 
-@pytest.mark.parametrize(
+@cases(
     "ask",
-    [
-        lambda found, X: found.to_dowhy(),
-        lambda found, X: found.rethreshold(min_strength=1.0),
-        lambda found, X: icdh.check(found, X, interventions=X > 12.0),
-        lambda found, X: icdh.posterior(found),
-        lambda found, X: direction_loss(found),
-        lambda found, X: hidden_loss(found),
-        lambda found, X: icdh.effect(X, "x0", "x3", "graph", model=found),
-    ],
+    lambda found, X: found.to_dowhy(),
+    lambda found, X: found.rethreshold(min_strength=1.0),
+    lambda found, X: icdh.check(found, X, interventions=X > 12.0),
+    lambda found, X: icdh.posterior(found),
+    lambda found, X: direction_loss(found),
+    lambda found, X: hidden_loss(found),
+    lambda found, X: icdh.effect(X, "x0", "x3", "graph", model=found),
 )
 def test_what_takes_no_account_of_hidden_causes_says_so(table, found, ask):
     with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*fit without hidden_causes=True"):
@@ -515,15 +511,13 @@ def test_dowhy_itself_takes_the_graph(found):
         found.to_dowhy()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameters", "of_fit", "word"),
-    [
-        ({"search": "exact"}, {}, "search='exact'"),
-        ({"missing": "impute"}, {}, "missing='impute'"),
-        ({}, {"interventions": np.arange(7200).reshape(1200, 6) % 7 == 0}, "interventions"),
-        ({}, {"groups": np.arange(1200) // 2}, "groups"),
-        ({}, {"sequence": True}, "sequences"),
-    ],
+    ({"search": "exact"}, {}, "search='exact'"),
+    ({"missing": "impute"}, {}, "missing='impute'"),
+    ({}, {"interventions": np.arange(7200).reshape(1200, 6) % 7 == 0}, "interventions"),
+    ({}, {"groups": np.arange(1200) // 2}, "groups"),
+    ({}, {"sequence": True}, "sequences"),
 )
 def test_what_the_search_takes_no_account_of_is_refused(table, parameters, of_fit, word):
     with pytest.raises(ArgumentError, match=f"^hidden_causes cannot be looked for with .*{word}"):

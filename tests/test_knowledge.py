@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -108,20 +108,18 @@ def test_exact_search_and_posterior_keep_required_edges(required, chain):
     assert np.isfinite(drawn).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parts", "names", "forbidden", "required"),
-    [
-        (
-            {"forbidden": [("gene_*", "gene_*")], "required": [(2, "y")], "leaves": ["y"]},
-            ["gene_1", "gene_2", "age", "y"],
-            [[0, 1], [1, 0], [3, 0], [3, 1], [3, 2]],
-            [[2, 3]],
-        ),
-        ({"roots": ["x[1]"]}, ["x[1]", "x1"], [[1, 0]], []),  # a label that is a pattern means the label
-        ({"tiers": [["*"], ["c"]]}, "abc", [[2, 0], [2, 1]], []),  # a pattern takes what no tier names
-        ({"tiers": [["a"], ["c"]]}, "abc", [[2, 0]], []),  # variables in no tier are free
-        ({"required": [("a", "b"), ("b", "c")]}, "abcd", [[1, 0], [2, 0], [2, 1]], [[0, 1], [1, 2]]),  # so are paths
-    ],
+    (
+        {"forbidden": [("gene_*", "gene_*")], "required": [(2, "y")], "leaves": ["y"]},
+        ["gene_1", "gene_2", "age", "y"],
+        [[0, 1], [1, 0], [3, 0], [3, 1], [3, 2]],
+        [[2, 3]],
+    ),
+    ({"roots": ["x[1]"]}, ["x[1]", "x1"], [[1, 0]], []),  # a label that is a pattern means the label
+    ({"tiers": [["*"], ["c"]]}, "abc", [[2, 0], [2, 1]], []),  # a pattern takes what no tier names
+    ({"tiers": [["a"], ["c"]]}, "abc", [[2, 0]], []),  # variables in no tier are free
+    ({"required": [("a", "b"), ("b", "c")]}, "abcd", [[1, 0], [2, 0], [2, 1]], [[0, 1], [1, 2]]),  # so are paths
 )
 def test_rules_of_names_indices_and_patterns(parts, names, forbidden, required):
     rules = Knowledge(**parts).rules(list(names))
@@ -130,21 +128,19 @@ def test_rules_of_names_indices_and_patterns(parts, names, forbidden, required):
     assert np.argwhere(rules.required).tolist() == required
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parts", "message"),
-    [
-        ({"required": [("a", "b"), ("b", "c"), ("c", "a")]}, "a -> b, b -> c, c -> a"),
-        ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "a -> b is required, but forbidden by 'forbidden'"),
-        ({"required": [("a", "b")], "roots": ["b"]}, "forbidden by 'roots'"),
-        ({"required": [("a", "b")], "leaves": ["a"]}, "forbidden by 'leaves'"),
-        ({"required": [("b", "a")], "tiers": [["a"], ["b"]]}, "forbidden by 'tiers'"),
-        ({"required": [("b", "a")], "forbidden": [("b", "*")]}, "forbidden by 'forbidden'"),
-        ({"required": [("a", "a")]}, "'a' cannot cause itself"),
-        ({"tiers": [["a"], ["b"], ["a"]]}, "'a' is in tiers 1 and 3"),
-        ({"hidden": [["a", "b", "c"], ["d", "e", "a"]]}, "'a' is a child of two hidden causes"),
-        ({"hidden": [["a", "b", "c"]], "no_hidden": ["b"]}, "'b' is a child of two hidden causes, or of one and none"),
-        ({"hidden": [["a", "b"]]}, "three children or more"),
-    ],
+    ({"required": [("a", "b"), ("b", "c"), ("c", "a")]}, "a -> b, b -> c, c -> a"),
+    ({"required": [("a", "b")], "forbidden": [("a", "b")]}, "a -> b is required, but forbidden by 'forbidden'"),
+    ({"required": [("a", "b")], "roots": ["b"]}, "forbidden by 'roots'"),
+    ({"required": [("a", "b")], "leaves": ["a"]}, "forbidden by 'leaves'"),
+    ({"required": [("b", "a")], "tiers": [["a"], ["b"]]}, "forbidden by 'tiers'"),
+    ({"required": [("b", "a")], "forbidden": [("b", "*")]}, "forbidden by 'forbidden'"),
+    ({"required": [("a", "a")]}, "'a' cannot cause itself"),
+    ({"tiers": [["a"], ["b"], ["a"]]}, "'a' is in tiers 1 and 3"),
+    ({"hidden": [["a", "b", "c"], ["d", "e", "a"]]}, "'a' is a child of two hidden causes"),
+    ({"hidden": [["a", "b", "c"]], "no_hidden": ["b"]}, "'b' is a child of two hidden causes, or of one and none"),
+    ({"hidden": [["a", "b"]]}, "three children or more"),
 )
 def test_contradictions_are_named_at_once(parts, message):
     with pytest.raises(ValueError, match=message.replace("*", r"\*")):
@@ -201,20 +197,18 @@ def test_files(tmp_path):
     assert set(known.forbidden) == {("a", "d"), ("a", "b"), ("b", "a"), ("c", "e")}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "text", "message"),
-    [
-        ("k.txt", "a b\n", "line 1.*/knowledge"),
-        ("k.txt", "/knowledge\nforbiddirect\na b c\n", "line 3: 'a b c'"),
-        ("k.txt", "/knowledge\naddtemporal\nx a b\n", "line 3: a tier begins with its number"),
-        ("k.txt", "/knowledge\na b\n", "line 2"),
-        ("k.json", "[1]", "object"),
-        ("k.json", "{", "k.json"),
-        ("k.toml", "tiers = [", "k.toml"),
-        ("k.toml", "roots = 3", "k.toml: roots must be a list"),
-        ("k.toml", "root = []", "no part 'root'"),
-        ("k.toml", b"\xff\xfe", "not text"),
-    ],
+    ("k.txt", "a b\n", "line 1.*/knowledge"),
+    ("k.txt", "/knowledge\nforbiddirect\na b c\n", "line 3: 'a b c'"),
+    ("k.txt", "/knowledge\naddtemporal\nx a b\n", "line 3: a tier begins with its number"),
+    ("k.txt", "/knowledge\na b\n", "line 2"),
+    ("k.json", "[1]", "object"),
+    ("k.json", "{", "k.json"),
+    ("k.toml", "tiers = [", "k.toml"),
+    ("k.toml", "roots = 3", "k.toml: roots must be a list"),
+    ("k.toml", "root = []", "no part 'root'"),
+    ("k.toml", b"\xff\xfe", "not text"),
 )
 def test_malformed_files(tmp_path, name, text, message):
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -1,10 +1,11 @@
 """Tables of many rows: few of them decide where fits and climbs on all begin."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import family_evidence, free, parents_of, replayed
+from helpers import family_evidence, free, parents_of, recorded, replayed
 from sklearn.base import clone
 
 from icdh import HNMSearch, simulate
@@ -31,15 +32,8 @@ def _few(monkeypatch):
 
 @pytest.fixture
 def fits(monkeypatch):
-    """Of every fit to a node its number of rows, and whether it begins cold."""
-    seen, honest = [], families.fit_node
-
-    def counted(x, y, **options):
-        seen.append((x.shape[1], options["start"] is None))
-        return honest(x, y, **options)
-
-    monkeypatch.setattr(families, "fit_node", counted)
-    return seen
+    """All fits to nodes, as they are called."""
+    return recorded(monkeypatch, families, "fit_node")
 
 
 def evidence_of(X, **options):
@@ -73,7 +67,8 @@ def test_cold_starts_are_tried_on_few_rows_alone(data, fits):
     scores = continued(evidence_of(data.X, n_restarts=3))
     scores.subsample.polish([(1, (0,))])
     scores([(1, (0,))])
-    assert [fits.count(own) for own in ((300, True), (1500, True), (1500, False))] == [3, 0, 1]
+    kinds = Counter((x.shape[1], options["start"] is None) for (x, _), options in fits)
+    assert [kinds[own] for own in ((300, True), (1500, True), (1500, False))] == [3, 0, 1]
 
 
 @pytest.mark.usefixtures("_few")
@@ -114,7 +109,7 @@ def test_a_search_goes_on_from_what_another_found(data):
 def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, fits):
     options = {"noise_distribution": "gaussian", "column_transform": "none"}
     model = HNMSearch(**options, hidden_units=units).fit(data.X)
-    scores, rows = model.found_graph().scores, [n for n, _ in fits]
+    scores, rows = model.found_graph().scores, [x.shape[1] for (x, _), _ in fits]
     levels = scores.families, scores.families.whole
     assert [int(level.counts()[0]) for level in levels] == [500, 1500]
     assert levels[0].share() == pytest.approx(np.full(5, 1 / 3))

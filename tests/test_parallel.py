@@ -11,7 +11,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from helpers import ENVIRONMENT, ROOT
+from helpers import ENVIRONMENT, ROOT, cases
 
 from icdh import ConvergenceWarning
 from icdh._estimators.two_phase_fit import best_of_restarts
@@ -40,13 +40,11 @@ def test_results_come_in_the_order_of_the_tasks(n_jobs):
     assert (os.getpid() in {process for _, process in results}) == (n_jobs == 1)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("task", "n_jobs", "error", "message"),
-    [
-        (kill_itself, 2, WorkerLostError, "lower n_jobs"),
-        (refuse, 1, ValueError, "is no task"),
-        (refuse, 2, ValueError, "is no task"),
-    ],
+    (kill_itself, 2, WorkerLostError, "lower n_jobs"),
+    (refuse, 1, ValueError, "is no task"),
+    (refuse, 2, ValueError, "is no task"),
 )
 def test_errors_of_a_task_are_those_of_the_caller(task, n_jobs, error, message):
     with pytest.raises(error, match=message):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -129,22 +129,20 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     return path
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "message"),
-    [
-        (lambda c: c | {"version": 1}, "version 1 of the format, not 2; use another icdh"),
-        (lambda c: c | {"format": "other"}, "not that of a model"),
-        (lambda c: c | {"names": ["x0"]}, "shape"),
-        (lambda c: c | {"names": ["x0", "x0"]}, "names do not name variables"),
-        (lambda c: c | {"named": 1}, "named is no bool"),
-        (lambda c: c | {"noise": c["noise"][:1]}, "there are not 2 noise"),
-        (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
-        (lambda c: c | {"scaling": {**c["scaling"], "scale": c["scaling"]["offset"]}}, "a scale is not positive"),
-        (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
-        (lambda c: c | {"centre": c["centre"] | {"shape": [10**15]}}, r"centre has shape"),
-        (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
-        (lambda c: {key: value for key, value in c.items() if key != "centre"}, "the file is damaged"),
-    ],
+    (lambda c: c | {"version": 1}, "version 1 of the format, not 2; use another icdh"),
+    (lambda c: c | {"format": "other"}, "not that of a model"),
+    (lambda c: c | {"names": ["x0"]}, "shape"),
+    (lambda c: c | {"names": ["x0", "x0"]}, "names do not name variables"),
+    (lambda c: c | {"named": 1}, "named is no bool"),
+    (lambda c: c | {"noise": c["noise"][:1]}, "there are not 2 noise"),
+    (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
+    (lambda c: c | {"scaling": {**c["scaling"], "scale": c["scaling"]["offset"]}}, "a scale is not positive"),
+    (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
+    (lambda c: c | {"centre": c["centre"] | {"shape": [10**15]}}, r"centre has shape"),
+    (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
+    (lambda c: {key: value for key, value in c.items() if key != "centre"}, "the file is damaged"),
 )
 def test_contradictions_are_named(small, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):

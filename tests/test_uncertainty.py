@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import free, hetero_chain
+from helpers import cases, free, hetero_chain
 from naive import all_dags, orders_of
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, metrics, posterior
@@ -223,16 +223,14 @@ def test_a_consensus_has_no_cycles(ensemble, level):
     assert np.argwhere(ensemble.consensus(level)).tolist() == [[0, 1], [1, 2]]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "arguments", "message"),
-    [
-        ("undecided", [np.eye(2)], r"dag must have shape \(3, 3\); got \(2, 2\)"),
-        ("undecided", [np.eye(3), 1.5], "at most 1"),
-        ("consensus", [0.0], "above 0"),
-        ("consensus", [1.5], "at most 1"),
-        ("path_probability", ["a", "d"], "path has the variable 'd', which is not one of a, b, c"),
-        ("path_probability", ["a"], "at least two"),
-    ],
+    ("undecided", [np.eye(2)], r"dag must have shape \(3, 3\); got \(2, 2\)"),
+    ("undecided", [np.eye(3), 1.5], "at most 1"),
+    ("consensus", [0.0], "above 0"),
+    ("consensus", [1.5], "at most 1"),
+    ("path_probability", ["a", "d"], "path has the variable 'd', which is not one of a, b, c"),
+    ("path_probability", ["a"], "at least two"),
 )
 def test_arguments_of_an_ensemble_are_checked(ensemble, method, arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -378,6 +376,7 @@ def test_a_checkpoint_of_something_else_is_refused(table, path):
         (other, table, {}),
         (HNMSearch(**QUICK), table, {"random_state": 1}),
         (HNMSearch(**QUICK), table, {"sampling": "bootstrap"}),
+        (HNMSearch(**QUICK), table, {"interventions": np.arange(600).reshape(200, 3) % 7 == 0}),
     ):
         with pytest.raises(ValueError, match="other data, parameters or seeds"):
             bootstrap(estimator, X, 1, checkpoint=path, **options)
@@ -387,15 +386,13 @@ def test_a_checkpoint_of_something_else_is_refused(table, path):
     assert path.read_text() == "a,b\n1,2\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "error", "message"),
-    [
-        ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1"),
-        ({"sampling": "jackknife"}, ValueError, "sampling must be one of 'subsample', 'bootstrap'"),
-        ({"random_state": None}, TypeError, "random_state must be an integer"),
-        ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
-        ({"callback": 3}, TypeError, "callback must be callable"),
-    ],
+    ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1"),
+    ({"sampling": "jackknife"}, ValueError, "sampling must be one of 'subsample', 'bootstrap'"),
+    ({"random_state": None}, TypeError, "random_state must be an integer"),
+    ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
+    ({"callback": 3}, TypeError, "callback must be callable"),
 )
 def test_arguments_are_checked(table, options, error, message):
     with pytest.raises(error, match=message):
@@ -525,13 +522,11 @@ def test_the_last_bin_holds_what_is_certain():
     np.testing.assert_allclose([curve.probability, curve.frequency, curve.count], [[0.95], [0.5], [6]])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("p", "truth", "message"),
-    [
-        *((np.full((3, 3), bad), np.eye(3), "from 0 to 1") for bad in (1.5, np.nan, -0.1)),
-        (np.zeros((3, 3)), np.zeros((2, 2)), "must both have shape"),
-        (np.zeros((1, 1)), np.zeros((1, 1)), "at least two variables"),
-    ],
+    *((np.full((3, 3), bad), np.eye(3), "from 0 to 1") for bad in (1.5, np.nan, -0.1)),
+    (np.zeros((3, 3)), np.zeros((2, 2)), "must both have shape"),
+    (np.zeros((1, 1)), np.zeros((1, 1)), "at least two variables"),
 )
 def test_what_is_no_probability_is_refused(p, truth, message):
     with pytest.raises(ValueError, match=message):

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import cases
+from sklearn.base import clone
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, Shift, bootstrap, load, refits, simulate
 from icdh._model.conditionals import Constant, Empirical, Gaussian
@@ -136,23 +138,21 @@ def test_counterfactuals_of_draws_are_draws_under_the_intervention(known):
     np.testing.assert_allclose(known.counterfactual(plain, {"a": Shift(1.0)}), drawn)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("do", "error", "message"),
-    [
-        ({"z": 1.0}, ValueError, "'z', which is not one of a, b, c, d"),
-        ({4: 1.0}, ValueError, "index 4, but the variables are numbered 0"),
-        ({-1: 1.0}, ValueError, "index -1"),
-        ({True: 1.0}, TypeError, "by name or index"),
-        ({2.5: 1.0}, ValueError, "2.5, which is not one of"),
-        ({"a": np.nan}, ValueError, r"do\['a'\] holds NaN"),
-        ({"a": "2"}, TypeError, r"do\['a'\] has type"),
-        ({"a": [1.0, 2.0]}, ValueError, r"have shape \(5,\), one a row; got shape \(2,\)"),
-        ({"a": lambda natural: np.inf}, ValueError, r"the result of do\['a'\] holds NaN or infinity"),
-        ({"a": lambda natural: natural[:2]}, ValueError, "got shape"),
-        ({"a": 1e300}, ValueError, "'a' to values far beyond"),
-        ({"a": 1.0, 0: 2.0}, ValueError, "'a' twice"),
-        (["a"], TypeError, "do must map variables to values"),
-    ],
+    ({"z": 1.0}, ValueError, "'z', which is not one of a, b, c, d"),
+    ({4: 1.0}, ValueError, "index 4, but the variables are numbered 0"),
+    ({-1: 1.0}, ValueError, "index -1"),
+    ({True: 1.0}, TypeError, "by name or index"),
+    ({2.5: 1.0}, ValueError, "2.5, which is not one of"),
+    ({"a": np.nan}, ValueError, r"do\['a'\] holds NaN"),
+    ({"a": "2"}, TypeError, r"do\['a'\] has type"),
+    ({"a": [1.0, 2.0]}, ValueError, r"have shape \(5,\), one a row; got shape \(2,\)"),
+    ({"a": lambda natural: np.inf}, ValueError, r"the result of do\['a'\] holds NaN or infinity"),
+    ({"a": lambda natural: natural[:2]}, ValueError, "got shape"),
+    ({"a": 1e300}, ValueError, "'a' to values far beyond"),
+    ({"a": 1.0, 0: 2.0}, ValueError, "'a' twice"),
+    (["a"], TypeError, "do must map variables to values"),
 )
 def test_bad_interventions_are_refused(known, do, error, message):
     with pytest.raises(error, match=message):
@@ -194,15 +194,13 @@ def test_bands_are_quantiles_over_other_fits(known):
         known.average_effect("a", "b", 1.0, models=[replace(known, names=list("abce"))])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
-    [
-        ({"values": [np.nan]}, "values must be"),
-        ({"values": []}, "values must be"),
-        ({"cause": "q"}, "cause has the variable 'q'"),
-        ({"level": 1.5}, "level must be between"),
-        ({"n_samples": 0}, "n_samples must be"),
-    ],
+    ({"values": [np.nan]}, "values must be"),
+    ({"values": []}, "values must be"),
+    ({"cause": "q"}, "cause has the variable 'q'"),
+    ({"level": 1.5}, "level must be between"),
+    ({"n_samples": 0}, "n_samples must be"),
 )
 def test_bad_questions_about_effects_are_refused(known, arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -275,18 +273,13 @@ def test_tables_come_back_as_they_went_in(known):
     assert isinstance(HNMSearch(n_restarts=1).fit(hetero()).predict(hetero()), np.ndarray)
 
 
-@pytest.mark.parametrize("labels", [[2019, 2020], [("a", 1), ("a", 2)], [0, 1]])
-def test_labels_of_any_type_name_variables(labels, tmp_path):
-    columns = pd.MultiIndex.from_tuples(labels) if isinstance(labels[0], tuple) else labels
-    model = HNMSearch(**QUICK).fit(pd.DataFrame(hetero(), columns=columns))
+@pytest.mark.parametrize("labels", [[2019, 2020], [0, 1]])
+def test_labels_that_are_numbers_name_variables(labels):
+    model = HNMSearch(**QUICK).fit(pd.DataFrame(hetero(), columns=labels))
     drawn = model.sample(3, 0, do={labels[1]: 0.5})
     assert list(drawn.columns) == labels
     assert (drawn.iloc[:, 1] == 0.5).all()
     pd.testing.assert_frame_equal(model.sample(3, 0, do={1: 0.5}), drawn)
-    model.save(tmp_path / "m.icdh")
-    again = load(tmp_path / "m.icdh")
-    assert again.names == labels
-    pd.testing.assert_frame_equal(again.sample(3, 0, do={labels[1]: 0.5}), drawn)
 
 
 def hetero():
@@ -353,12 +346,12 @@ def test_bounded_spreads_are_centred_on_one():
     np.testing.assert_allclose([spreads.min(axis=0), spreads.max(axis=0)], [[1 / 5] * 2, [5] * 2], rtol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH()])
+@pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH(), ICDH(bias=True, scaling="standardize")])
 def test_constant_columns_are_constant_in_all_that_a_model_says(estimator, tmp_path):
     X = np.insert(hetero(), 1, 2020.0, axis=1)
+    without = clone(estimator).fit(X[:, [0, 2]])
     with pytest.warns(DataWarning, match="constant column"):
         model = estimator.set_params(knowledge={"required": [("x0", "x1")]}).fit(X)
-    without = type(estimator)(n_restarts=1).fit(X[:, [0, 2]])
     model.save(tmp_path / "m.icdh")
     for fitted in (model, load(tmp_path / "m.icdh")):
         for do in (None, {"x0": 3.0}):
