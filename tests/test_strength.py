@@ -220,8 +220,6 @@ def test_dense_graphs_are_warned_of(method, dense):
     warn_about_density(np.triu(np.ones((7, 7)), k=1))  # all edges of few variables are no reason
 
 
-
-
 def test_required_edges_count_as_the_first():
     A, worth = np.triu(np.ones((3, 3)), k=1), np.array([[0.0, 1.0, 3.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
     rules = EdgeRules.of(np.eye(3, dtype=bool), worth == 1.0)
