@@ -287,33 +287,8 @@ def outputs(features: Floats, weights: Weights) -> tuple[Floats, Floats]:
     """
     mean, scale = np.empty((2, weights.n_variables, features.shape[1]))
     for n in range(weights.n_variables):
-        mean[n], scale[n] = node_outputs(features, weights, n)
+        mean[n], scale[n] = NetworkConditional.of(weights, n).outputs(activations(features, weights, n))
     return mean, scale
-
-
-def node_outputs(features: Floats, weights: Weights, n: int) -> tuple[Floats, Floats]:
-    """Return mean and scale of one variable alone, each of shape (M,).
-
-    Parameters
-    ----------
-    features : ndarray, shape (N or N + 1, M)
-        As `features_of` returns them.
-    weights : Weights
-        The network.
-    n : int
-        The variable.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import features_of, initial_weights, node_outputs
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
-    >>> mean, scale = node_outputs(features_of(np.ascontiguousarray(X.T), False), weights, 1)
-    >>> mean.shape, scale.shape
-    ((100,), (100,))
-    """
-    return NetworkConditional.of(weights, n).outputs(activations(features, weights, n))
 
 
 def activations(features: Floats, weights: Weights, n: int) -> Floats:

@@ -235,6 +235,7 @@ CYCLE = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, 0.2]), "increase"),
     (lambda: metrics.shd_curve(CHAIN, CHAIN, [-0.2, 0.2]), "not negative"),
     (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.nan]), "finite"),
+    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.inf]), "finite"),
     (lambda: metrics.shd_curve(CHAIN, CHAIN, []), "at least one"),
     (lambda: metrics.au_shdc(CHAIN, CHAIN, low=0.75, high=0.2), "high must be above 0.75"),
     (lambda: metrics.au_shdc(CHAIN, CHAIN, low=-1), "low must be at least 0"),

@@ -161,7 +161,8 @@ def find_network(
         draw_initial_weights(problem.values, settings.hidden_units, settings.bias, rng)
         for _ in range(settings.n_restarts)
     ]
-    before_edges = schedule_for(settings.noise, *problem.values.shape).rounds_before_edges
+    is_coarse = schedule_for(settings.noise, *problem.values.shape).first_tolerance is not None
+    before_edges = 2 if is_coarse else 1  # single edges do not go on from a coarse round
     max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
     limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
     seed = 0 if price is None else int(rng.integers(2**31))

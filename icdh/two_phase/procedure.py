@@ -226,7 +226,7 @@ def _fit_fast(
     plan, scale = schedule_for(problem.noise, variables, observations), np.ones(problem.values.shape)
     tol = max(limits.tol, plan.least_gain * variables * (variables - 1) / observations)
     every = -(-observations // FEW_OBSERVATIONS)
-    if plan.decides and every > 2:
+    if plan.deciding_gain > -np.inf and every > 2:  # one of the first rounds decides the graph
         before = _fit_fast(problem.of_every(every), explore, limits._replace(tol=tol), callback)
         if before.interrupted or before.timed_out:
             return before
@@ -237,8 +237,8 @@ def _fit_fast(
     with Rounds(limits.max_rounds, tol, problem.clock, callback, before) as rounds:
         while rounds.go_on:
             begin = time.perf_counter()
-            of_round = plan if rounds.history else plan.of_the_first_round()
-            step = fit_means(problem, scale, weights, limits.rho_max, of_round, explore)
+            first = plan if plan.first_tolerance is None else plan._replace(tolerance=plan.first_tolerance)
+            step = fit_means(problem, scale, weights, limits.rho_max, plan if rounds.history else first, explore)
             if step.message == OUT_OF_TIME and rounds.history:
                 break
             explore = explore[1:] + explore[:1]

@@ -37,7 +37,7 @@ class Schedule(NamedTuple):
         weights and may drop edges. While scales shrink, the lasso loses weight beside the likelihood, and further
         rounds would add false edges.
     first_tolerance : float, optional
-        The tolerance of the first round, whose scale is one; by default the same.
+        The tolerance of the first round, whose scale is one, if it is coarse; by default the same.
     least_gain : float
         A round that lowers the criterion by less is the last: nats over all observations, for every edge that there
         might be.
@@ -49,20 +49,6 @@ class Schedule(NamedTuple):
     deciding_gain: float = -math.inf
     first_tolerance: float | None = None
     least_gain: float = -math.inf
-
-    @property
-    def decides(self) -> bool:
-        """Whether there is a round that decides the graph."""
-        return self.deciding_gain > -math.inf
-
-    @property
-    def rounds_before_edges(self) -> int:
-        """The number of rounds before a last stage over single edges: the last one must not be coarse."""
-        return 1 if self.first_tolerance is None else 2
-
-    def of_the_first_round(self) -> "Schedule":
-        """Return the schedule of the first round."""
-        return self if self.first_tolerance is None else self._replace(tolerance=self.first_tolerance)
 
     def once_the_graph_is_decided(self) -> "Schedule":
         """Return the schedule of rounds that only refine: they start from the weights of the round before alone."""
