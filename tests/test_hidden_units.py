@@ -53,7 +53,7 @@ def test_twice_the_units_compute_nearly_the_same(monkeypatch, n_parents):
     assert errors[2] == pytest.approx(4 * errors[1], rel=0.05)  # of second order
 
 
-def test_units_grow_where_the_evidence_asks_for_them_and_nowhere_else():
+def test_units_grow_where_the_evidence_asks_for_them_and_what_was_enough_is_not_tried_again(monkeypatch):
     scores = evidence(bent())
     before, network = scores(GRAPH), scores.network_score_of(GRAPH[0])
     assert scores.grow(GRAPH)
@@ -63,28 +63,32 @@ def test_units_grow_where_the_evidence_asks_for_them_and_nowhere_else():
     assert after[0] <= before[0]
     assert after[1:] == before[1:]
     assert scores.fit_of((0, (1,))).theta.size == n_weights(1, 8)
-
-
-def test_what_was_enough_is_not_tried_again(monkeypatch):
-    scores = evidence(bent())
-    scores.grow(GRAPH)
     fits = later_fits(monkeypatch)
     assert not scores.grow(GRAPH)
     assert fits == []
     scores([(0, (1, 2)), (0, (2,)), (2, (1,))])
     assert [options["hidden_units"] for _, options in fits] == [8, 8, 2]
+    fits.clear()  # of nodes that have grown no further cold starts are tried
+    for family in GRAPH[::2]:
+        scores.polish([family])
+    assert [options["start"] is None for _, options in fits] == [False, True, False]
 
 
-def test_what_was_known_with_fewer_units_is_forgotten(monkeypatch):
+def test_what_was_known_with_fewer_units_or_of_gaussian_noise_is_forgotten(monkeypatch):
     """The fit with twice the units is no refined one, and what a change may gain is another matter given that."""
     family, scores = (0, (1,)), evidence(bent())
     scores.polish([family])
     before = scores.gain_estimates(family)
     assert scores.grow([family])
     assert before[2] != scores.gain_estimates(family)[2]
+    of_tails = evidence(heavy_tails(), noise="auto", most_units=None)
+    of_tails.polish(TAILS)
+    assert of_tails.choose_noise(TAILS)  # another fit may be the best now
     fits = later_fits(monkeypatch)
-    scores.polish([family])
-    assert fits != []
+    for own, families in ((scores, [family]), (of_tails, TAILS)):
+        fits.clear()
+        own.polish(families)
+        assert fits != []
 
 
 def test_large_families_get_their_further_starts_where_the_search_ends(monkeypatch):
@@ -170,7 +174,7 @@ def heavy_tails(n=600):
     return standardised(np.sin(x1) + 0.4 * rng.standard_t(3, size=n), x1, rng.normal(size=n))
 
 
-TAILS = [(0, (1,)), (1, ()), (2, ())]
+TAILS = [(0, (1,)), (1, ()), (2, ())]  # the graph of heavy_tails
 
 
 def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
@@ -190,18 +194,9 @@ def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
     assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10
 
 
-def test_another_fit_may_be_the_best_once_the_noise_is_not_gaussian(monkeypatch):
-    scores = evidence(heavy_tails(), noise="auto", most_units=None)
-    scores.polish(TAILS)
-    assert scores.choose_noise(TAILS)
-    fits = later_fits(monkeypatch)
-    scores.polish(TAILS)
-    assert fits != []
-
-
 def test_one_variable_of_many_does_not_show_that_noise_is_not_gaussian():
     values = np.vstack([heavy_tails(), np.random.default_rng(11).normal(size=(7, 600))])
-    graph = [(0, (1,)), *((k, ()) for k in range(1, 10))]
+    graph = [*TAILS, *((k, ()) for k in range(3, 10))]
     assert not evidence(values, noise="auto").choose_noise(graph)
     assert evidence(values[:9], noise="auto").choose_noise(graph[:9])
 
@@ -242,9 +237,8 @@ def test_heavy_tailed_columns_are_normal_scores_as_causes_alone_and_equal_values
 def fitted():
     """x0 has ridges in two directions of x1 and x2, more than five units can follow."""
     x1, x2 = np.random.default_rng(8).uniform(-3, 3, size=(2, 300))
-    noise = np.random.default_rng(9).normal(size=(2, 300))
-    ridges = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + x1 + x2
-    values = standardised(ridges + 0.03 * noise[0], x1, x2, noise[1])
+    noise, other = np.random.default_rng(9).normal(size=(2, 300))
+    values = standardised(np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + x1 + x2 + 0.03 * noise, x1, x2, other)
     forbidden = np.zeros((4, 4), dtype=bool)
     forbidden[0] = True
     model = HNMSearch(column_transform="none", forbidden_edges=forbidden, n_restarts=1)
@@ -285,18 +279,18 @@ def test_the_order_and_the_signs_of_columns_do_not_change_units(fitted):
     X, model = fitted
     order, signs = [2, 0, 3, 1], np.array([1.0, -1.0, -1.0, 1.0])
     forbidden = model.forbidden_edges[np.ix_(order, order)]
-    other = HNMSearch(**{**model.get_params(), "forbidden_edges": forbidden}).fit(X[:, order] * signs)
+    other = HNMSearch(**model.get_params() | {"forbidden_edges": forbidden}).fit(X[:, order] * signs)
     assert units_of(other) == [units_of(model)[k] for k in order]
     np.testing.assert_allclose(other.adjacency_matrix_, model.adjacency_matrix_[np.ix_(order, order)], rtol=1e-6)
 
 
 def test_exact_search_posterior_and_resamples_cope_with_those_units(fitted):
     X, model = fitted
-    exact = HNMSearch(**{**model.get_params(), "search": "exact"}).fit(X)
+    exact = HNMSearch(**model.get_params() | {"search": "exact"}).fit(X)
     assert exact.evidence_ >= model.evidence_ - 1e-6
     assert units_of(exact) == units_of(model)
-    assert (posterior(model, n_samples=100).edge_probability[[1, 2], 0] > 0.9).all()
-    assert (bootstrap(model, X, n_resamples=2, random_state=0).edge_probability[[1, 2], 0] == 1.0).all()
+    for learned in (posterior(model, n_samples=100), bootstrap(model, X, n_resamples=2, random_state=0)):
+        assert (learned.edge_probability[[1, 2], 0] > 0.9).all()
 
 
 def test_a_number_of_units_is_that_of_all_variables():
@@ -307,15 +301,6 @@ def test_a_number_of_units_is_that_of_all_variables():
     assert {model.model_.conditionals[found.table.order[node]].hidden_units for node, _ in networks} == {3}
     with pytest.raises(ValueError, match="hidden_units must be an integer or 'auto'; got 'many'"):
         HNMSearch(hidden_units="many").fit(bent(n=50).T)
-
-
-def test_nodes_that_have_grown_try_no_further_cold_starts(monkeypatch):
-    scores = evidence(bent())
-    scores.grow(GRAPH)
-    fits = later_fits(monkeypatch)
-    scores.polish([(0, (1,))])
-    scores.polish([(2, (3,))])
-    assert [options["start"] is None for _, options in fits] == [False, True, False]
 
 
 def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
