@@ -15,14 +15,14 @@ NAMES = ("w1", "w2", "w3", "w3_bias", "hidden_bias", "output_bias")
 ROUNDING = 1e-18  # s (1 - s) of a saturated unit, s = 1, is zero instead of exp(-z)
 
 
-def assert_gradient_is_exact(X, weights, rtol=1e-9):
+def assert_gradient_is_exact(X, weights):
     names = [name for name in NAMES if getattr(weights, name) is not None]
     expected = naive.complex_step(lambda w: naive.nll(X, w), weights, names)
     value, gradient = nll_and_gradient(X, weights)
     assert value == pytest.approx(naive.nll(X, naive.as_dict(weights)), rel=1e-12)
     for name in names:
-        largest = np.abs(expected[name]).max(initial=0.0)
-        np.testing.assert_allclose(getattr(gradient, name), expected[name], rtol=rtol, atol=rtol * largest + ROUNDING)
+        slack = 1e-9 * np.abs(expected[name]).max(initial=0.0) + ROUNDING
+        np.testing.assert_allclose(getattr(gradient, name), expected[name], rtol=1e-9, atol=slack)
 
 
 AWKWARD = {
@@ -45,17 +45,15 @@ def test_gradient_at_random_and_awkward_points(bias, point):
     assert (np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700) == (point == "saturated")
 
 
-@pytest.mark.parametrize(("m", "n", "m1"), [(1, 3, 2), (5, 1, 3), (6, 3, 1), (1, 1, 1), (40, 2, 10)])
+@pytest.mark.parametrize(
+    ("m", "n", "m1", "unit"),
+    [(1, 3, 2, 1), (5, 1, 3, 1), (6, 3, 1, 1), (1, 1, 1, 1), (40, 2, 10, 1), (8, 4, 3, 1e-6), (8, 4, 3, 1e6)],
+)
 @pytest.mark.parametrize("bias", [False, True])
-def test_gradient_at_the_smallest_shapes(m, n, m1, bias):
+def test_gradient_at_the_smallest_shapes_and_with_columns_in_tiny_and_huge_units(m, n, m1, unit, bias):
     rng = np.random.default_rng(2)
-    assert_gradient_is_exact(rng.normal(size=(m, n)), random_weights(rng, n, m1, bias))
-
-
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_gradient_with_columns_in_tiny_and_huge_units(unit):
-    rng = np.random.default_rng(3)
-    assert_gradient_is_exact(rng.normal(size=(8, 4)) * [unit, 1.0, unit, 1.0], random_weights(rng))
+    X = rng.normal(size=(m, n)) * np.where(np.arange(n) % 2, 1.0, unit)
+    assert_gradient_is_exact(X, random_weights(rng, n, m1, bias))
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -85,14 +83,6 @@ def test_known_value_of_a_standard_normal_table():
     assert nll(X, weights) == pytest.approx(np.log(2 * np.pi) + 5 / 4)
 
 
-def test_self_loops_are_no_inputs():
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(9, 4))
-    weights = initial_weights(X, 3, True, rng)
-    assert not np.diagonal(weights.adjacency()).any()
-    assert not nll_and_gradient(X, weights)[1].w1[np.arange(4), :, np.arange(4)].any()
-
-
 @pytest.mark.parametrize("bias", [False, True])
 def test_weights_of_self_loops_count_neither_for_the_value_nor_for_the_gradient(bias):
     """So that SciPy's `check_grad` passes at any weights, with all of them as unknowns."""
@@ -110,7 +100,6 @@ def test_weights_of_self_loops_count_neither_for_the_value_nor_for_the_gradient(
 
     at = rng.normal(size=sizes[-1])
     assert check_grad(lambda flat: nll(X, weights(flat)), gradient, at) < 1e-5
-    assert check_grad(lambda flat: nll_and_gradient(X, weights(flat))[0], gradient, at) < 1e-5
     assert at[: given.w1.size].reshape(3, 2, 3)[0, :, 0].all()  # the input is as it was
 
 
@@ -121,6 +110,7 @@ def test_initial_weights_have_the_reach_that_they_are_said_to_have(bias, reach):
     X = rng.normal(size=(60, 4)) * [2.0, 5.0, 30.0, 0.0]
     weights = initial_weights(X, 50, bias, rng)
     rms = np.append(np.sqrt(np.mean(X[:, :3] ** 2, axis=0)), 1.0)
+    assert not np.diagonal(weights.adjacency()).any()
     drawn = np.abs(weights.w1 * rms)[~np.eye(4, dtype=bool)[:, np.newaxis].repeat(50, axis=1)]
     assert 0.95 * reach < drawn.max() <= reach
     assert drawn.mean() == pytest.approx(reach / 2, rel=0.1)

@@ -136,11 +136,13 @@ def fit(X, weights=None, **options):
     return fit_means(X, weights or initial_weights(X, 5, False, np.random.default_rng(0)), **options)
 
 
-def test_the_result_is_acyclic_and_its_objective_is_that_of_its_weights():
-    X = hetero_chain(np.random.default_rng(7))
-    step = fit(X)
+def test_the_result_is_acyclic_its_objective_is_that_of_its_weights_and_those_of_scales_stay():
+    rng = np.random.default_rng(7)
+    X, weights = hetero_chain(rng), random_weights(rng, 3, 5, bias=False)
+    step = fit(X, weights)
     assert acyclicity(step.weights.adjacency())[0] <= 1e-8
     assert step.objective == pytest.approx(slow_objective(X, step.weights), rel=1e-9)
+    np.testing.assert_array_equal(step.weights.w3, weights.w3)
 
 
 def test_with_one_allowed_edge_it_finds_the_minimum_that_a_naive_search_finds():
@@ -168,21 +170,12 @@ def test_noise_scales_weigh_the_observations():
     assert np.all(fit(X, scale=1e4).weights.adjacency() == 0.0)
 
 
-def test_no_allowed_edges_and_a_single_variable():
+def test_no_allowed_edges_a_single_variable_and_no_ridge():
     X = hetero_chain(np.random.default_rng(11))
     assert fit(X, forbidden=np.ones((3, 3), dtype=bool)).h == 0.0
     assert fit(X[:, :1]).weights.adjacency().shape == (1, 1)
-
-
-def test_without_a_ridge_the_elimination_of_w2_stays_finite():
-    step = fit(hetero_chain(np.random.default_rng(12)), l1=0.0, l2=0.0)
+    step = fit(X, l1=0.0, l2=0.0)
     assert np.isfinite([step.objective, *step.weights.w2.flat]).all()
-
-
-def test_template_carries_the_scale_weights_along():
-    rng = np.random.default_rng(13)
-    weights = random_weights(rng, 3, 5, bias=False)
-    np.testing.assert_array_equal(fit(hetero_chain(rng), weights).weights.w3, weights.w3)
 
 
 def test_further_starts_leave_a_poor_minimum_and_depend_on_nothing_but_their_weights():

@@ -154,9 +154,10 @@ def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, ga
         assert free == (present if number > decided else present | {(0, 2)})
 
 
-@pytest.mark.parametrize(("noise", "variables", "schedule"), [
-    ("unequal", 11, FAST), ("unequal", 12, FAST_AND_WIDE), ("equal", 12, FAST_ALONE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("noise", "variables", "schedule"),
+    [("unequal", 11, FAST), ("unequal", 12, FAST_AND_WIDE), ("equal", 12, FAST_ALONE)],
+)
 def test_a_table_is_wide_with_more_than_one_further_variable_for_fifty_rows(noise, variables, schedule):
     assert schedule_for(noise, variables, 500) == schedule
 
