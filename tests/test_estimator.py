@@ -193,13 +193,6 @@ def test_cycles_above_the_threshold_are_broken_with_a_warning(chain):
     assert len(model.edge_list()) == 2
 
 
-def test_exports_carry_the_names(fitted):
-    graph = fitted.to_networkx()
-    assert list(graph.nodes) == ["a", "b", "c"]
-    assert graph.edges["a", "b"]["weight"] == fitted.adjacency_matrix_[0, 1]
-    assert '"a" -> "b"' in fitted.to_dot()
-
-
 def test_progress_goes_to_callback_and_logger_and_to_stderr_only_when_asked(chain, caplog, capsys):
     rounds = []
     with caplog.at_level(logging.INFO, logger="icdh"):

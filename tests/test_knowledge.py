@@ -1,7 +1,6 @@
 """What is known of a graph: it is kept by every fit, and contradictions are named."""
 
 import json
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from sklearn.base import clone
 
 from icdh import ICDH, DataWarning, HNMSearch, Knowledge, causal_direction, posterior
 from icdh.files import LabelledTable, write_table
-from icdh.graphs import break_cycles, find_cycle, is_dag
+from icdh.graphs import break_cycles, is_dag
 from icdh.knowledge import EdgeRules
 from icdh.search.moves import KINDS, legal_moves
 
@@ -231,15 +230,6 @@ def test_cycles_are_broken_around_required_edges():
     assert break_cycles(A).removed == [(0, 1)]
     kept = break_cycles(A, REQUIRED)
     assert (kept.removed, kept.adjacency[0, 1]) == ([(1, 2)], 1.0)
-
-
-def test_a_cycle_is_found():
-    A = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]])
-    assert find_cycle(A) == []
-    A[2, 0] = 1
-    cycle = find_cycle(A)
-    assert (cycle[0], set(cycle)) == (cycle[-1], {0, 1, 2})
-    assert all(A[i, j] for i, j in pairwise(cycle))
 
 
 def test_direction_of_what_is_known():

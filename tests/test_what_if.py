@@ -341,11 +341,6 @@ def test_truths_can_be_pickled():
     np.testing.assert_array_equal(again.sample(5, 0, do={"x0": 1.0}), data.sample(5, 0, do={"x0": 1.0}))
 
 
-def test_bounded_spreads_are_centred_on_one():
-    spreads = simulated(200, noise="exp-bounded", spread=25.0, random_state=0).std[:, 1:3]
-    np.testing.assert_allclose([spreads.min(axis=0), spreads.max(axis=0)], [[1 / 5] * 2, [5] * 2], rtol=1e-6)
-
-
 @pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH(), ICDH(bias=True, scaling="standardize")])
 def test_constant_columns_are_constant_in_all_that_a_model_says(estimator, tmp_path):
     X = np.insert(hetero(), 1, 2020.0, axis=1)
