@@ -18,6 +18,7 @@ from icdh import cli
 from icdh._estimators.hidden_causes import HiddenCauseSearch
 from icdh._ground.clock import Clock
 from icdh._node_model import _kernels
+from icdh._node_model.evidence import fit_node
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.network import forward
@@ -304,3 +305,8 @@ def node_system(x, y, spread, theta, penalty, units):
     _kernels.node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher)
     value = _kernels.node_objective(y, spread, theta, penalty, mean, variance)
     return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
+
+
+def evidence_gain(x, response):
+    """What the causes, one a row, gain in nats of evidence."""
+    return fit_node(x[:0], response).evidence - fit_node(x, response).evidence
