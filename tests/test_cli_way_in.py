@@ -2,7 +2,6 @@
 
 import io
 import logging
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,15 +45,6 @@ def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, ro
     caplog.clear()
     read_table(io.BytesIO((head + rows).encode()), drop=["1"])
     assert caplog.text == ""
-
-
-def test_the_index_of_pandas_goes_through_the_command(chain_file, shown):
-    lines = chain_file.read_text(encoding="utf-8").splitlines()
-    chain_file.write_text("\n".join(f"{k or ''},{line}" for k, line in enumerate(lines)), encoding="utf-8")
-    code, out, err = shown("fit", chain_file)
-    assert (code, out.startswith("400 observations of 3 variables")) == (0, True)
-    assert "icdh: note: the first column of data.csv has no name: its cells are taken for labels of the rows\n" in err
-    assert shown("fit", chain_file, "--drop", "1", "--quiet") == (0, "", "")
 
 
 def test_a_column_that_numbers_the_rows_is_named(tmp_path, shown):
@@ -248,12 +238,3 @@ def test_a_graph_is_kept_where_time_is_over_before_its_probabilities(chain_file,
     monkeypatch.setattr("icdh.uncertainty.posterior.posterior", out_of_time)
     code, out, err = shown("fit", chain_file, "--posterior", "--max-seconds", 1000)
     assert (code, "a -> b" in out, "icdh: warning: --max-seconds 3 were over" in err) == (0, True, True)
-
-
-def test_compiling_does_not_count(monkeypatch):
-    clock = Clock(10.0)
-    monkeypatch.setattr(compiling, "seconds", compiling.seconds + 100.0)
-    copy = pickle.loads(pickle.dumps(clock))
-    assert 109.0 < clock.left <= 110.0
-    assert 109.0 < copy.left <= 110.0
-    assert Clock(10.0).left <= 10.0

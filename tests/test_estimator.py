@@ -309,9 +309,10 @@ def test_columns_of_a_data_frame_must_come_back_as_they_were(chain):
 
 
 OF_A_TABLE = ["predict", "predict_scale", "residuals", "score"]
+OF_NONE = ["sample", "to_dot", "to_networkx", "edge_list", "summary", "plot", "rethreshold"]
 
 
-@pytest.mark.parametrize("method", [*OF_A_TABLE, "sample", "to_dot", "to_networkx", "edge_list", "rethreshold"])
+@pytest.mark.parametrize("method", [*OF_A_TABLE, *OF_NONE])
 @pytest.mark.parametrize("make", [ICDH, HNMSearch])
 def test_before_fit_methods_say_so(chain, method, make):
     with pytest.raises(NotFittedError, match=f"this {make.__name__} is not fitted yet; call fit") as error:

@@ -71,17 +71,6 @@ def test_rates_agree_with_scikit_learn_and_the_published_procedure():
         assert (scores.fdr, scores.tpr) == (1 - scores.precision, scores.recall)
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 30])
-def test_perfect_recovery_under_both_definitions(k):
-    rng = np.random.default_rng(k)
-    truth = np.zeros((9, 9))
-    upper = np.argwhere(np.triu(np.ones((9, 9)), k=1))
-    truth[tuple(upper[rng.permutation(len(upper))[:k]].T)] = 1
-    weights = truth * rng.uniform(0.3, 2.0, truth.shape)
-    assert metrics.truncated_auprc(weights, truth) == pytest.approx(1 - 1 / k)
-    assert metrics.average_precision(weights, truth) == 1
-
-
 @cases(
     ("estimate", "extra", "missing", "reversed_", "precision", "recall", "sid"),
     (CHAIN, 0, 0, 0, 1, 1, 0),

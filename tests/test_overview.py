@@ -1,10 +1,18 @@
-"""A fit at a glance: summary, picture, notebook."""
+"""A fit at a glance, as summary, picture and notebook, and in the hands of other libraries."""
 
+import io
+import json
+import xml.etree.ElementTree as ET
+
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-from helpers import cases
+from helpers import cases, hetero_chain
 
-from icdh import ICDH, HNMSearch, NotFittedError
+from icdh import ICDH, HNMSearch, graphs
+from icdh.exceptions import MissingExtraError
+from icdh.files import read_graph, write_graph
 
 
 def test_the_summary_says_who_learned_what(fitted):
@@ -36,12 +44,6 @@ def test_notebooks_show_edges_and_escape_names_and_plot_draws(fitted):
     assert [text.get_text() for text in fitted.plot().axes[0].texts][:3] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("ask", [HNMSearch.summary, HNMSearch.plot])
-def test_before_fit_there_is_nothing_to_show(ask):
-    with pytest.raises(NotFittedError):
-        ask(HNMSearch())
-
-
 def test_probabilities_of_edges_are_shown(fitted):
     model = fitted.model_.with_edge_probability(np.diag([0.875, 1.0], k=1))
     _, columns, *edges = model.summary().splitlines()
@@ -62,3 +64,82 @@ def test_what_is_no_probability_is_refused(fitted, probability, error, message, 
     with pytest.raises(error, match=message):
         fitted.save(tmp_path / "m.icdh", edge_probability=probability)
     assert not list(tmp_path.iterdir())
+
+
+A = np.array([[0.0, 1.5, 0.0], [0.0, 0.0, 0.25], [0.0, 0.0, 0.0]])
+AWKWARD = ['a "<b>" & c', "ü\n", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read", "names"), [("graphml", nx.read_graphml, AWKWARD), ("gml", nx.read_gml, [AWKWARD[0], "ü", "x1"])]
+)
+def test_networkx_reads_what_is_written(tmp_path, suffix, read, names):
+    write_graph(tmp_path / f"graph.{suffix}", A, names)
+    found = read(tmp_path / f"graph.{suffix}")
+    assert isinstance(found, nx.DiGraph)
+    assert set(found.nodes) == set(names)
+    assert nx.to_dict_of_dicts(found) == {
+        names[0]: {names[1]: {"weight": 1.5}},
+        names[1]: {names[2]: {"weight": 0.25}},
+        names[2]: {},
+    }
+
+
+def test_graphml_refuses_what_xml_cannot_hold():
+    for name in ("bell\x07", "lone \ud800", "\uffff"):
+        with pytest.raises(ValueError, match="characters that XML cannot"):
+            graphs.to_graphml(np.zeros((1, 1)), [name])
+    ET.fromstring(graphs.to_graphml(np.zeros((1, 1)), ["tab\t"]).encode())
+
+
+def test_json_reads_back_and_graphml_has_the_edges(fitted):
+    found, names = read_graph(io.BytesIO(fitted.to_json().encode()))
+    np.testing.assert_array_equal(found, fitted.adjacency_matrix_)
+    assert names == json.loads(fitted.to_json())["names"] == ["a", "b", "c"]
+    edges = ET.fromstring(fitted.to_graphml().encode()).findall(".//{*}edge")
+    assert [(edge.get("source"), edge.get("target")) for edge in edges] == [edge[:2] for edge in fitted.edge_list()]
+
+
+@pytest.mark.parametrize(("method", "module"), [("to_dowhy", "dowhy.gcm"), ("to_pgmpy", "pgmpy.base")])
+def test_the_extra_is_named(fitted, monkeypatch, method, module):
+    monkeypatch.setitem(__import__("sys").modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'icdh\[{method[3:]}\]'"):
+        getattr(fitted, method)()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dowhy_gets_graph_and_mechanisms(fitted, chain):
+    """DoWhy's counterfactuals, through our mechanisms, are ours; its interventions have our means."""
+    gcm = pytest.importorskip("dowhy.gcm")
+    pandas = pytest.importorskip("pandas")
+    gcm.config.disable_progress_bars()
+    gcm.util.general.set_random_seed(0)
+    model, frame = fitted.to_dowhy(), pandas.DataFrame(chain.values, columns=chain.columns)
+    assert set(model.graph.edges) == {edge[:2] for edge in fitted.edge_list()}
+    relived = gcm.counterfactual_samples(model, {"b": lambda b: b + 1.0}, observed_data=frame)
+    ours = fitted.counterfactual(chain, {"b": lambda b: b + 1.0})
+    np.testing.assert_allclose(relived[chain.columns].to_numpy(), ours, atol=1e-9)
+    drawn = gcm.interventional_samples(model, {"a": lambda a: 2.0}, num_samples_to_draw=20_000)
+    expected = fitted.sample(20_000, 0, do={"a": 2.0})
+    np.testing.assert_allclose(drawn[chain.columns].mean(), expected.mean(axis=0), atol=0.05)
+    np.testing.assert_allclose(drawn[chain.columns].std(), expected.std(axis=0), rtol=0.05, atol=1e-12)
+    model.clone()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pgmpy_gets_the_graph(fitted):
+    pytest.importorskip("pgmpy.base")
+    dag = fitted.to_pgmpy()
+    assert list(dag.nodes) == ["a", "b", "c"]
+    expected = {edge[:2]: pytest.approx(edge.strength) for edge in fitted.edge_list()}
+    assert {(i, j): d["weight"] for i, j, d in dag.edges(data=True)} == expected
+
+
+def test_names_of_one_text_do_not_merge():
+    """1 and "1" are two columns; what knows text alone must not make one of them."""
+    X = hetero_chain(np.random.default_rng(0), 60)[:, :2]
+    model = HNMSearch(n_restarts=1).fit(pd.DataFrame(X, columns=pd.Index([1, "1"], dtype=object)))
+    for export in (model.to_dot, model.to_graphml, model.to_json):
+        with pytest.raises(ValueError, match="the names 1 and '1' are the same as text; rename one column"):
+            export()
+    assert list(model.to_networkx()) == [1, "1"]

@@ -19,7 +19,7 @@ TESTS = {
     "_ground/density.py": "test_likelihood test_rows test_two_phase",
     "_ground/entropy.py": "test_entropy",
     "diagnostics/": "test_check",
-    "graphs.py": "test_graphs test_export test_plotting",
+    "graphs.py": "test_graphs test_overview test_plotting",
     "_table/table.py": "test_table test_columns test_categorical test_missing test_invariance",
     "two_phase/": "test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
     "two_phase/as_printed.py": "test_as_printed",
