@@ -97,13 +97,6 @@ def test_fisher_matrix_is_the_expected_hessian():
     assert np.abs(np.cov(np.array(scores).T) - fisher).max() < 0.05 * np.abs(fisher).max()
 
 
-def test_the_root_of_an_inverse_matrix():
-    root = np.random.default_rng(1).normal(size=(9, 9))
-    a = root @ root.T + np.eye(9)
-    root = evidence._inverse_root(np.linalg.cholesky(a).T)
-    np.testing.assert_allclose(root.T @ root, np.linalg.inv(a), rtol=1e-10)
-
-
 def test_predictions_agree_with_naive_and_weights_turn_into_those_of_negated_columns():
     x, _, theta, _ = problem("ordinary", 3)
     mean, deviation = predict_node(theta, x, UNITS)
