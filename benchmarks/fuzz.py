@@ -155,15 +155,19 @@ def draw_parameters(rng, entry, columns):
 
 
 def case(entry, seed):
-    """Return the function to call, its arguments, and words: an error message must hold one of them."""
+    """Return what to run of a case."""
     rng = np.random.default_rng([ENTRIES.index(entry), seed])
+    columns = 2 if entry == "direction" else int(rng.integers(1, 6))
+    X = draw_table(rng, 20 if entry == "direction" else 2, columns)
+    if entry != "direction":
+        X = in_some_container(rng, X)
+    return asked(entry, X, draw_parameters(rng, entry, columns))
+
+
+def asked(entry, X, parameters):
+    """Return the function to call, its arguments, and words: an error message must hold one of them."""
     if entry == "direction":
-        X = draw_table(rng, 20, 2)
-        parameters = draw_parameters(rng, entry, 2)
         return direction_answer, (X[:, 0], X[:, 1], parameters), ("'x'", "'y'", *parameters)
-    columns = int(rng.integers(1, 6))
-    X = in_some_container(rng, draw_table(rng, 2, columns))
-    parameters = draw_parameters(rng, entry, columns)
     kind = {"icdh": icdh.ICDH, "search": icdh.HNMSearch}[entry]
     return fit_answer, (kind, X, parameters), (*WORDS, *(f"{name} must" for name in parameters))
 

@@ -10,13 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from icdh import ICDH, HNMSearch
-
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import fuzz
 
 BOUNDED = settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-SMALL = {"hidden_units": 2, "forbidden_edges": None, "random_state": 0}
 
 
 def columns(rows):
@@ -29,7 +26,7 @@ def columns(rows):
 
 
 @st.composite
-def tables(draw, rows=(2, 30), variables=(1, 4)):
+def tables(draw, rows, variables):
     """Tables of such columns, some of them repeated."""
     found = draw(st.lists(columns(draw(st.integers(*rows))), min_size=variables[0], max_size=variables[1]))
     if len(found) < variables[1] and draw(st.booleans()):
@@ -38,26 +35,13 @@ def tables(draw, rows=(2, 30), variables=(1, 4)):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("entry", fuzz.ENTRIES)
 @BOUNDED
-@given(tables(), st.sampled_from(["none", "center", "standardize"]), st.booleans())
-def test_icdh_answers_or_explains(X, scaling, bias):
-    parameters = SMALL | {"scaling": scaling, "bias": bias, "max_rounds": 2}
-    fuzz.run(fuzz.fit_answer, (ICDH, X, parameters), fuzz.WORDS)
-
-
-@pytest.mark.slow
-@BOUNDED
-@given(tables(), st.sampled_from(["auto", "gaussian", "free"]), st.sampled_from([0.0, 2.0]))
-def test_search_answers_or_explains(X, noise_distribution, edge_penalty):
-    parameters = SMALL | {"noise_distribution": noise_distribution, "edge_penalty": edge_penalty}
-    fuzz.run(fuzz.fit_answer, (HNMSearch, X, parameters), fuzz.WORDS)
-
-
-@BOUNDED
-@given(tables(rows=(20, 40), variables=(2, 2)))
-def test_direction_answers_or_explains(X):
-    parameters = {"n_bags": 2, "abstain_below": 1.0}
-    fuzz.run(fuzz.direction_answer, (X[:, 0], X[:, 1], parameters), ("'x'", "'y'"))
+@given(data=st.data())
+def test_any_numbers_are_answered_or_explained(entry, data):
+    X = data.draw(tables((20, 40), (2, 2)) if entry == "direction" else tables((2, 30), (1, 4)))
+    parameters = fuzz.draw_parameters(np.random.default_rng(data.draw(st.integers(0, 99))), entry, X.shape[1])
+    fuzz.run(*fuzz.asked(entry, X, parameters))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import hetero_chain
+from helpers import cases, hetero_chain
 from numpy.testing import assert_allclose, assert_array_equal
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
@@ -68,15 +68,19 @@ def test_dropping_is_fitting_the_other_rows(method, X):
 def test_dropping_most_rows_is_warned_of(X):
     with pytest.warns(DataWarning, match=r"keeps \d+ of 300 rows"):
         estimator("search", missing="drop").fit(gappy(X, 0.4))
-    for table, missing, said in (
-        (np.where(np.eye(3, dtype=bool)[np.arange(300) % 3], np.nan, X), "drop", "leaves 0 of 300 row"),
-        (np.where(np.arange(4)[:, None] * np.ones(9) > 0, np.nan, 1.0), "error", "3 in 'x4' and 4 more columns"),
-        (X, "mean", "missing must be"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            HNMSearch(missing=missing).fit(table)
-    with pytest.raises(ValueError, match="n_imputations must be"):
-        HNMSearch(n_imputations=0).fit(X)
+
+
+@cases(
+    ("options", "rows", "said"),
+    ({"missing": "drop"}, np.where(np.eye(3) > 0, np.nan, 1.0), "leaves 0 of 3 row"),
+    ({}, np.where(np.arange(4)[:, None] * np.ones(9) > 0, np.nan, 1.0), "3 in 'x4' and 4 more columns"),
+    ({"missing": "mean"}, np.eye(3), "missing must be"),
+    ({"n_imputations": 0}, np.eye(3), "n_imputations must be"),
+    ({"missing_values": {"incme": -9}}, pd.DataFrame({"income": [1.0, 2.0]}), "'incme'.*did you mean 'income'"),
+)
+def test_what_is_refused_of_gaps(options, rows, said):
+    with pytest.raises(ValueError, match=said):
+        HNMSearch(**options).fit(rows)
 
 
 @both_methods
@@ -275,20 +279,26 @@ def test_codes_in_half_a_percent_of_the_cells_are_noticed(code):
     assert said_of_codes(columns, NAMES[:3]).count("rows of") == 3
 
 
-def test_several_codes_are_told_from_the_values_between_them():
-    ages = np.r_[np.arange(18.0, 40.0), [98.0] * 3, [99.0] * 4, [-9.0] * 5]
-    assert suspected_codes(ages[ages != 98]) == {99.0: 4}  # a nine alone may be a value
-    assert suspected_codes(np.r_[np.arange(50.0), [-999.0] * 2, [999.0] * 3]) == {-999.0: 2, 999.0: 3}
-    assert suspected_codes(np.r_[np.arange(100.0), 99.0]) == {}
+GRADES = np.arange(300.0) % 5 + 1.0
 
 
-def test_a_negative_number_among_positive_grades_may_be_a_code():
-    grades = np.arange(300.0) % 5 + 1.0
-    assert suspected_codes(np.r_[grades, [-1.0] * 7]) == {-1.0: 7}
-    assert suspected_codes(np.r_[grades, [-8.0] * 2, [-9.0] * 3, 0.0]) == {-9.0: 3, -8.0: 2}
-    for ordinary in (grades - 2.0, np.r_[grades, -grades], grades - 1.5, np.r_[np.arange(30.0) + 1.0, -1.0, -1.0]):
-        assert suspected_codes(ordinary) == {}
-    assert "-1 in 7 rows of 'grade'" in said_of_codes([np.r_[grades, [-1.0] * 7]], ["grade"])
+@cases(
+    ("values", "codes"),
+    (np.r_[np.arange(18.0, 40.0), [99.0] * 4, [-9.0] * 5], {99.0: 4}),  # a nine alone may be a value
+    (np.r_[np.arange(50.0), [-999.0] * 2, [999.0] * 3], {-999.0: 2, 999.0: 3}),
+    (np.r_[np.arange(100.0), 99.0], {}),
+    # A negative number among positive grades may be a code.
+    (np.r_[GRADES, [-1.0] * 7], {-1.0: 7}),
+    (np.r_[GRADES, [-8.0] * 2, [-9.0] * 3, 0.0], {-9.0: 3, -8.0: 2}),
+    (GRADES - 2.0, {}),
+    (np.r_[GRADES, -GRADES], {}),
+    (GRADES - 1.5, {}),
+    (np.r_[np.arange(30.0) + 1.0, -1.0, -1.0], {}),
+)
+def test_codes_are_told_from_the_values_beside_them(values, codes):
+    assert suspected_codes(values) == codes
+    for code, rows in codes.items():
+        assert f"{code:g} in {rows} rows of 'grade'" in said_of_codes([values], ["grade"])
 
 
 @pytest.mark.parametrize("estimator", [HNMSearch, ICDH])
@@ -296,7 +306,7 @@ def test_declared_codes_are_gaps_and_others_are_named_once(estimator):
     table = pd.DataFrame(hetero_chain(np.random.default_rng(0), 100), columns=list("abc"))
     table.loc[table.index % 25 == 0, ["a", "b"]] = -999
     read = estimator(missing="drop", missing_values=[-999, "*", 9]).as_table(table)
-    np.testing.assert_array_equal(read.gaps, (table == -999).T)
+    assert_array_equal(read.gaps, (table == -999).T)
     read = estimator(missing="drop", missing_values={"a": -999}).as_table(table)
     assert read.gaps.sum(axis=1).tolist() == [4, 0, 0]
     with pytest.warns(DataWarning) as caught:
@@ -309,7 +319,7 @@ def test_declared_codes_are_gaps_and_others_are_named_once(estimator):
 def test_markers_are_gaps_beside_numbers_and_among_labels_and_labels_that_differ_by_case_alone_are_named():
     table = pd.DataFrame({"x": [1.5, "*", 3.0, 4.0] * 10, "word": ["u", "v", "*", "u"] * 10})
     read = HNMSearch(missing="drop", missing_values=["*"]).as_table(table)
-    np.testing.assert_array_equal(read.gaps, (table == "*").T)
+    assert_array_equal(read.gaps, (table == "*").T)
     table = pd.DataFrame({"x": np.arange(40.0) ** 2, "answer": ["Yes", "yes", "no", "no"] * 10})
     with pytest.warns(DataWarning, match="column 'answer': 'Yes' and 'yes' differ by case alone"):
         HNMSearch(kinds={"answer": "categorical"}).as_table(table).warn()
@@ -323,11 +333,6 @@ def test_who_says_that_there_are_no_codes_is_not_warned():
     with pytest.warns(DataWarning, match="999 in 4 rows of 'x0'"):
         HNMSearch().as_table(table).warn()
     HNMSearch().as_table(table).warn(codes=False)
-
-
-def test_codes_of_unknown_columns_are_refused():
-    with pytest.raises(ValueError, match=r"missing_values has the variable 'incme'.*did you mean 'income'"):
-        HNMSearch(missing_values={"incme": -9}).as_table(pd.DataFrame({"income": [1.0, 2.0]}))
 
 
 def test_codes_on_the_command_line(tmp_path, shown):

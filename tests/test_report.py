@@ -168,16 +168,6 @@ def test_where_the_model_holds_nothing_speaks_against_it():
 
 
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
-def test_a_right_model_of_columns_of_few_values_raises_no_alarm():
-    """Residuals of yes or no go with their causes, unless they are drawn between probabilities."""
-    rng = np.random.default_rng(0)
-    dose = rng.normal(size=800)
-    cured = rng.random(800) < 1.0 / (1.0 + np.exp(-3.0 * dose))
-    X = np.column_stack([dose, cured, 2.0 * cured + rng.normal(size=800)])
-    assert doubts(X, n_restarts=1, knowledge={"required": [("x0", "x1"), ("x1", "x2")]}) == {}
-
-
-@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
 def test_what_speaks_against_the_model_is_said():
     rng = np.random.default_rng(0)
     hidden, heavy = rng.normal(size=500), rng.standard_t(2, size=500)
