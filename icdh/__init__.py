@@ -71,22 +71,9 @@ _PUBLIC = {
     "refits": "icdh.uncertainty.resampling",
 }
 _MODULES = (
-    "acyclicity",
-    "datasets",
-    "diagnostics",
-    "files",
-    "graphs",
-    "knowledge",
-    "likelihood",
-    "metrics",
-    "network",
-    "plotting",
-    "search",
-    "simulate",
-    "two_phase",
-    "uncertainty",
+    *("acyclicity", "datasets", "diagnostics", "files", "graphs", "knowledge", "likelihood", "metrics", "network"),
+    *("plotting", "search", "simulate", "two_phase", "uncertainty"),
 )
-
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 

@@ -17,26 +17,9 @@ from icdh._ground.checks import as_float
 from icdh._ground.labels import printable, texts
 from icdh.exceptions import import_extra
 
-__all__ = [
-    "AcyclicPart",
-    "Edge",
-    "LabelledGraph",
-    "break_cycles",
-    "causal_order",
-    "check_adjacency",
-    "check_graph",
-    "descendants",
-    "edge_list",
-    "find_cycle",
-    "is_dag",
-    "strongest_first",
-    "threshold",
-    "to_dot",
-    "to_gml",
-    "to_graphml",
-    "to_json",
-    "to_networkx",
-]
+__all__ = ["AcyclicPart", "Edge", "LabelledGraph", "break_cycles", "causal_order", "check_adjacency", "check_graph"]
+__all__ += ["descendants", "edge_list", "find_cycle", "is_dag", "strongest_first", "threshold", "to_dot", "to_gml"]
+__all__ += ["to_graphml", "to_json", "to_networkx"]
 
 
 class LabelledGraph(NamedTuple):

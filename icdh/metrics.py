@@ -16,28 +16,10 @@ from icdh.exceptions import MissingExtraError, import_extra
 from icdh.graphs import check_graph, is_dag
 from icdh.graphs import threshold as thresholded
 
-__all__ = [
-    "EdgeDifferences",
-    "EdgeScores",
-    "PrecisionRecallCurve",
-    "ReliabilityCurve",
-    "au_shdc",
-    "average_precision",
-    "brier_score",
-    "calibration_error",
-    "edge_differences",
-    "edge_scores",
-    "evaluate",
-    "log_score",
-    "minimum_shd",
-    "precision_recall_curve",
-    "reliability_curve",
-    "shd",
-    "shd_curve",
-    "sid",
-    "skeleton_scores",
-    "truncated_auprc",
-]
+__all__ = ["EdgeDifferences", "EdgeScores", "PrecisionRecallCurve", "ReliabilityCurve", "au_shdc"]
+__all__ += ["average_precision", "brier_score", "calibration_error", "edge_differences", "edge_scores", "evaluate"]
+__all__ += ["log_score", "minimum_shd", "precision_recall_curve", "reliability_curve", "shd", "shd_curve", "sid"]
+__all__ += ["skeleton_scores", "truncated_auprc"]
 
 
 class Pair(NamedTuple):

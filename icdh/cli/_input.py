@@ -285,6 +285,11 @@ class Input(NamedTuple):
     sequence: bool = False
     truth: Floats | None = None
 
+    @property
+    def relations(self) -> dict[str, Any]:
+        """What is known of the rows, as arguments of the functions of the library that take it."""
+        return {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
+
     def complete(self) -> "Input":
         """Return the rows without gaps."""
         full: Mask = np.logical_not(self.table.gaps.any(axis=1))

@@ -63,9 +63,7 @@ def learned(args: argparse.Namespace, rows: Input) -> Learned:
     estimator = estimator_of(args, rows.table.names)
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
     with watched(args, what) as callback, answered(callback):
-        estimator.set_params(callback=callback).fit(
-            rows.table, interventions=rows.interventions, groups=rows.groups, sequence=rows.sequence
-        )
+        estimator.set_params(callback=callback).fit(rows.table, **rows.relations)
     return estimator.set_params(callback=None)
 
 
@@ -118,9 +116,7 @@ def ensemble_of(
                 model,
                 rows.table,
                 n_resamples,
-                interventions=rows.interventions,
-                groups=rows.groups,
-                sequence=rows.sequence,
+                **rows.relations,
                 sampling=args.sampling,
                 checkpoint=args.checkpoint,
                 n_jobs=model.n_jobs,

@@ -8,6 +8,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
 from icdh._estimators.imputation import MISSING
 from icdh._ground.checks import Choice, Constraint, Flag, Number, Workers, constraints_of
+from icdh._table.table import KINDS
 from icdh.exceptions import ArgumentError
 
 Option = dict[str, Any]  # the arguments of argparse
@@ -164,16 +165,10 @@ class _MissingValues(argparse.Action):
         setattr(namespace, self.dest, known)
 
 
-TABLE = read(
-    "table as text (CSV, TSV, ..., also packed by gzip), observations in rows; - is standard input", "the table"
-)
+TABLE = read("table as text (CSV, TSV, ..., also gzipped), observations in rows; - is standard input", "the table")
 MODEL = read("a fitted model, written by icdh fit --save", "the model")
 TEXT_FORMAT = {
-    "--sep --delimiter": text(
-        "C",
-        "separator of the cells: a character, tab or space (any white space); detected by default",
-        dest="delimiter",
-    ),
+    "--sep --delimiter": text("C", "separator: a character, tab or space; detected by default", dest="delimiter"),
     "--decimal": choice((".", ","), "the decimal mark; detected by default"),
     "--encoding": text("NAME", "such as latin-1 or utf-16; by default UTF-8"),
 }
@@ -191,21 +186,14 @@ FORMAT = {
 }
 COLUMNS = {
     "--columns": several("NAME", "the variables, by name or by number from 1; by default all columns"),
-    "--drop": several(
-        "NAME", "columns to leave out, by name or by number; a first column without a name is left out", default=[]
-    ),
+    "--drop": several("NAME", "columns to leave out; a first column without a name is left out", default=[]),
 }
 RELATIONS = {
-    "--group-column": text(
-        "NAME",
-        "the column of labels of groups whose rows depend on one another (visits of a person); it is no variable",
-    ),
+    "--group-column": text("NAME", "column of groups of dependent rows (visits of a person); it is no variable"),
     "--sequence": flag("rows depend on those before them; with --group-column, on those of their group"),
 }
 EXPERIMENTS = {
-    "--condition-column": text(
-        "NAME", "the column of text that says under which condition a row was observed; it is no variable"
-    ),
+    "--condition-column": text("NAME", "column that says under which condition a row was observed; no variable"),
     "--targets": text(
         "'A=x y; B=?; C='",
         "the variables that each condition sets, whose values then say nothing of their causes: names or patterns, ? "
@@ -245,9 +233,7 @@ def cells(missing: Sequence[str]) -> dict[str, Option]:
             "metavar": "CODES",
             "help": "numbers and texts that mean a gap, such as -999,* or, of one column, income=-9; '': none",
         },
-        "--missing": choice(
-            missing, f"how to deal with gaps (empty cells, NA, NaN, ?): {'; '.join(remedies)}", "error"
-        ),
+        "--missing": choice(missing, f"what to do about gaps (empty, NA, NaN, ?): {'; '.join(remedies)}", "error"),
     }
 
 
@@ -291,12 +277,7 @@ KNOWLEDGE = {
         type=_tiers,
         default=[],
     ),
-    "--roots": text(
-        "A,B",
-        "variables without causes, such as age or a randomised treatment, by names or patterns",
-        type=_group,
-        default=[],
-    ),
+    "--roots": text("A,B", "variables without causes, such as age, by names or patterns", type=_group, default=[]),
     "--leaves": text("A,B", "variables without effects, by names or patterns", type=_group, default=[]),
 }
 Learned: TypeAlias = HNMSearch | ICDH
@@ -353,10 +334,7 @@ INPUT: dict[str, Option | Either] = {
     "table": Either(
         {
             "data": {"nargs": "?", **TABLE},
-            "--dataset": {
-                "choices": ("sachs", "sachs-experiments"),
-                "help": "a data set of the package, in place of a file",
-            },
+            "--dataset": choice(("sachs", "sachs-experiments"), "a data set of the package, in place of a file"),
         },
         required=True,
     ),
@@ -366,17 +344,10 @@ INPUT: dict[str, Option | Either] = {
     **RELATIONS,
 }
 ESTIMATOR = {
-    "--method": choice(
-        METHODS,
-        "search (HNMSearch: by evidence, independent of units) or icdh (the procedure of the article)",
-        "search",
-    ),
+    "--method": choice(METHODS, "search (HNMSearch: by evidence, in any units) or icdh (the article's)", "search"),
     **{"--n-jobs --jobs" if name == "n_jobs" else "--" + name.replace("_", "-"): _parameter(name) for name in WORDS},
     "--kinds": several(
-        "NAME=KIND",
-        "kinds of columns: continuous, gridded, ordinal, binary or categorical; guessed by default",
-        type=_kind,
-        default=argparse.SUPPRESS,
+        "NAME=KIND", f"kinds, if not guessed: {', '.join(KINDS[1:])}", type=_kind, default=argparse.SUPPRESS
     ),
     "--forbidden-edges": read("graph of edges that must not appear, in a format of --truth", default=argparse.SUPPRESS),
     "--seed": number(0, "seed of the initial weights", integer=True),
@@ -389,9 +360,7 @@ UNCERTAINTY: dict[str, Option | Either] = {
         }
     ),
     "--sampling": choice(
-        ("subsample", "bootstrap"),
-        "how --bootstrap draws rows: half of them (the default), or as many with replacement",
-        "subsample",
+        ("subsample", "bootstrap"), "what --bootstrap draws: half of the rows, or as many with replacement", "subsample"
     ),
     "--checkpoint": written("save resamples there, and continue with those that it has"),
     "--probabilities": written("write the probabilities of all edges as a table (.csv)"),

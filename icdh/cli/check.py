@@ -17,15 +17,7 @@ def run(args: argparse.Namespace) -> int:
     model = loaded(args.model, args.data)
     knowledge = Knowledge.read(args.knowledge) if args.knowledge else None
     rows = read_input(args, model).complete()
-    result = check(
-        model,
-        rows.table,
-        interventions=rows.interventions,
-        knowledge=knowledge,
-        groups=rows.groups,
-        sequence=rows.sequence,
-        random_state=args.seed,
-    )
+    result = check(model, rows.table, **rows.relations, knowledge=knowledge, random_state=args.seed)
     done = succeeds(write_text, args.questions, result.questions(args.n_questions))
     print(json.dumps(result.to_dict(), indent=2) if args.json else result.summary())
     return 0 if done else BAD_INPUT
@@ -44,9 +36,7 @@ COMMAND = Command(
         "": {
             "model": MODEL,
             "data": TABLE,
-            "--questions": written(
-                "write the least certain arrows as a file of knowledge to fill in: .toml", _check_questions
-            ),
+            "--questions": written("write the arrows most in doubt as a file to fill in: .toml", _check_questions),
             "--n-questions": number(5, "number of arrows in that file", low=1, integer=True),
             "--knowledge": read("file of background knowledge; arrows that it decides are not asked about"),
             "--json": flag("print JSON"),

@@ -187,16 +187,7 @@ COMMAND = Command(
     },
     run,
     usual=(
-        "data",
-        "drop",
-        "missing",
-        "kinds",
-        "group_column",
-        "sequence",
-        "max_seconds",
-        *ASKED,
-        *options.USUAL_KNOWLEDGE,
-        "plot",
-        "json",
+        *("data", "drop", "missing", "kinds", "group_column", "sequence", "max_seconds"),
+        *(*ASKED, *options.USUAL_KNOWLEDGE, "plot", "json"),
     ),
 )

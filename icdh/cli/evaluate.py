@@ -45,9 +45,7 @@ COMMAND = Command(
     "Compare two graphs by every metric. See icdh.metrics.evaluate.",
     {
         "": {
-            "estimated": read(
-                "estimated graph: adjacency matrix, edge list or .json, with weights if any", "the estimated graph"
-            ),
+            "estimated": read("estimated graph: adjacency matrix, edge list or .json", "the estimated graph"),
             "truth": read("true graph, in the same formats", "the true graph"),
             "--threshold": number(0.0, "edges of smaller weight are left out"),
             "--probabilities": flag("the weights are probabilities: print their calibration"),

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         rows.table,
         edge_probability=None if ensemble is None else ensemble.edge_probability,
-        check=check(model, rows.table, interventions=rows.interventions, groups=rows.groups, sequence=rows.sequence),
+        check=check(model, rows.table, **rows.relations),
         notes=[*notes, *getattr(args, "changes", ())],
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=args.title or (f"Causal graph of {name}" if (name := _source(args)) else ""),

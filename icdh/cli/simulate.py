@@ -50,9 +50,7 @@ COMMAND = Command(
         "": {
             "data": written("file to write the observations to: .csv or .tsv", called="the table"),
             "truth": written(
-                "file to write the true graph to: .csv matrix, .tsv edge list, .json, .dot",
-                graph_writer,
-                called="the graph",
+                "file to write the true graph to: .csv, .tsv, .json, .dot", graph_writer, called="the graph"
             ),
             "--seed": number(0, "random seed", integer=True),
             "--quiet": flag("print no description"),

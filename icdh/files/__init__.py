@@ -6,21 +6,6 @@ from icdh.files.sheet import UnreadableTableError
 from icdh.files.tables import LabelledTable, read_table, read_with_labels, write_table
 from icdh.files.text import label_of, read_text
 
-__all__ = [
-    "LabelledTable",
-    "MixedGraph",
-    "UnreadableTableError",
-    "check_writable",
-    "graph_from_text",
-    "graph_writer",
-    "label_of",
-    "read_graph",
-    "read_mixed_graph",
-    "read_table",
-    "read_text",
-    "read_with_labels",
-    "replace_on_success",
-    "write_graph",
-    "write_table",
-    "write_text",
-]
+__all__ = ["LabelledTable", "MixedGraph", "UnreadableTableError", "check_writable", "graph_from_text", "graph_writer"]
+__all__ += ["label_of", "read_graph", "read_mixed_graph", "read_table", "read_text", "read_with_labels"]
+__all__ += ["replace_on_success", "write_graph", "write_table", "write_text"]

@@ -5,17 +5,5 @@ from icdh.plotting.graph import check_plot_path, edge_kinds, plot_comparison, pl
 from icdh.plotting.layout import Layout, layered_layout
 from icdh.plotting.style import DOUBTFUL, EdgeStyle
 
-__all__ = [
-    "DOUBTFUL",
-    "EdgeStyle",
-    "Layout",
-    "check_plot_path",
-    "edge_kinds",
-    "layered_layout",
-    "plot_comparison",
-    "plot_comparisons",
-    "plot_effect",
-    "plot_graph",
-    "plot_model",
-    "save_figure",
-]
+__all__ = ["DOUBTFUL", "EdgeStyle", "Layout", "check_plot_path", "edge_kinds", "layered_layout", "plot_comparison"]
+__all__ += ["plot_comparisons", "plot_effect", "plot_graph", "plot_model", "save_figure"]

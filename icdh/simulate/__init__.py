@@ -36,20 +36,8 @@ from icdh.exceptions import ArgumentValueError
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES, SHARED_LAYER, MomentsFunction, draw_moments
 
-__all__ = [
-    "GRAPHS",
-    "Report",
-    "SimulatedData",
-    "SimulatedExperiments",
-    "bipartite",
-    "erdos_renyi",
-    "r2_sortability",
-    "relabel",
-    "scale_free",
-    "simulate_experiments",
-    "simulate_sem",
-    "varsortability",
-]
+__all__ = ["GRAPHS", "Report", "SimulatedData", "SimulatedExperiments", "bipartite", "erdos_renyi", "r2_sortability"]
+__all__ += ["relabel", "scale_free", "simulate_experiments", "simulate_sem", "varsortability"]
 
 
 def erdos_renyi(n_variables: int, edges_per_variable: float, random_state: RandomState = None) -> Integers:
