@@ -83,3 +83,15 @@ def printed(capsys):
         return out
 
     return run
+
+
+@pytest.fixture
+def refused(capsys):
+    """Runs a command that is refused, and returns what it says."""
+
+    def run(*words):
+        code, (out, err) = command(*words), capsys.readouterr()
+        assert (code, out) == (2, "")
+        return err
+
+    return run

@@ -60,9 +60,8 @@ REMEDY = "--drop id remark --dates when --missing drop (or --missing impute)\n"
     ([*MESSY, "--drop", "remarks"], "no column 'remarks'"),
     (["--decimal", ",", "--columns", "a", "id", "--dates", "id"], "no date such as"),
 )
-def test_what_is_said_without_the_options(messy, shown, options, said):
-    code, _, err = shown("fit", messy, *options)
-    assert (code, said in err) == (2, True)
+def test_what_is_said_without_the_options(messy, refused, options, said):
+    assert said in refused("fit", messy, *options)
 
 
 def test_a_refused_column_of_text_that_repeats_may_be_one_of_groups(tmp_path, shown):
@@ -76,13 +75,12 @@ def test_a_refused_column_of_text_that_repeats_may_be_one_of_groups(tmp_path, sh
     assert "persons" not in shown("fit", path)[2]  # every row has another
 
 
-def test_a_word_among_labels_that_means_a_gap_may_be_a_label(tmp_path, shown):
+def test_a_word_among_labels_that_means_a_gap_may_be_a_label(tmp_path, shown, refused):
     path = tmp_path / "trial.csv"
     rows = [f"{('None', 'Some', 'Marked')[k % 3]},{k % 7}" for k in range(90)]
     path.write_text("\n".join(["improved,age", *rows]))
     hint = "'None' in 'improved' is read as a gap, if it is a label say --na improved="
-    code, _, err = shown("fit", path)
-    assert (code, hint in err) == (2, True)
+    assert hint in refused("fit", path)
     assert f"note: {hint}" in shown("fit", path, "--missing", "drop")[2]
     code, out, err = shown("fit", path, "--na", "improved=")
     assert (code, "90 observations" in out, "gap" in err) == (0, True, False)
@@ -100,14 +98,14 @@ def test_chosen_columns_in_their_order(messy, shown):
     assert (code, "of 2 variables" in out, "4 gaps in 4 of 120 rows" in err) == (0, True, True)
 
 
-def test_directions_of_chosen_columns(messy, printed, shown):
+def test_directions_of_chosen_columns(messy, printed, refused):
     """Of all their pairs."""
     options = ["--decimal", ",", "--missing", "drop", "--dates", "when"]
     out = printed("direction", messy, *options, "--columns", "when", "a", "b")
     assert [line.split("  ")[0] for line in out.splitlines()[1:]] == ["when, a", "when, b", "a, b"]
     assert "a -> b" in out
-    code, _, err = shown("direction", messy, *options[:2], "--columns", "a", "b")
-    assert (code, err.endswith("--columns a b --missing drop\n")) == (2, True)
+    said = refused("direction", messy, *options[:2], "--columns", "a", "b")
+    assert said.endswith("--columns a b --missing drop\n")
 
 
 def test_a_warning_about_a_column_is_said_once(tmp_path, shown):
@@ -131,13 +129,12 @@ def test_a_report_of_a_messy_table(messy, printed, tmp_path):
     assert "are of 110 rows without gaps; the graph was learned from 120 rows" in text
 
 
-def test_graphs_as_other_programs_write_them(tmp_path, printed, shown):
+def test_graphs_as_other_programs_write_them(tmp_path, printed, refused):
     """Semicolons, decimal commas, another encoding; lists of edges that name different variables."""
     estimated, truth = tmp_path / "a.csv", tmp_path / "b.csv"
     estimated.write_text("cause;effect;weight\nGröße;b;0,5\nb;c;0,1\n", encoding="latin-1")
     truth.write_text("cause;effect\nGröße;b\nd;b\n", encoding="latin-1")
-    code, _, err = shown("evaluate", estimated, truth)
-    assert (code, "--encoding" in err) == (2, True)
+    assert "--encoding" in refused("evaluate", estimated, truth)
     options = ["--encoding", "latin-1", "--decimal", ",", "--sep", "semicolon", "--threshold", 0.2, "--json"]
     found = json.loads(printed("evaluate", estimated, truth, *options))
     assert (found["shd"], found["missing"]) == (1, 1)
@@ -210,15 +207,14 @@ def test_parquet(tmp_path):
     assert read_with_labels(path, ["how"], columns=())[1] == [["x", "y"]]
 
 
-def test_columns_of_text_are_labels_for_a_search(tmp_path, shown, printed):
+def test_columns_of_text_are_labels_for_a_search(tmp_path, shown, printed, refused):
     rng = np.random.default_rng(0)
     town = rng.integers(0, 3, size=150)
     x = np.array([0.0, 3.0, -2.0])[town] + 0.3 * rng.normal(size=150)
     rows = [f"{'ABC'[code]},{value:.6f}" for code, value in zip(town, x, strict=True)]
     data, model, page = tmp_path / "t.csv", tmp_path / "m.icdh", tmp_path / "p.html"
     data.write_text("\n".join(["town,x", *rows]))
-    code, _, err = shown("fit", data, "--method", "icdh")
-    assert (code, f"'town': '{'ABC'[town[0]]}'" in err) == (2, True)
+    assert f"'town': '{'ABC'[town[0]]}'" in refused("fit", data, "--method", "icdh")
     code, out, err = shown("fit", data, "--method", "search", "--save", model)
     assert (code, "town" in out) == (0, True)
     assert "read as labels: 'town'; to confirm, say --kinds town=categorical" in err
@@ -226,8 +222,7 @@ def test_columns_of_text_are_labels_for_a_search(tmp_path, shown, printed):
     assert printed("predict", model, data).splitlines()[1].split(",")[0] in "ABC"
     sample = printed("sample", model, "-n", 5, "--do", "town=B").splitlines()[1:]
     assert [line.split(",")[0] for line in sample] == ["B"] * 5
-    code, _, err = shown("sample", model, "--shift", "town=1")
-    assert (code, "changes labels by a function" in err) == (2, True)
+    assert "changes labels by a function" in refused("sample", model, "--shift", "town=1")
     printed("effects", model)
     pytest.importorskip("jinja2")
     printed("report", data, "--model", model, "--output", page)
@@ -303,18 +298,14 @@ def test_without_targets_all_are_to_be_found(file, fit, monkeypatch):
     (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
     (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
 )
-def test_what_does_not_fit_is_said(file, fit, options, message):
-    code, out, err = fit(file, *options)
-    assert (code, out, "Traceback" in err) == (2, "", False)
-    assert re.search(message, err)
+def test_what_does_not_fit_is_said(file, refused, options, message):
+    assert re.search(message, refused("fit", file, "--decimal", ",", *options))
 
 
-def test_the_conditions_of_a_data_set_of_the_package_are_known(shown):
-    code, _, err = shown("fit", "--dataset", "sachs-experiments", "--condition-column", "condition")
-    assert (code, "is about a file" in err) == (2, True)
+def test_the_conditions_of_a_data_set_of_the_package_are_known(refused):
+    assert "is about a file" in refused("fit", "--dataset", "sachs-experiments", "--condition-column", "condition")
 
 
-def test_an_interval_of_an_effect_is_refused_for_rows_of_several_conditions(file, shown):
+def test_an_interval_of_an_effect_is_refused_for_rows_of_several_conditions(file, refused):
     pair = ["--cause", "a", "--effect", "c", "--adjust", "none", "--condition-column", "cond", "--columns", "a", "c"]
-    code, _, err = shown("effects", file, "--decimal", ",", *pair)
-    assert (code, "an interval is about rows of one condition" in err) == (2, True)
+    assert "an interval is about rows of one condition" in refused("effects", file, "--decimal", ",", *pair)

@@ -142,7 +142,7 @@ def test_predict_fills_a_column_that_nobody_measured(visits, predicted):
     assert predicted("new.csv", "--missing", "keep")[0] == whole[:3]
 
 
-def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, shown):
+def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, refused):
     gaps, empty, dates = visits / "gaps.csv", tmp_path / "empty.csv", ("--dates", "when")
     _write_visits(empty, [["2023-01-01", "low", ""]])
     for asked, said in (
@@ -150,8 +150,7 @@ def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_pat
         ((gaps, *dates), "--missing drop (or --missing keep)\n"),
         ((empty, *dates, "--missing", "drop"), "leaves no row"),
     ):
-        code, _, err = shown("predict", visits / "m.icdh", *asked)
-        assert (code, said in err.splitlines(keepends=True)[-1]) == (2, True)
+        assert said in refused("predict", visits / "m.icdh", *asked).splitlines(keepends=True)[-1]
 
 
 def test_predict_relives_rows_under_an_intervention(folder, model, chain, tmp_path, printed):
@@ -185,7 +184,7 @@ def test_effects_of_all_pairs_and_of_one(folder, model, printed, tmp_path):
     assert low < estimate < high
 
 
-def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, shown):
+def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, refused):
     rng = np.random.default_rng(0)
     age = rng.normal(size=400)
     old, sick = age > 0, rng.random(400) < 0.3
@@ -198,8 +197,7 @@ def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, sho
     swapped = json.loads(printed(*asked, "--adjust", "age", "--contrast", "yes,no", "--where", "sick=no"))
     assert (swapped["adjusted"], swapped["comparisons"][0]["reference"]) == (["age"], "yes")
     assert swapped["n_target"] == np.count_nonzero(~sick)
-    code, _, err = shown(*asked, "--quiet")
-    assert (code, "no path from 'given' to 'sick'" in err) == (2, True)
+    assert "no path from 'given' to 'sick'" in refused(*asked, "--quiet")
 
 
 @pytest.mark.parametrize("adjust", ["age", "graph"])
@@ -226,14 +224,15 @@ def test_a_graph_without_edges_gives_no_estimate(tmp_path, printed):
     assert "not evidence of no effect" in printed("effects", tmp_path / "m.icdh")
 
 
-def test_what_labels_cannot_answer_is_said_in_words_of_the_command_line(tmp_path, shown):
+def test_what_labels_cannot_answer_is_said_in_words_of_the_command_line(tmp_path, printed, refused):
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
     rows = [f"{a:.4f},{'high' if b > 0 else 'low'}" for a, b in zip(x, 2.0 * x + rng.normal(size=300), strict=True)]
     path, model = tmp_path / "t.csv", tmp_path / "m.icdh"
     path.write_text("\n".join(["x,level", *rows]))
-    assert shown("fit", path, "--require", "x,level", "--save", model, "--kinds", "level=categorical")[0] == 0
-    code, _, said = shown("predict", model, path, "--do", "x=1")
-    assert (code, "--do reaches 'level'" in said, said.endswith("what sample draws with --do\n")) == (2, True, True)
-    code, _, said = shown("effects", model, "--cause", "x", "--effect", "level", "--values", "1")
-    assert (code, "--effect is 'level', which has labels" in said) == (2, True)
+    printed("fit", path, "--require", "x,level", "--save", model, "--kinds", "level=categorical")
+    said = refused("predict", model, path, "--do", "x=1")
+    assert "--do reaches 'level'" in said
+    assert said.endswith("what sample draws with --do\n")
+    question = ("--cause", "x", "--effect", "level", "--values", "1")
+    assert "--effect is 'level', which has labels" in refused("effects", model, *question)
