@@ -17,7 +17,6 @@ def effect_of(x, rng):
 
 @pytest.fixture(scope="module")
 def pair():
-    """600 observations of a cause and its effect."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-2, 2, size=600)
     return x, effect_of(x, rng)

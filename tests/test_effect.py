@@ -70,7 +70,7 @@ def test_units_names_and_the_order_of_columns_change_nothing_else(table, answer,
     shift = 5.0 if unit == 1000.0 else 0.0
     other = table[["answer", "age", "dose"]].assign(answer=unit * table.answer + shift, age=table.age / 7.0)
     again = icdh.effect(other, "dose", "answer", ["age"])
-    assert [again.difference, again.lower] == pytest.approx([unit * answer.difference, unit * answer.lower])
+    assert [again.difference / unit, again.lower / unit] == pytest.approx([answer.difference, answer.lower])
     assert again.comparisons[0].spread_ratio.estimate == pytest.approx(answer.comparisons[0].spread_ratio.estimate)
 
 
@@ -406,7 +406,8 @@ def test_a_change_of_several_units_is_said_for_each_too():
 
 def test_it_is_shown_and_written(answer):
     text = answer.summary()
-    assert str(answer) == text == answer._repr_html_().replace("&gt;", ">")[5:-6]
+    assert str(answer) == text
+    assert text in answer._repr_html_().replace("&gt;", ">")
     assert text.startswith("dose -> answer, 500 rows, adjusted for age")
     assert "crude difference" in text
     record = json.loads(json.dumps(answer.to_dict()))

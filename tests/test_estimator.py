@@ -91,12 +91,6 @@ def test_a_shift_of_the_data_shifts_the_predictions_and_leaves_the_score(chain):
     np.testing.assert_array_equal(there.adjacency_matrix_ > 0, here.adjacency_matrix_ > 0)
 
 
-def test_one_variable_alone_is_as_all_together(chain, fitted):
-    Z = scaled(fitted, chain)
-    mean, scale = forward(Z, fitted.network_)
-    for n in range(3):
-        alone = fitted.model_.conditionals[n].mean_and_scale(Z.T)
-        np.testing.assert_allclose(alone, [mean[:, n], scale[:, n]], rtol=1e-12, atol=1e-14)
 
 
 def test_samples_from_the_whole_network_have_standard_normal_residuals(chain):
@@ -309,7 +303,7 @@ def test_columns_of_a_data_frame_must_come_back_as_they_were(chain):
 
 
 OF_A_TABLE = ["predict", "predict_scale", "residuals", "score"]
-OF_NONE = ["sample", "to_dot", "to_networkx", "edge_list", "summary", "plot", "rethreshold"]
+OF_NONE = ["sample", "to_dot", "to_networkx", "edge_list", "summary", "plot", "effects", "rethreshold"]
 
 
 @pytest.mark.parametrize("method", [*OF_A_TABLE, *OF_NONE])

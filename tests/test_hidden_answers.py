@@ -504,9 +504,6 @@ def test_a_report_draws_and_names_the_hidden_cause(table, found, tmp_path):
 def test_what_takes_no_account_of_hidden_causes_says_so(table, found, ask):
     with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*fit without hidden_causes=True"):
         ask(found, table[0])
-
-
-def test_dowhy_itself_takes_the_graph(found):
     with pytest.raises(ArgumentError, match=r"pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it"):
         found.to_dowhy()
 

@@ -70,7 +70,7 @@ def test_quantiles_and_moments_of_cells():
     np.testing.assert_allclose([cells.mean, cells.variance], [[0.5], [0.5 * 2.25 + (0.5 * 4.0 + 0.5) / 12.0]])
 
 
-def networks(seed=0, n=700):
+def networks(seed=0, n=500):
     """Six children of a hidden cause that bends and scales them, the first a cause of the second; and the values."""
     rng = np.random.default_rng(seed)
     U, *noise = rng.normal(size=(7, n))
@@ -154,7 +154,6 @@ def found(X):
 
 @pytest.fixture(scope="module")
 def nodes(found):
-    """The children of the hidden cause."""
     return [int(child[1:]) for child in found.hidden_causes_[0].children]
 
 

@@ -25,7 +25,6 @@ def table():
 
 @pytest.fixture(scope="module")
 def model(table):
-    """Fitted to the table; tests must not change it."""
     return HNMSearch().fit(table)
 
 

@@ -50,7 +50,6 @@ class Interrupter:
 
 
 def short(estimator, X):
-    """Fit in fewer rounds than it takes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return estimator.fit(X)
@@ -112,12 +111,10 @@ def test_a_refit_that_is_interrupted_anywhere_leaves_one_model(tables, make):
 
 @pytest.mark.slow
 def test_a_new_threshold_and_its_graph_come_together(tables):
-    model = short(ESTIMATORS_AT_WORK[0](), tables[0])
-    model.rethreshold(0.0)
-    fitted, dense = vars(model).copy(), np.count_nonzero(model.adjacency_matrix_)
+    model = short(ESTIMATORS_AT_WORK[0](), tables[0]).rethreshold(0.0)
+    fitted, dense, seen = vars(model).copy(), np.count_nonzero(model.adjacency_matrix_), set()
     with Interrupter() as whole:
         model.rethreshold(1e9)
-    seen = set()
     for place in range(1, whole.passed + 1):
         model.__dict__ = fitted.copy()
         with pytest.raises(KeyboardInterrupt), Interrupter(place):
@@ -147,7 +144,6 @@ def test_an_interrupt_inside_a_kernels_caller_leaves_the_old_model(monkeypatch, 
 
 @pytest.fixture(scope="module")
 def laplace():
-    """A chain of four with Laplace noise."""
     rng = np.random.default_rng(0)
     X = rng.laplace(size=(600, 4))
     for k in range(1, 4):
@@ -181,10 +177,24 @@ def test_a_search_that_is_interrupted_keeps_the_best_graph_so_far(laplace, noise
     assert evidences[0] < evidences[-1] == pytest.approx(whole.evidence_)
 
 
+@pytest.fixture
+def at_shutdown(monkeypatch):
+    """What is called before pools of threads shut down."""
+    asked = []
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, *arguments, **options):
+            for own in asked:
+                own()
+            return super().shutdown(*arguments, **options)
+
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
+    return asked
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to one thread")
-def test_tasks_that_have_not_begun_never_do(monkeypatch):
+def test_tasks_that_have_not_begun_never_do(monkeypatch, at_shutdown):
     """Ctrl-C in the first batch of 12 + 132 families, while two threads work."""
-    X = np.random.default_rng(0).normal(size=(50, 12))
     honest, calls, heard = families.fit_node, [], threading.Event()
 
     def interrupt_one(*arguments, **options):
@@ -195,26 +205,15 @@ def test_tasks_that_have_not_begun_never_do(monkeypatch):
             heard.wait(60)
         return honest(*arguments, **options)
 
-    class Pool(ThreadPoolExecutor):
-        def shutdown(self, *arguments, **options):
-            if len(calls) >= 20:
-                heard.set()
-            return super().shutdown(*arguments, **options)
-
+    at_shutdown.append(lambda: heard.set() if len(calls) >= 20 else None)
     monkeypatch.setattr(families, "fit_node", interrupt_one)
-    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
-        HNMSearch(n_jobs=2).fit(X)
+        HNMSearch(n_jobs=2).fit(np.random.default_rng(0).normal(size=(50, 12)))
     assert 20 <= len(calls) < 80
 
 
-def test_an_interrupt_in_one_thread_keeps_the_others_from_further_tasks(monkeypatch):
+def test_an_interrupt_in_one_thread_keeps_the_others_from_further_tasks(at_shutdown):
     done, gate, here = [], threading.Event(), threading.current_thread()
-
-    class Pool(ThreadPoolExecutor):
-        def shutdown(self, *arguments, **options):
-            threading.Timer(0.2, gate.set).start()
-            return super().shutdown(*arguments, **options)
 
     def task(number):
         if threading.current_thread() is here:
@@ -222,7 +221,7 @@ def test_an_interrupt_in_one_thread_keeps_the_others_from_further_tasks(monkeypa
         gate.wait(60)
         done.append(number)
 
-    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
+    at_shutdown.append(lambda: threading.Timer(0.2, gate.set).start())
     with pytest.raises(KeyboardInterrupt):
         _threads.map_on_threads(task, [range(50)], 2, lambda: None)
     assert len(done) <= 1

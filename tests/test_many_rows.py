@@ -32,7 +32,6 @@ def _few(monkeypatch):
 
 @pytest.fixture
 def fits(monkeypatch):
-    """All fits to nodes, as they are called."""
     return recorded(monkeypatch, families, "fit_node")
 
 

@@ -77,7 +77,6 @@ def test_an_error_that_an_interrupt_leads_to_does_not_hide_it(monkeypatch, where
 
 
 def test_an_interrupt_while_workers_start_comes_when_they_have_started(monkeypatch):
-    """And they are closed."""
     course = []
 
     class Started:
@@ -179,7 +178,6 @@ def fitting():
 
 
 def living(session):
-    """Return the ids of the processes of a session."""
     found = []
     for entry in Path("/proc").iterdir():
         try:

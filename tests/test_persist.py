@@ -118,6 +118,10 @@ def test_other_files_are_no_models(tmp_path, content):
         icdh.load(path)
 
 
+def with_another_unit(conditional):
+    return conditional | {"hidden_units": conditional["hidden_units"] + 1}
+
+
 def rewritten(path, source, change=lambda content: content, compression=zipfile.ZIP_STORED, more=()):
     """Write the entries of an archive again, with its JSON changed."""
     with zipfile.ZipFile(source) as archive:
@@ -140,6 +144,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
     (lambda c: c | {"scaling": {**c["scaling"], "scale": c["scaling"]["offset"]}}, "a scale is not positive"),
     (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
+    (lambda c: c | {"conditionals": [with_another_unit(own) for own in c["conditionals"]]}, "theta has shape"),
     (lambda c: c | {"centre": c["centre"] | {"shape": [10**15]}}, r"centre has shape"),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
     (lambda c: {key: value for key, value in c.items() if key != "centre"}, "the file is damaged"),
@@ -149,26 +154,16 @@ def test_contradictions_are_named(small, tmp_path, change, message):
         icdh.load(rewritten(tmp_path / "m.icdh", small[1], change))
 
 
-def test_weights_of_another_shape_never_reach_compiled_code(small, tmp_path):
-    path, source, of_one = tmp_path / "m.icdh", small[1], {"dtype": "<i8", "shape": [1]}
-
-    def shrink(content):
-        for part in content["conditionals"]:
-            part["hidden_units"] += 1
-        return content
-
-    with pytest.raises(ValueError, match="theta has shape"):
-        icdh.load(rewritten(path, source, shrink))
-
+def test_inputs_beyond_all_variables_never_reach_compiled_code(small, tmp_path):
     def far(content):
         first, second = content["conditionals"]
         for name in ("inputs", "widths"):
-            first[name], second[name] = {"array": f"arrays/{name}", **of_one}, first[name]
+            first[name], second[name] = {"array": f"arrays/{name}", "dtype": "<i8", "shape": [1]}, first[name]
         return content
 
     more = [(f"arrays/{name}", np.array([n]).astype("<i8").tobytes()) for name, n in (("inputs", 10**9), ("widths", 1))]
     with pytest.raises(ValueError, match="inputs are not variables"):
-        icdh.load(rewritten(path, source, far, more=more))
+        icdh.load(rewritten(tmp_path / "m.icdh", small[1], far, more=more))
 
 
 def test_archives_that_grow_when_read_are_refused(small, tmp_path):

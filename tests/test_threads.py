@@ -78,7 +78,6 @@ def dense():
 
 
 def test_a_search_on_threads_tells_and_finds_the_same(dense):
-    """Its detours included."""
     told, found = {}, {}
     for n_jobs in (1, 2, 3):
         moves = told[n_jobs] = []

@@ -33,7 +33,6 @@ class Ticks:
 
 @pytest.fixture
 def ticking(monkeypatch):
-    """Let every look at the clock of a fit take a second."""
     ticks = Ticks()
     monkeypatch.setattr(_clock, "time", ticks)
     return ticks

@@ -33,6 +33,7 @@ from icdh.uncertainty.resampling import _Fits
 ROOT = Path(__file__).parent.parent
 N = 4
 ALL = np.array(list(all_dags(N)))
+QUICK = {"noise_distribution": "gaussian", "hidden_units": 2, "n_restarts": 1}
 OWN = np.eye(N, dtype=bool)  # what alone is forbidden
 
 
@@ -59,25 +60,21 @@ def families(weights):
 
 
 @pytest.fixture(scope="module")
-def weight_of(weights):
-    """The score of each graph."""
+def score_of_graphs(weights):
     parents = [[(n, tuple(np.flatnonzero(G[:, n]).tolist())) for n in range(N)] for G in ALL]
     return np.array([sum(weights.get(family, -np.inf) for family in own) for own in parents])
 
 
-def test_edges_under_the_prior_over_orders_are_sums_over_all_graphs(families, weight_of):
-    exact = np.exp(weight_of) * [len(orders_of(G)) for G in ALL]
+def test_edges_under_the_prior_over_orders_are_sums_over_all_graphs(families, score_of_graphs):
+    exact = np.exp(score_of_graphs) * [len(orders_of(G)) for G in ALL]
     sums = OrderSums.of(families)
     np.testing.assert_allclose(sums.edge_probability(), np.tensordot(exact / exact.sum(), ALL, axes=1), atol=1e-12)
     np.testing.assert_allclose(sums.family_probability.sum(axis=1), 1.0, rtol=1e-12)
 
 
-QUICK = {"noise_distribution": "gaussian", "hidden_units": 2, "n_restarts": 1}
-
-
-def test_the_best_graph_is_the_best_of_all(families, weights, weight_of):
+def test_the_best_graph_is_the_best_of_all(families, weights, score_of_graphs):
     parents, weight = best_graph(families)
-    assert weight == pytest.approx(weight_of.max(), abs=1e-12)
+    assert weight == pytest.approx(score_of_graphs.max(), abs=1e-12)
     assert sum(weights[family] for family in enumerate(parents)) == pytest.approx(weight, abs=1e-12)
 
 
@@ -86,9 +83,9 @@ def test_orders_are_counted():
     assert n_orders_of(np.zeros((10, 10), dtype=bool)) == 3628800.0
 
 
-def test_the_posterior_is_that_of_graphs_not_of_orders(families, weight_of):
+def test_the_posterior_is_that_of_graphs_not_of_orders(families, score_of_graphs):
     sampled = draw_posterior(families, ((),) * N, list("abcd"), n_samples=20_000, random_state=0)
-    exact = np.tensordot(np.exp(weight_of) / np.exp(weight_of).sum(), ALL, axes=1)
+    exact = np.tensordot(np.exp(score_of_graphs) / np.exp(score_of_graphs).sum(), ALL, axes=1)
     np.testing.assert_allclose(sampled.edge_probability, exact, atol=0.02)
     assert np.abs(OrderSums.of(families).edge_probability() - exact).max() > 0.03  # the correction matters
     assert 1_000 < sampled.effective_samples < 20_000
@@ -467,8 +464,8 @@ def test_exact_search_refuses_too_many_variables():
         HNMSearch(search="exact").fit(np.random.default_rng(0).normal(size=(30, 23)))
 
 
-def test_the_command_prints_probabilities_and_writes_them(table, tmp_path, printed):
-    file, written, kept = (tmp_path / name for name in ("chain.csv", "p.csv", "resamples.jsonl"))
+def test_the_command_prints_probabilities_writes_and_evaluates_them(table, tmp_path, printed):
+    file, written, kept, truth = (tmp_path / name for name in ("chain.csv", "p.csv", "resamples.jsonl", "truth.csv"))
     write_table(file, table, ABC)
     search = ("fit", file, "--method", "search", "--noise-distribution", "gaussian")
     resampled = ("--bootstrap", 4, "--jobs", 1, "--checkpoint", kept, "--probabilities", written)
@@ -483,21 +480,17 @@ def test_the_command_prints_probabilities_and_writes_them(table, tmp_path, print
     assert "brier_score" in printed("evaluate", written, written, "--probabilities", "--threshold", 0.5)
     assert len(kept.read_text().splitlines()) == 5
     assert "a -> b" in printed(*search, "--posterior").rpartition("probability")[2]
+    written.write_text("cause,effect,weight\na,b,0.8\nb,a,0.2\n")
+    truth.write_text("cause,effect\na,b\n")
+    found = json.loads(printed("evaluate", written, truth, "--probabilities", "--json"))
+    expected = {"brier_score": 0.04, "log_score": -np.log(0.8), "calibration_error": 0.2}
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 def test_the_command_says_which_probable_edges_are_learned_reversed(ensemble):
     _, *lines = probability_lines(ensemble, np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0]]))
     reversed_, learned = ["0.75", "0.25", "0.75", "learned", "reversed"], ["0.75", "0.00", "0.75", "learned"]
     assert [line.split()[3:] for line in lines[:2]] == [reversed_, learned]
-
-
-def test_probabilities_are_evaluated(tmp_path, printed):
-    estimate, truth = tmp_path / "estimate.csv", tmp_path / "truth.csv"
-    estimate.write_text("cause,effect,weight\na,b,0.8\nb,a,0.2\n")
-    truth.write_text("cause,effect\na,b\n")
-    found = json.loads(printed("evaluate", estimate, truth, "--probabilities", "--json"))
-    expected = {"brier_score": 0.04, "log_score": -np.log(0.8), "calibration_error": 0.2}
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 def test_honest_probabilities_are_calibrated_and_overconfident_ones_are_not():
