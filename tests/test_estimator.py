@@ -12,7 +12,6 @@ from scipy import stats
 from icdh import ICDH, ConvergenceWarning, DataWarning, HNMSearch, NotFittedError, graphs
 from icdh._estimators import two_phase_fit
 from icdh.likelihood import nll
-from icdh.network import forward
 from icdh.two_phase import procedure
 
 
@@ -89,8 +88,6 @@ def test_a_shift_of_the_data_shifts_the_predictions_and_leaves_the_score(chain):
     assert there.score(chain.values + shift) == pytest.approx(here.score(chain), abs=1e-3)
     np.testing.assert_allclose(there.predict(chain.values + shift) - shift, here.predict(chain), atol=1e-2)
     np.testing.assert_array_equal(there.adjacency_matrix_ > 0, here.adjacency_matrix_ > 0)
-
-
 
 
 def test_samples_from_the_whole_network_have_standard_normal_residuals(chain):
