@@ -252,10 +252,8 @@ def to_dot(A: np.ndarray, names: Sequence[Hashable]) -> str:
     """
     known = texts(names)
     lines = [f"  {_quoted(name)};" for name in known]
-    lines += [
-        f'  {_quoted(edge.cause)} -> {_quoted(edge.effect)} [label="{edge.strength:.3g}"];'
-        for edge in edge_list(A, known)
-    ]
+    for cause, effect, strength in edge_list(A, known):
+        lines.append(f'  {_quoted(cause)} -> {_quoted(effect)} [label="{strength:.3g}"];')
     return "\n".join(["digraph {", *lines, "}"]) + "\n"
 
 

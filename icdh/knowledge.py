@@ -385,9 +385,7 @@ class _Variables:
         for k, tier in enumerate(tiers):
             members = self.group("tiers", [label for label in tier if label not in patterns[k]])
             for i in np.flatnonzero(members & (found < k)):
-                raise ValueError(
-                    f"tiers: {self.names[i]!r} is in tiers {found[i] + 1:.0f} and {k + 1}; leave it in one"
-                )
+                raise ValueError(f"tiers: {self.names[i]!r} is in tiers {found[i] + 1:.0f} and {k + 1}; keep one")
             found[members] = k
         for k, labels in enumerate(patterns):
             found[self.group("tiers", labels) & np.isnan(found)] = k

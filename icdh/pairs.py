@@ -331,9 +331,8 @@ def _evaluate(cause: _Sample, effect: _Sample, start: int) -> DirectionFit:
     )
     mean, scale = node_outputs(fit.theta, cause.clipped[np.newaxis], TUNING.hidden_units)
     noise = (effect.values - mean) / scale
-    length = (
-        mean_entropy(cause.values) + np.log(scale).mean() + mean_entropy(noise) + np.log(cause.scale * effect.scale)
-    )
+    units = np.log(cause.scale * effect.scale)
+    length = mean_entropy(cause.values) + np.log(scale).mean() + mean_entropy(noise) + units
     mean, scale = node_outputs(fit.theta, cause.grid[np.newaxis], TUNING.hidden_units)
     return DirectionFit(cause.grid, effect.offset + effect.scale * mean, effect.scale * scale, float(length))
 

@@ -320,7 +320,7 @@ def effect(
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(
-            f"model is about {listed(graph.names)}, but {option('X')} has {listed(table.names)}; pass its own table"
+            f"model is about {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table"
         )
     source, goal = (variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if source == goal:

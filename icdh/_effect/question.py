@@ -122,7 +122,7 @@ def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: 
     for role, at in (("cause", cause), ("effect", effect)):
         if at in chosen:
             raise ValueError(
-                f"{option('adjust')} has the {role} {table.names[at]!r} itself; name common causes of the two"
+                f"{option('adjust')} has the {role} {table.names[at]!r} itself; name common causes of both"
             )
     return chosen
 
@@ -183,7 +183,6 @@ def _with_rows(contrasts: list[Contrast], counts: dict[float, int], said: bool, 
     kept = [pair for pair in contrasts if min(counts[pair.low], counts[pair.high]) >= FEWEST_OF_A_VALUE]
     if kept and (len(kept) == len(contrasts) or not said):
         return kept
-    few = {
-        pair.reference if counts[pair.low] < FEWEST_OF_A_VALUE else pair.value for pair in contrasts if pair not in kept
-    }
+    short = [pair for pair in contrasts if pair not in kept]
+    few = {pair.reference if counts[pair.low] < FEWEST_OF_A_VALUE else pair.value for pair in short}
     raise ValueError(f"fewer than two rows have {name!r} at {listed(map(shown, few))}")

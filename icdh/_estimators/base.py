@@ -145,9 +145,8 @@ class SharedParameters:
 
     def __repr__(self) -> str:
         defaults = self._defaults()
-        changed = [
-            f"{name}={value!r}" for name, value in self.get_params().items() if repr(value) != repr(defaults[name])
-        ]
+        given = self.get_params().items()
+        changed = [f"{name}={value!r}" for name, value in given if repr(value) != repr(defaults[name])]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> Foreign:

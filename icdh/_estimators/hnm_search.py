@@ -223,9 +223,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""
         kinds = self.kinds if isinstance(self.kinds, Mapping) else {}
         declared = {column for column, kind in kinds.items() if kind == "categorical"}
-        return Table.of(
-            X, gaps=self.missing != "error", categorical=declared, missing_values=self.missing_values
-        ).coded(self.kinds)
+        gaps, codes = self.missing != "error", self.missing_values
+        return Table.of(X, gaps=gaps, categorical=declared, missing_values=codes).coded(self.kinds)
 
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps: prepare, search, refit, model."""

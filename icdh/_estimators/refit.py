@@ -262,10 +262,8 @@ def _add_confounded(
         families = tuple((node, graph[node]) for node in children)
         loadings = districts.loadings(families) * table.signs[list(children)]
         sign = float(np.sign(loadings[np.argmax(np.abs(loadings))]))
-        fits, signs = (
-            districts.networks(families, found.settings.n_restarts),
-            [sign] * districts.conditional.hidden_inputs,
-        )
+        fits = districts.networks(families, found.settings.n_restarts)
+        signs = [sign] * districts.conditional.hidden_inputs
         given = _conditionals(found, list(families), fits, len(conditionals), signs)
         nodes = table.order[list(children)].tolist()
         for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):

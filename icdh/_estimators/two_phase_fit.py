@@ -157,10 +157,8 @@ def find_network(
     N = len(model.names)
     problem, order = _arranged(whole, N, clock)
     price = price_of_edges(settings, problem.values[order.order < N].std(axis=1))
-    starts = [
-        draw_initial_weights(problem.values, settings.hidden_units, settings.bias, rng)
-        for _ in range(settings.n_restarts)
-    ]
+    how = problem.values, settings.hidden_units, settings.bias, rng
+    starts = [draw_initial_weights(*how) for _ in range(settings.n_restarts)]
     is_coarse = schedule_for(settings.noise, *problem.values.shape).first_tolerance is not None
     before_edges = 2 if is_coarse else 1  # single edges do not go on from a coarse round
     max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)

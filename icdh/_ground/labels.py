@@ -98,9 +98,8 @@ def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:
     ['edge    nats', 'a -> b     7']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    form = "  ".join(
-        f"{{:{side}{width}}}" for side, width in zip(sides.ljust(len(widths), sides[-1]), widths, strict=True)
-    )
+    sides = sides.ljust(len(widths), sides[-1])
+    form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
     return [form.format(*row).rstrip() for row in rows]
 
 

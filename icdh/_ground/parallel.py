@@ -257,10 +257,8 @@ def in_parallel(
             raise KeyboardInterrupt from error
         if not isinstance(error, joblib.externals.loky.BrokenProcessPool):
             raise
-        remedy = f"lower {option('n_jobs')} and try again"
-        raise WorkerLostError(
-            f"a worker process ended before its task, perhaps for lack of memory; {remedy}"
-        ) from error
+        said = "a worker process ended before its task, perhaps for lack of memory; lower"
+        raise WorkerLostError(f"{said} {option('n_jobs')} and try again") from error
     finally:
         # An interrupt may find the workers half started: what closing them then raises must not take its place.
         with warnings.catch_warnings(), suppress(Exception):

@@ -89,10 +89,8 @@ def contrasts_of(
     if categories is not None:
         reference = reference_of(categories)
         others = [code for code in range(len(categories.labels)) if code != reference]
-        return [
-            Contrast(float(reference), float(code), categories.labels[reference], categories.labels[code])
-            for code in others
-        ]
+        labels = categories.labels
+        return [Contrast(float(reference), float(code), labels[reference], labels[code]) for code in others]
     if taken.size == 2:
         low, high = map(float, taken)
     else:

@@ -33,9 +33,7 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
         If DoWhy is not installed.
     """
     refuse_hidden_causes(model, "to_dowhy", "pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it")
-    labels = [
-        name for name, conditional in zip(model.names, model.conditionals, strict=True) if is_of_labels(conditional)
-    ]
+    labels = [name for name, given in zip(model.names, model.conditionals, strict=True) if is_of_labels(given)]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
     levels = [name for n, name in enumerate(model.names) if n in model.levels and model.adjacency[:, n].any()]

@@ -253,9 +253,7 @@ class _Content:
             _demand(isinstance(code, dict), f"{name} is no part of a model")
             sizes = {"N": n_variables, "2": 2}
             fields = {field: hint for field, hint in get_type_hints(kind).items() if field in code}
-            return kind(
-                **{field: self.value(code[field], hint, field, n_variables, sizes) for field, hint in fields.items()}
-            )
+            return kind(**{key: self.value(code[key], hint, key, n_variables, sizes) for key, hint in fields.items()})
         _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")  # pyright: ignore[reportCallIssue, reportArgumentType]
         return code
 

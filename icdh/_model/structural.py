@@ -305,7 +305,7 @@ class StructuralModel:
             scaled = self.scaling.apply(values, variable)
         if np.abs(scaled).max() > LARGEST_SCALED_VALUE:
             raise ValueError(
-                f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check their units"
+                f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check the units"
             )
         return scaled
 

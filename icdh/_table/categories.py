@@ -117,9 +117,8 @@ class Categories(NamedTuple):
 
     def reads(self, cells: object) -> bool:
         """Return whether cells, such as what an intervention sets the column to, are its labels and not its ranks."""
-        is_text = np.asarray(cells).dtype.kind in "US" or any(
-            isinstance(cell, str) for cell in np.asarray(cells).ravel()
-        )
+        array = np.asarray(cells)
+        is_text = array.dtype.kind in "US" or any(isinstance(cell, str) for cell in array.ravel())
         return is_text or not self.ordered
 
     @property

@@ -388,9 +388,8 @@ def _checked_mask(interventions: ArrayLike | None, table: Table) -> Mask:
         return np.zeros(table.values.shape, dtype=bool)
     mask = aligned(interventions, table.names, "interventions")
     if mask.dtype != bool:
-        raise TypeError(
-            f"interventions must be an icdh.Interventions or boolean, True where a value was set; got {mask.dtype}"
-        )
+        demand = "must be an icdh.Interventions or boolean, True where a value was set"
+        raise TypeError(f"interventions {demand}; got {mask.dtype}")
     if mask.shape != table.values.T.shape:
         raise ValueError(f"interventions has shape {mask.shape} where X has {table.values.T.shape}")
     return np.asarray(mask.T, dtype=bool)

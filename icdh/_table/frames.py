@@ -105,9 +105,8 @@ def _without_mask(X: Foreign) -> Cells:
     gaps = np.ma.getmaskarray(X)
     if not gaps.any():
         return np.asarray(X)
-    filled: np.ndarray = X.data.astype(
-        {"f": X.dtype, "c": X.dtype}.get(X.dtype.kind, float if X.dtype.kind in "biu" else object)
-    )
+    kind = X.dtype.kind
+    filled: np.ndarray = X.data.astype(X.dtype if kind in "fc" else float if kind in "biu" else object)
     filled[gaps] = None if filled.dtype == object else np.nan
     return filled
 

@@ -220,9 +220,8 @@ class Table:
             self._check_kind(column, at, kind)
             kinds[at] = kind
         table = replace(self, declared=kinds)
-        return table._coded_anew(
-            n for n, kind in enumerate(table.kinds) if kind == "categorical" and n not in self.unordered
-        )
+        categorical = [n for n, kind in enumerate(table.kinds) if kind == "categorical"]
+        return table._coded_anew(n for n in categorical if n not in self.unordered)
 
     def of_its_labels(self) -> "Table":
         """Return the table whose labels without an order are those that its rows hold."""
@@ -246,9 +245,7 @@ class Table:
     def _check_kind(self, column: str | int, at: int, kind: str) -> None:
         distinct, argument = self.n_distinct(at), option("kinds", of=column)
         if kind == "binary" and distinct > 2:
-            raise ValueError(
-                f"{option('kinds', of=column)} is 'binary', but the column holds {distinct} different values"
-            )
+            raise ValueError(f"{argument} is 'binary', but the column holds {distinct} different values")
         if kind in ("ordinal", "categorical") and distinct > MOST_LABELS:
             raise ValueError(
                 f"{argument} is {kind!r}, but the column holds {distinct} different values, more than "
@@ -383,9 +380,8 @@ def point_mass(values: Floats) -> PointMass | None:
     """
     distinct, counts = np.unique(values, return_counts=True)
     top = int(np.argmax(counts))
-    around = np.delete(
-        counts[max(top - TUNING.neighbours, 0) : top + TUNING.neighbours + 1], min(top, TUNING.neighbours)
-    )
+    reach = TUNING.neighbours
+    around = np.delete(counts[max(top - reach, 0) : top + reach + 1], min(top, reach))
     if (
         around.size == 0
         or counts[top] <= TUNING.mass_share * values.size
@@ -461,9 +457,8 @@ def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: b
     """Raise ValueError if a column is empty, or if there are gaps and they are not allowed."""
     counts = gaps.sum(axis=1)
     if (counts == gaps.shape[1]).any():
-        raise ValueError(
-            f"column {names[int(np.argmax(counts))]!r} of {argument} holds no value at all, only NaN; drop it"
-        )
+        name = names[int(np.argmax(counts))]
+        raise ValueError(f"column {name!r} of {argument} holds no value at all, only NaN; drop it")
     if counts.any() and not allowed:
         raise ValueError(
             f"{argument} has gaps (NaN) in {said_of_gaps(gaps, names)}; drop these rows or impute: "

@@ -29,9 +29,8 @@ COMMANDS = ("fit", "predict", "sample", "effects", "check", "report", "direction
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = CommandParser(
-        prog="icdh", description="Learn from a table which variable causes which. Start with: icdh fit data.csv"
-    )
+    says = "Learn from a table which variable causes which. Start with: icdh fit data.csv"
+    parser = CommandParser(prog="icdh", description=says)
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in COMMANDS:
@@ -212,9 +211,8 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error in one line, with the command that shows help, and exit."""
         if message == "one of the arguments data --dataset is required":
-            message = (
-                f"a table is missing; it stands before options that take several names: {self.prog} data.csv --drop id"
-            )
+            place = f"before options that take several names: {self.prog} data.csv --drop id"
+            message = f"a table is missing; it stands {place}"
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
 
 

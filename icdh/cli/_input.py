@@ -359,10 +359,8 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
         if not equals or not condition.strip():
             raise ValueError(f"--targets is given as 'A=x y; B=?; C='; got {(condition + equals + names).strip()!r}")
     targets = names_in([names for *_, names in parts])
-    return {
-        condition.strip(): None if names == ["?"] else names
-        for (condition, *_), names in zip(parts, targets, strict=True)
-    }
+    pairs = zip(parts, targets, strict=True)
+    return {condition.strip(): None if names == ["?"] else names for (condition, *_), names in pairs}
 
 
 def target_lines(model: Learned) -> list[str]:

@@ -144,13 +144,9 @@ def exit_code(model: Learned, failure: BaseException | None) -> int:
 def check_uncertainty(args: argparse.Namespace) -> None:
     """Raise ValueError if the options do not go together."""
     if args.posterior and args.method != "search":
-        raise ValueError(
-            "--posterior needs the evidence that --method search weighs; take --bootstrap N for --method icdh"
-        )
+        raise ValueError("--posterior needs the evidence that --method search weighs; else take --bootstrap N")
     if args.posterior and getattr(args, "hidden_causes", False):
-        raise ValueError(
-            "--posterior takes no account of hidden causes; leave out --hidden-causes, or take --bootstrap N"
-        )
+        raise ValueError("--posterior takes no account of hidden causes; leave them out, or take --bootstrap N")
     if args.bootstrap is not None and n_workers(getattr(args, "n_jobs", 1)) > 1:
         import_extra("joblib", "parallel")
     if args.bootstrap is None and args.checkpoint:

@@ -80,9 +80,8 @@ def _with_directions(
 
 def _question_about_roots(adjacency: Floats, names: Sequence[object]) -> str | None:
     """Return the question whether variables such as age have causes; None if no arrow points to one."""
-    given = [
-        n for n, name in enumerate(names) if str(name).casefold().replace("_", " ") in GIVEN and adjacency[:, n].any()
-    ]
+    by_nature = [str(name).casefold().replace("_", " ") in GIVEN for name in names]
+    given = np.flatnonzero(np.logical_and(by_nature, adjacency.any(axis=0))).tolist()
     if not given:
         return None
     arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]

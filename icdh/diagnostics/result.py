@@ -195,9 +195,7 @@ STRENGTHS = {
 }
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
-BELOW_ZERO = (
-    "below zero: the graph with that arrow turned is better, and the search missed it or weak edges were left out"
-)
+BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
 DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
 EFFECTS = (
@@ -379,9 +377,8 @@ def _question(number: int, edge: EdgeCheck) -> list[str]:
     if edge.probability is not None:
         known.append(f"probability {edge.probability:.2f}")
     if edge.track_record is not None:
-        known.append(
-            f"{edge.track_record} of the arrows in real tables where {edge.track_record.because} pointed the right way"
-        )
+        because = edge.track_record.because
+        known.append(f"{edge.track_record} of the arrows in real tables where {because} pointed the right way")
     return [
         f"    # {number}. {cause} -> {effect} was found: {', '.join(known)}.",
         f"    # [{cause}, {effect}],",

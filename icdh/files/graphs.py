@@ -376,9 +376,7 @@ def graph_writer(
         return _WRITERS[suffix]
     if suffix not in EDGE_LISTS:
         formats = " or ".join(EDGE_LISTS)
-        raise ValueError(
-            f"{path}: hidden causes in common ({BIDIRECTED}) are written as {formats}; choose one of these"
-        )
+        raise ValueError(f"{path}: hidden causes in common ({BIDIRECTED}) are written as {formats}; choose one")
     return partial(_marked_text, EDGE_LISTS[suffix], graphs.check_adjacency(bidirected, "bidirected"))
 
 

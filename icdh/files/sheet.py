@@ -173,9 +173,7 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     head = _below_titles(head, refusals)
     decimal, thousands = _marks(name, head, delimiter, options, refusals)
     if decimal == thousands:
-        raise ValueError(
-            f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one of them"
-        )
+        raise ValueError(f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one")
     if delimiter == decimal:
         raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; say {option('delimiter')}")
     top, following = head[0][1], head[1][1] if len(head) > 1 else None

@@ -238,9 +238,8 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
         places(str(column) for column in options.missing_values if column is not None)
     drop, dates, of_labels = places(options.drop), places(options.dates), places(options.labels)
     if options.columns is None and sheet.row_labels and 0 not in drop:
-        logger.info(
-            "the first column of %s %s: its cells are taken for labels of the rows", refusals.name, sheet.row_labels
-        )
+        what = "the first column of %s %s: its cells are taken for labels of the rows"
+        logger.info(what, refusals.name, sheet.row_labels)
     every = range(bool(sheet.row_labels), len(known))
     chosen = [
         k
@@ -357,9 +356,7 @@ def column_at(name: str, column: str, known: Sequence[str]) -> int:
     if known.count(column) == 1:
         return known.index(column)
     if column in known:
-        raise ValueError(
-            f"{name} has several columns called {column!r}; rename them, or give its number, 1 for the first"
-        )
+        raise ValueError(f"{name} has several columns called {column!r}; rename them, or give its number from 1")
     if str(column).isdecimal() and 1 <= int(column) <= len(known):
         return int(column) - 1
     named = listed(filter(None, known))

@@ -105,9 +105,8 @@ def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = Non
         return dataclasses.replace(weights, w3=0.0 * weights.w3, w3_bias=np.log(rms))
     N, m1 = weights.w3.shape
     if not weights.w3.any():  # The print starts at W3 = 0, where the ReLU is dead and has no gradient.
-        weights = dataclasses.replace(
-            weights, w3=np.repeat(rms[:, np.newaxis], m1, axis=1) / m1, w3_bias=np.log(0.5 * rms)
-        )
+        w3 = np.repeat(rms[:, np.newaxis], m1, axis=1) / m1
+        weights = dataclasses.replace(weights, w3=w3, w3_bias=np.log(0.5 * rms))
 
     def with_scales(theta: Floats) -> Weights:
         return dataclasses.replace(weights, w3=theta[: N * m1].reshape(N, m1), w3_bias=theta[N * m1 :])

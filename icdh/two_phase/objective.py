@@ -204,10 +204,8 @@ class FamilyObjective:
 
     def evaluate(self, w: Floats) -> Evaluation:
         """Return the objective of the child at these weights, and what it is made of."""
-        of_table = self.features, self.child, self.inputs, self.root
-        value, gradient, *rest = projected_least_squares(
-            *of_table, np.ascontiguousarray(w), self.output_ridge, self.bias
-        )
+        of_table, weights = (self.features, self.child, self.inputs, self.root), np.ascontiguousarray(w)
+        value, gradient, *rest = projected_least_squares(*of_table, weights, self.output_ridge, self.bias)
         if np.isnan(value):
             gradient.fill(np.nan)
         ridge = self.ridge[:, np.newaxis] * w

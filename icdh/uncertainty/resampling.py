@@ -74,9 +74,8 @@ class Checkpoint:
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{self.path} is no checkpoint of resamples; choose another file") from error
         if header != self.header:
-            raise ValueError(
-                f"{self.path} is a checkpoint of other data, parameters or seeds; choose another file or delete it"
-            )
+            what = "a checkpoint of other data, parameters or seeds"
+            raise ValueError(f"{self.path} is {what}; choose another file or delete it")
         return results
 
     def append(self, index: int, result: object) -> None:
