@@ -172,6 +172,8 @@ def test_rows_that_do_not_count_say_nothing_of_the_variable(X):
     (function, theta), (changed, _) = (objective(table, weights, rows=rows) for table in (X, other))
     assert of_itself[0] == of_itself[1]
     assert function(theta, 0.0, 0.0)[0] != changed(theta, 0.0, 0.0)[0]
+    plain, whole = (objective(X, weights, rows=own)[0](theta, 0.0, 0.0) for own in (None, np.ones_like(rows)))
+    assert whole[0] == pytest.approx(plain[0], rel=1e-12)
 
 
 def one_round(values, **options):
