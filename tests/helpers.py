@@ -16,7 +16,6 @@ import pytest
 
 from icdh import cli
 from icdh._estimators.hidden_causes import HiddenCauseSearch
-from icdh._ground.clock import Clock
 from icdh._node_model import _kernels
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.families import Families
@@ -250,31 +249,15 @@ def sums_of_equivalent_graphs(score):
     return [own[0] for own in sums.values()]
 
 
-def fit_two_phase(
-    values,
-    *,
-    hidden_units=10,
-    l1=0.01,
-    l2=0.01,
-    noise="heteroscedastic",
-    bias=False,
-    schedule="fast",
-    forbidden_edges=None,
-    required_edges=None,
-    rows=None,
-    random_state=None,
-    initial=None,
-    callback=None,
-    clock=None,
-    **limits,
-):
+def fit_two_phase(values, forbidden_edges=None, required_edges=None, *, hidden_units=10, initial=None, **options):
     """The two phases of ICDH on variables in rows, without its order of columns and its last stage."""
-    forbidden = np.eye(len(values), dtype=bool) if forbidden_edges is None else forbidden_edges
+    limits = Limits(**{name: options.pop(name) for name in Limits._fields if name in options})
+    schedule, callback = options.pop("schedule", "fast"), options.pop("callback", None)
+    rng = np.random.default_rng(options.pop("random_state", None))
+    problem = problem_of(values, forbidden_edges, required_edges, **options)
     if initial is None:
-        initial = draw_initial_weights(values, hidden_units, bias, np.random.default_rng(random_state))
-    rules = EdgeRules.of(forbidden, required_edges)
-    problem = Problem(values, rules, l1, l2, noise, bias, rows, clock or Clock())
-    return fit_problem(problem, schedule, Limits(**limits), initial, callback)
+        initial = draw_initial_weights(problem.values, hidden_units, problem.bias, rng)
+    return fit_problem(problem, schedule, limits, initial, callback)
 
 
 def assert_agrees_with_shares(response, probabilities, x, theta, penalty, units, y=None, tolerance=1e-9):

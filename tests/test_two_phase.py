@@ -19,7 +19,7 @@ from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, schedule_for
 
 
 def fit_two_phase(X, **options):
-    return fit_features(np.ascontiguousarray(X.T), **options)
+    return fit_features(X.T, **options)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
     monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
     start = procedure.draw_initial_weights(table.T, 4, False, np.random.default_rng(1))
     long = fit_two_phase(table, initial=start)
-    few = fit_two_phase(np.ascontiguousarray(table[::4]), initial=start)
+    few = fit_two_phase(table[::4], initial=start)
     count = len(few.history)
     assert [record.criterion for record in long.history[:count]] == [record.criterion for record in few.history]
     assert [record.round for record in long.history] == list(range(1, len(long.history) + 1))
@@ -194,7 +194,7 @@ def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
 
 def test_an_interrupt_after_few_rows_returns_what_they_say(table, monkeypatch):
     monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
-    for at in (1, len(fit_two_phase(np.ascontiguousarray(table[::4]), random_state=1).history) + 1):
+    for at in (1, len(fit_two_phase(table[::4], random_state=1).history) + 1):
         result = fit_two_phase(table, random_state=1, callback=interrupting(at))
         assert (result.interrupted, len(result.history)) == (True, at)
 
