@@ -139,9 +139,8 @@ def import_extra(module: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(
-            f"this needs {module.partition('.')[0]}, which is not installed: pip install 'icdh[{extra}]'"
-        ) from error
+        missing = f"this needs {module.partition('.')[0]}, which is not installed"
+        raise MissingExtraError(f"{missing}: pip install 'icdh[{extra}]'") from error
 
 
 def warn(message: str | Warning, category: type[Warning]) -> None:

@@ -113,16 +113,13 @@ def forbidden_mask(forbidden_edges: ArrayLike | None, names: Sequence[Hashable])
     ValueError
         If its shape is not (N, N), or it has labels that are not those of the variables.
     """
-    n_variables = len(names)
-    mask = np.eye(n_variables, dtype=bool)
+    mask = np.eye(len(names), dtype=bool)
     if forbidden_edges is None:
         return mask
     given = aligned(forbidden_edges, names, "forbidden_edges", square=True)
-    if given.shape != (n_variables, n_variables):
-        raise ValueError(
-            f"forbidden_edges must have shape ({n_variables}, {n_variables}), one row and column a variable; "
-            f"got {given.shape}"
-        )
+    if given.shape != mask.shape:
+        demand = f"must have shape {mask.shape}, one row and column a variable"
+        raise ValueError(f"forbidden_edges {demand}; got {given.shape}")
     if given.dtype != bool:
         raise TypeError(f"forbidden_edges must be boolean, got {given.dtype}; convert with .astype(bool)")
     mask |= given
@@ -299,9 +296,8 @@ class Knowledge:
             for cause, effect in np.argwhere(required & mask):
                 if cause == effect:
                     raise ValueError(f"required: {names[cause]!r} cannot cause itself")
-                raise ValueError(
-                    f"the edge {names[cause]} -> {names[effect]} is required, but forbidden by {rule}; take one back"
-                )
+                edge = f"the edge {names[cause]} -> {names[effect]}"
+                raise ValueError(f"{edge} is required, but forbidden by {rule}; take one back")
             forbidden = forbidden | mask
         cycle = graphs.find_cycle(required)
         if cycle:

@@ -59,9 +59,8 @@ def comparable(estimate: object, truth: object) -> Pair:
     estimated, true = check_graph(estimate, argument="estimate"), check_graph(truth, argument="truth")
     weights = estimated.weights
     if weights.shape != true.weights.shape:
-        raise ValueError(
-            f"estimate has {len(weights)} variables and truth {len(true.weights)}; compare graphs of the same variables"
-        )
+        sizes = f"estimate has {len(weights)} variables and truth {len(true.weights)}"
+        raise ValueError(f"{sizes}; compare graphs of the same variables")
     if estimated.names and true.names:
         unknown = [name for name in estimated.names if name not in true.names]
         if unknown:

@@ -444,9 +444,7 @@ def checked_features(X: Floats, weights: Weights) -> Floats:
     """
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != weights.n_variables or X.shape[0] == 0:
-        raise ValueError(
-            f"X must have shape (M, {weights.n_variables}), one column for each node of the network; got {X.shape}"
-        )
+        raise ValueError(f"X must have shape (M, {weights.n_variables}), one column for each node; got {X.shape}")
     if not np.isfinite(X).all():
         raise ValueError("X holds NaN or infinity; drop or impute these rows first")
     return features_of(X.T, weights.hidden_bias is not None)

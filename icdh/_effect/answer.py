@@ -319,19 +319,14 @@ def effect(
     table = table_of(X, labels, sequence, kinds)
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
-        raise ValueError(
-            f"model is about {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table"
-        )
+        raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
     source, goal = (variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if source == goal:
         raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
     if isinstance(adjust, str) and graph is None:
-        graph = (
-            HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
-            .fit(X, groups=labels, sequence=sequence)
-            .model_
-        )
+        search = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
+        graph = search.fit(X, groups=labels, sequence=sequence).model_
     covariates, notes = _covariates(adjust, graph, table, source, goal)
     notes += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
     constant = [k for k in covariates if table.n_distinct(k) < 2]
@@ -340,11 +335,8 @@ def effect(
     fits = fits_of(pairs_of(table, asked), seed)
     outcomes = outcomes_of(table.categories.get(goal))
     rows = {value: speak for fit in fits for value, speak in fit.effective_rows.items()}
-    warnings = [
-        *_doubts(fits, rows),
-        *_dependence(fits[0], outcomes[0][1], [table.names[k] for k in (*covariates, source, goal)]),
-        *notes,
-    ]
+    names = [table.names[k] for k in (*covariates, source, goal)]
+    warnings = [*_doubts(fits, rows), *_dependence(fits[0], outcomes[0][1], names), *notes]
     for message in warnings:
         warn(message, DataWarning)
     asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []

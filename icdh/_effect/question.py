@@ -121,9 +121,7 @@ def covariates_of(adjust: Sequence[Hashable], table: Table, cause: int, effect: 
     chosen = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
     for role, at in (("cause", cause), ("effect", effect)):
         if at in chosen:
-            raise ValueError(
-                f"{option('adjust')} has the {role} {table.names[at]!r} itself; name common causes of both"
-            )
+            raise ValueError(f"{option('adjust')} has the {role} {table.names[at]!r} itself; name causes of both")
     return chosen
 
 

@@ -262,9 +262,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         dag, N = strengths(found), table.n_variables
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if kind in LEVEL_KINDS}
-        model = StructuralModel.of(
-            table, scaling, self._strong(rules.dag(strength).adjacency, strength, rules), [Constant()] * N, levels
-        )
+        kept = self._strong(rules.dag(strength).adjacency, strength, rules)
+        model = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels)
         model, learned, in_time = refit(found, model, clock)
         self._learn(
             replace(model, kinds=table.kinds, column_transform=found.transform),

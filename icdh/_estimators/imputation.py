@@ -45,11 +45,8 @@ def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table,
             f"{option('missing', 'impute')}, or drop the columns with most gaps"
         )
     if 2 * n_complete < rows.size:
-        warn(
-            f"{option('missing', 'drop')} keeps {n_complete} of {rows.size} rows; {option('missing', 'impute')} keeps "
-            "all",
-            DataWarning,
-        )
+        drops, imputes = option("missing", "drop"), option("missing", "impute")
+        warn(f"{drops} keeps {n_complete} of {rows.size} rows; {imputes} keeps all", DataWarning)
     design = Design.of(interventions, table, rows)
     if n_complete < rows.size:
         logger.info("%d of %d rows have gaps and are left out", rows.size - n_complete, rows.size)

@@ -124,9 +124,8 @@ def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:
 def hidden_values_of(model: "StructuralModel", scaled: Floats) -> HiddenValues:
     """Return what scaled observations, shape (N, M), tell of the values of the hidden causes."""
     found = [part.posterior for part in parts(model, scaled)]
-    values = np.array([[hidden.mean, np.sqrt(hidden.variance)] for hidden in found]).reshape(
-        len(found), 2, scaled.shape[1]
-    )
+    moments = [[hidden.mean, np.sqrt(hidden.variance)] for hidden in found]
+    values = np.array(moments).reshape(len(found), 2, scaled.shape[1])
     return HiddenValues(values[:, 0].T, values[:, 1].T)
 
 

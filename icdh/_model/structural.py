@@ -304,9 +304,7 @@ class StructuralModel:
         with np.errstate(over="ignore"):
             scaled = self.scaling.apply(values, variable)
         if np.abs(scaled).max() > LARGEST_SCALED_VALUE:
-            raise ValueError(
-                f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check the units"
-            )
+            raise ValueError(f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check units")
         return scaled
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:

@@ -134,10 +134,8 @@ def _table(rows: list[dict[str, object]], legend: Sequence[str]) -> str:
         return "the graph has no edges, so it gives no estimate: that is not evidence of no effect"
     shown = [{**row, "change": _supported(row)} if "change" in row else row for row in rows]
     keys = [key for key in shown[0] if key != "error" and any(row[key] != "" for row in shown)]
-    cells = [
-        [printable(key.replace("spread_ratio", "spread")) for key in keys],
-        *([_text(row[key]) for key in keys] for row in shown),
-    ]
+    heading = [printable(key.replace("spread_ratio", "spread")) for key in keys]
+    cells = [heading, *([_text(row[key]) for key in keys] for row in shown)]
     return "\n".join([*aligned(cells, ">"), *legend])
 
 

@@ -241,11 +241,8 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
         what = "the first column of %s %s: its cells are taken for labels of the rows"
         logger.info(what, refusals.name, sheet.row_labels)
     every = range(bool(sheet.row_labels), len(known))
-    chosen = [
-        k
-        for k in (every if options.columns is None else places(options.columns))
-        if k not in drop and k not in of_labels
-    ]
+    wanted = every if options.columns is None else places(options.columns)
+    chosen = [k for k in wanted if k not in drop and k not in of_labels]
     columns: list[Column] = []
     for k in [*chosen, *of_labels]:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
