@@ -278,7 +278,9 @@ class Design:
             design = design.of_rows(rows)
         few = design.left_alone.sum(axis=1) < FEWEST_ROWS
         design = replace(design, without_causes=few & ~design.left_alone.all(axis=1))
-        design._warn_about_set_variables(table)
+        if labels := [repr(table.names[i]) for i in np.flatnonzero(design.without_causes)]:
+            what = f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows"
+            warn(f"{what}: no causes are looked for", DataWarning)
         return design
 
     @classmethod
@@ -315,15 +317,6 @@ class Design:
             self.without_causes,
             self.classes[rows],
         )
-
-    def _warn_about_set_variables(self, table: Table) -> None:
-        labels = [repr(table.names[i]) for i in np.flatnonzero(self.without_causes)]
-        if labels:
-            warn(
-                f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows: no "
-                "causes are looked for",
-                DataWarning,
-            )
 
     @property
     def always_set(self) -> Mask:
