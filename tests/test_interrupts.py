@@ -17,7 +17,6 @@ from icdh import ICDH, ConvergenceWarning, HNMSearch, graphs
 from icdh._estimators import refit
 from icdh._ground import parallel as _threads
 from icdh._node_model import families
-from icdh.two_phase import objective
 
 PACKAGE = str(Path(icdh.__file__).parent)
 ESTIMATORS = str(Path(PACKAGE) / "_estimators")
@@ -122,24 +121,6 @@ def test_a_new_threshold_and_its_graph_come_together(tables):
         seen.add((model.threshold, np.count_nonzero(model.adjacency_matrix_)))
         assert model.model_.about["parameters"]["threshold"] == repr(model.threshold)
     assert seen == {(0.0, dense), (1e9, 0)}
-
-
-@pytest.mark.parametrize("call", [1, 5])
-def test_an_interrupt_inside_a_kernels_caller_leaves_the_old_model(monkeypatch, tables, call):
-    model = short(ESTIMATORS_AT_WORK[0](), tables[0])
-    old, honest, calls = fitted_attributes(model), objective.projected_least_squares, []
-
-    def interrupted(*arguments):
-        calls.append(None)
-        if len(calls) == call:
-            raise KeyboardInterrupt
-        return honest(*arguments)
-
-    monkeypatch.setattr(objective, "projected_least_squares", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        short(model, tables[1])
-    assert_one_model(model, old, 3)
-    assert model.n_features_in_ == 3
 
 
 @pytest.fixture(scope="module")

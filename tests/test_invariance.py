@@ -15,7 +15,9 @@ ROWS = np.random.default_rng(1).permutation(M)
 CHANGES = {
     "rows": lambda X, rng: X[rng.permutation(len(X))],
     "units": lambda X, rng: X * 2.54,
+    "far units": lambda X, rng: X * [1e-7, 3.0, 1e9, 0.1, 77.0],
     "offsets": lambda X, rng: X + 273.15,
+    "far offsets": lambda X, rng: X + [1e6, -1e6, 1e5, 3.0, 1e6],
     "signs": lambda X, rng: X * [1.0, -1.0, 1.0, -1.0, -1.0],
     "single precision": lambda X, rng: X.astype(np.float32),
 }
@@ -44,10 +46,15 @@ def mixed(seed):
 @pytest.mark.parametrize("seed", [2, 3])
 def test_neither_rows_nor_units_change_the_graph(table, seed):
     X, rng = table(seed), np.random.default_rng(seed)
-    first = HNMSearch().fit(X).adjacency_matrix_ != 0
-    assert first.any()
+    first = HNMSearch().fit(X)
+    assert first.adjacency_matrix_.any()
     for change, changed in CHANGES.items():
-        np.testing.assert_array_equal(HNMSearch().fit(changed(X, rng)).adjacency_matrix_ != 0, first, change)
+        other = HNMSearch().fit(changed(X, rng))
+        np.testing.assert_array_equal(other.adjacency_matrix_ != 0, first.adjacency_matrix_ != 0, change)
+        np.testing.assert_allclose(
+            other.adjacency_matrix_, first.adjacency_matrix_, rtol=0.01, atol=0.1, err_msg=change
+        )
+        assert other.nll_ == pytest.approx(first.nll_, abs=1e-3), change
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ from helpers import family_evidence, fit_two_phase, hetero_chain, problem_of, ra
 from icdh._ground.density import gaussian_nll
 from icdh.network import initial_weights, node_inputs, outputs
 from icdh.two_phase.objective import FamilyObjective
-from icdh.two_phase.procedure import fit_means
 from icdh.two_phase.scales import fit_scales
 
 N = 3
@@ -80,15 +79,6 @@ def leaf_with_noise_where_masked(rng):
     forbidden = np.eye(N, dtype=bool)
     forbidden[2] = True
     return values, other, rows, forbidden
-
-
-def test_masked_cells_of_an_effect_change_no_bit_of_its_means(rng):
-    *tables, rows, forbidden = leaf_with_noise_where_masked(rng)
-    weights, scale = initial_weights(tables[0].T, 4, False, rng), np.ones(rows.shape)
-    here, there = (fit_means(problem_of(own, forbidden, rows=rows), scale, weights, 1e16).weights for own in tables)
-    np.testing.assert_array_equal(here.w1, there.w1)
-    np.testing.assert_array_equal(here.w2, there.w2)
-    assert here.adjacency()[:2, 2].max() > 0.3
 
 
 def test_masked_cells_of_an_effect_change_no_bit_of_a_whole_fit(rng):

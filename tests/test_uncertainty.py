@@ -20,9 +20,7 @@ from icdh.search.orders import (
     WeighedFamilies,
     best_graph,
     choose_candidates,
-    draw_graphs,
     n_orders_of,
-    walk,
     weigh_families,
 )
 from icdh.uncertainty import direction_loss
@@ -90,19 +88,6 @@ def test_the_posterior_is_that_of_graphs_not_of_orders(families, score_of_graphs
     assert np.abs(OrderSums.of(families).edge_probability() - exact).max() > 0.03  # the correction matters
     assert 1_000 < sampled.effective_samples < 20_000
     assert sampled.weights.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("draw", ["walk", "exact"])
-def test_drawn_orders_are_as_frequent_as_they_are_probable(families, draw):
-    rng, exact = np.random.default_rng(0), OrderSums.of(families)
-    if draw == "walk":
-        orders, accepted = walk(families, np.arange(N), 20_000, rng)
-        assert 0.1 < accepted < 1.0
-    else:
-        orders = exact.draw(20_000, rng)
-    assert orders.shape == (20_000, N)
-    sampled = draw_graphs(families, orders, rng).mean(axis=0)
-    np.testing.assert_allclose(sampled, exact.edge_probability(), atol=0.02)
 
 
 def test_too_many_variables_for_a_sum_are_refused():
