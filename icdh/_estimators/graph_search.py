@@ -129,7 +129,7 @@ class FoundGraph(NamedTuple):
     @property
     def confounded(self) -> set[int]:
         """The nodes that have a hidden cause."""
-        return set() if self.causes is None else {node for own in self.causes.state.hidden for node in own}
+        return set() if self.causes is None else {node for children in self.causes.state.hidden for node in children}
 
     def copy(self, clock: Clock | None = None) -> "FoundGraph":
         """Return what was found with scores that may learn more until a clock ends it, while these stay as they are."""
