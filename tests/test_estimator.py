@@ -163,17 +163,6 @@ def test_a_single_variable():
     assert model.predict_scale(X)[0, 0] == pytest.approx(X.std(), rel=0.05)
 
 
-def test_rethreshold_rebuilds_the_graph_alone(chain):
-    model = two_phases().fit(chain)
-    weights, score, strongest = model.weights_.copy(), model.score(chain), model.weights_.max()
-    assert model.rethreshold(strongest) is model
-    assert (len(model.edge_list()), model.threshold) == (1, strongest)
-    model.rethreshold(0.3)
-    np.testing.assert_array_equal(model.weights_, weights)
-    assert model.score(chain) == score
-    assert len(model.edge_list()) >= 2
-
-
 def test_cycles_above_the_threshold_are_broken_with_a_warning(chain):
     model = two_phases().fit(chain)
     model.weights_ = np.array([[0.0, 2.0, 0.0], [0.5, 0.0, 1.0], [0.4, 0.0, 0.0]])

@@ -203,13 +203,6 @@ def test_strength_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mea
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-def test_required_edges_stay_whatever_they_are_worth(method):
-    X, required = hetero_chain(np.random.default_rng(0), 200), {"required": [(2, 0)]}
-    model = fitted(method, X, knowledge=required, max_edges=1, min_strength=1e9)
-    assert_array_equal(np.argwhere(model.adjacency_matrix_), [[2, 0]])
-
-
-@pytest.mark.parametrize("method", ESTIMATORS)
 def test_dense_graphs_are_warned_of(method, dense):
     with pytest.warns(DataWarning, match=r"of 28 possible edges") as caught:
         model = fitted(method, dense)
