@@ -308,7 +308,7 @@ def test_a_family_is_polished_once_and_others_stay(monkeypatch):
 
 
 def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(monkeypatch):
-    """Whatever the new parent's values: mean and deviation of the start are those of the best fit without it."""
+    """Whatever the new parent's values: mean, deviation and precisions are those of the best fit without it."""
     Z = np.random.default_rng(8).normal(size=(120, 4))
     Z[:, 0] += np.sin(2.0 * Z[:, 1]) - Z[:, 2] + 0.5 * Z[:, 3]
     fits = recorded(monkeypatch, families_module, "fit_node")
@@ -322,6 +322,8 @@ def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(mon
         best = min(smaller, key=lambda family: scores.fit_of(family).evidence)
         known = predict_node(scores.fit_of(best).theta, Z[:, list(best[1])], 3)
         np.testing.assert_allclose(predict_node(options["start"], x.T, 3), known, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(options["precision"], scores.fit_of(best).precision)
+    assert fits[0][1].get("precision") is None
 
 
 def test_edges_cost_their_penalty_and_free_noise_earns_its_negentropy():

@@ -127,16 +127,6 @@ def test_a_graph_that_was_found_gets_more_units_apart_from_the_search():
     assert all(scores.fit_of(own) is fit for own, fit in zip(GRAPH, fits, strict=True))
 
 
-def test_fits_begin_with_the_precisions_of_those_they_begin_at(monkeypatch):
-    scores = evidence(bent())
-    scores([(0, (1,))])
-    fits = later_fits(monkeypatch)
-    scores([(0, (1, 3)), (2, (3,))])
-    precisions = {len(x): options.get("precision") for (x, _), options in fits}
-    np.testing.assert_array_equal(precisions[2], scores.fit_of((0, (1,))).precision)
-    assert precisions[1] is None
-
-
 def test_twice_the_units_are_not_tried_where_they_cost_nats_of_nearly_the_same_parents(monkeypatch):
     tried = recorded(monkeypatch, Families, "fit_twice_the_units")
     scores = evidence(standardised(*np.random.default_rng(0).normal(size=(6, 300))))
