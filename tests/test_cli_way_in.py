@@ -191,7 +191,6 @@ def test_track_records_reach_list_picture_and_report(chain_file, monkeypatch, pr
     assert LOOK.unlikely in picture
     assert 'class="edge unlikely"' in page
     assert '<td class="n warn">37 %</td>' in page
-    assert "track record" not in printed("fit", chain_file, "--method", "icdh")  # nobody counted its arrows
 
 
 def test_a_table_without_two_whole_rows_has_no_track_record(chain_file, printed):
