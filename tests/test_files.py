@@ -205,6 +205,7 @@ def test_unreadable_tables_are_refused_with_the_line(tmp_path, text, message):
     ("a;b\n1.5;2\n", {"decimal": ","}, "'1.5' is not a number; its decimal mark is a point; say decimal='.'"),
     ("a;b\n1;2\n", {"decimal": ",", "delimiter": ","}, "cannot be both delimiter and decimal mark"),
     ("a;b\n1;2\n", {"decimal": "dot"}, "decimal must be"),
+    ("a;b\n1;2\n", {"decimal": ",", "thousands": ","}, "',' cannot separate thousands and be the decimal mark"),
     ("a;b\n1;2\n", {"delimiter": "too long"}, "delimiter must be one character; got 'too long'"),
     ("a;b\n1;2\n", {"encoding": "klingon"}, "encoding must be one that Python knows"),
     (",city,b,a\n7,Rome,1,2\n", {"columns": ["c"]}, "has no column 'c'; it has city, b, a"),
