@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from icdh import Knowledge
 from icdh.files import replace_on_success
 
 PACKAGES = ("numpy", "scipy", "numba", "torch", "gcastle", "dagma", "dowhy")
@@ -57,6 +58,12 @@ def _calls_per_round(function):
     begin = time.process_time()
     function()
     return max(1, int(SHORTEST_ROUND / max(time.process_time() - begin, 1e-6)))
+
+
+def only(truth):
+    """Return the knowledge that the graph is this one, shape (N, N)."""
+    apart = ~truth & ~np.eye(len(truth), dtype=bool)
+    return Knowledge(required=np.argwhere(truth).tolist(), forbidden=np.argwhere(apart).tolist())
 
 
 def summary(values, digits: int = 2) -> str:

@@ -319,8 +319,9 @@ class GraphSearch:
         is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
-        margin = TUNING.doubtful * whole.families.n_observations
-        search = Search(Climber(whole, rules, self.settings.max_parents, margin), self._tell, found)
+        margin, least_gain = TUNING.doubtful * whole.families.n_observations, 2.0 * whole.families.tolerance
+        climber = Climber(whole, rules, self.settings.max_parents, margin, least_gain)
+        search = Search(climber, self._tell, found)
         return whole, search.result_of(lambda: search.climb(found.graph))
 
     def _searched(self, scores: FamilyEvidence) -> SearchResult:

@@ -38,12 +38,19 @@ class Tuning:
     least_unresolved: float = 0.01  # share of the observations of such a variance, from which noise has no verdict
     slow_observations: int = 20_000  # of more of them a single fit may take seconds
     fine_tolerance: float = 0.001  # nats, of polish
+    jump: float = 0.3  # of a weight, to a start near a fit; of smaller weights, of this size
+    most_starts: int = 30  # of a family that is polished
     growth_gain: float = 5.0  # nats that twice the hidden units must gain
     few_differences: int = 2  # parents that only one of two similar families has
     few_denials: float = 0.1  # share of the continuous variables up to which noise stays Gaussian
 
 
 TUNING = Tuning()
+
+
+def _tolerances(n_observations: int) -> float:
+    """Return by how many times a tolerance grows with the observations."""
+    return max(1.0, n_observations / TUNING.tolerance_observations)
 
 
 class Start(NamedTuple):
@@ -176,6 +183,11 @@ class Families:
         wider.whole = wider
         return wider
 
+    @property
+    def tolerance(self) -> float:
+        """The nats within which fits to all observations end while a search compares families."""
+        return TUNING.tolerance * _tolerances(self.n_observations)
+
     def counts(self) -> Integers:
         """Return how many observations count for each variable, shape (N,)."""
         return np.full(len(self), self.n_observations) if self.rows is None else np.count_nonzero(self.rows, axis=1)
@@ -230,7 +242,7 @@ class Families:
             start=start.theta,
             precision=start.precision,
             max_steps=start.max_steps,
-            tol=start.tol * max(1.0, x.shape[1] / TUNING.tolerance_observations),
+            tol=start.tol * _tolerances(x.shape[1]),
             precision_updates=start.precision_updates,
             weight=self._weight(family),
         )

@@ -92,6 +92,8 @@ class Climber:
         The most parents of a node, unless more are required.
     contender_margin : float
         The nats that polish may gain for a family that lacks a parent.
+    least_gain : float
+        The nats that a move must gain; less may be the tolerance of fits.
 
     Attributes
     ----------
@@ -105,9 +107,10 @@ class Climber:
         rules: EdgeRules,
         max_parents: int,
         contender_margin: float = TUNING.contender_margin,
+        least_gain: float = MIN_GAIN,
     ):
         self.scores, self.rules, self.max_parents = scores, rules, max_parents
-        self.contender_margin = contender_margin
+        self.contender_margin, self.least_gain = contender_margin, least_gain
         self.least: Graph = rules.required_parents
         shape = rules.forbidden.shape
         self._scored: dict[Family, tuple[int, ...]] = {}  # for each family, the variables whose change was scored
@@ -210,6 +213,7 @@ class Climber:
         self._update(graph)
         gains, scored = self._gains, self._certain
         tie = max(MIN_GAIN, TUNING.resolution * float(np.abs(self._own).sum()))
+        least_gain = max(tie, least_gain, self.least_gain)
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
@@ -220,13 +224,13 @@ class Climber:
             estimates, certain = gains[causes, effects], scored[causes, effects]
             estimates[turns] += gains[turned[::-1]]
             certain[turns] &= scored[turned[::-1]]
-            if not estimates.max(initial=-np.inf) > max(tie, least_gain):
+            if not estimates.max(initial=-np.inf) > least_gain:
                 return None
             ends = np.flatnonzero(certain & (estimates >= estimates.max() - tie))  # a tie is no reason to go on
             if ends.size > 0:
                 best = int(ends[0])
                 break
-            least = max(tie, least_gain, estimates[certain].max(initial=-np.inf))
+            least = max(least_gain, estimates[certain].max(initial=-np.inf))
             hopes = np.flatnonzero(~certain & (estimates > least))
             chosen = hopes[first_largest(estimates[hopes], TUNING.batch, tie)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
