@@ -52,6 +52,18 @@ def draw(seed, kind):
     return X, truth
 
 
+def measured(X, truth):
+    """Return errors, CPU seconds and, with errors, how many nats more the graph found has than the true one."""
+    start = time.process_time()
+    model = HNMSearch().fit(X)
+    seconds, errors = time.process_time() - start, metrics.evaluate(model.adjacency_matrix_, truth.astype(float))
+    row = {name: errors[name] for name in ("shd", "extra", "missing", "reversed")} | {"seconds": seconds}
+    if errors["shd"]:
+        true = HNMSearch(knowledge=only(truth), column_transform=model.column_transform_).fit(X)
+        row["lead"] = model.evidence_ - true.evidence_
+    return row
+
+
 def main():
     """Fit what has no result yet and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -64,17 +76,9 @@ def main():
         for kind in KINDS:
             if (key := f"{kind} {seed}") not in known:
                 X, truth = draw(seed, kind)
-                start = time.process_time()
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    model = HNMSearch().fit(X)
-                seconds = time.process_time() - start
-                errors = metrics.evaluate(model.adjacency_matrix_, truth.astype(float))
-                known[key] = {name: errors[name] for name in ("shd", "extra", "missing", "reversed")}
-                known[key]["seconds"] = seconds
-                if errors["shd"]:
-                    true = HNMSearch(knowledge=only(truth), column_transform=model.column_transform_).fit(X)
-                    known[key]["lead"] = model.evidence_ - true.evidence_
+                    known[key] = measured(X, truth)
                 args.results.write_text(json.dumps(known, indent=1))
     print(f"{'kind':12} {'SHD':>5} {'s.e.':>5} {'reversed':>8} {'extra':>6} {'missing':>7} {'CPU s':>6}  truth behind")
     for kind in KINDS:

@@ -415,6 +415,16 @@ def test_a_gain_that_the_total_does_not_show_is_none():
     assert Climber(Table(scores), free(N), 1).climb_once(((),) * N) == (((),) * N, [])
 
 
+def test_in_doubt_no_edge_is_added_and_none_turned_but_one_is_taken_away():
+    scores = Table(per_parent(0.5) | {(0, (1,)): -0.2, (1, (0,)): -0.5, (2, (1,)): -0.9})
+    start = ((1,), (), (), (2,))
+    graph, moves = Climber(scores, free(N), 3, doubt=1.0).climb_once(start)
+    assert (graph, [move.kind for move in moves]) == (((1,), (), (), ()), ["delete"])
+    graph, moves = Climber(scores, free(N), 3).climb_once(start)
+    assert graph == ((), (0,), (1,), ())
+    assert [move.gain for move in moves] == pytest.approx([0.9, 0.5, 0.3])
+
+
 def test_a_climb_returns_the_moves_that_lead_to_its_end_after_refining_too():
     for table in random_tables(30):
         graph, moves = Climber(table, free(N), 8).climb(((),) * N)

@@ -319,8 +319,8 @@ class GraphSearch:
         is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
-        margin, least_gain = TUNING.doubtful * whole.families.n_observations, 2.0 * whole.families.tolerance
-        climber = Climber(whole, rules, self.settings.max_parents, margin, least_gain)
+        margin, doubt = TUNING.doubtful * whole.families.n_observations, 2.0 * whole.families.tolerance
+        climber = Climber(whole, rules, self.settings.max_parents, margin, doubt)
         search = Search(climber, self._tell, found)
         return whole, search.result_of(lambda: search.climb(found.graph))
 

@@ -92,8 +92,8 @@ class Climber:
         The most parents of a node, unless more are required.
     contender_margin : float
         The nats that polish may gain for a family that lacks a parent.
-    least_gain : float
-        The nats that a move must gain; less may be the tolerance of fits.
+    doubt : float
+        The nats, such as the tolerance of fits, that an insertion or a reversal must gain, but no deletion.
 
     Attributes
     ----------
@@ -107,10 +107,10 @@ class Climber:
         rules: EdgeRules,
         max_parents: int,
         contender_margin: float = TUNING.contender_margin,
-        least_gain: float = MIN_GAIN,
+        doubt: float = 0.0,
     ):
         self.scores, self.rules, self.max_parents = scores, rules, max_parents
-        self.contender_margin, self.least_gain = contender_margin, least_gain
+        self.contender_margin, self.doubt = contender_margin, doubt
         self.least: Graph = rules.required_parents
         shape = rules.forbidden.shape
         self._scored: dict[Family, tuple[int, ...]] = {}  # for each family, the variables whose change was scored
@@ -213,15 +213,16 @@ class Climber:
         self._update(graph)
         gains, scored = self._gains, self._certain
         tie = max(MIN_GAIN, TUNING.resolution * float(np.abs(self._own).sum()))
-        least_gain = max(tie, least_gain, self.least_gain)
+        least_gain = max(tie, least_gain)
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
         kinds, causes, effects = legal_moves(graph, rules, self.max_parents, hopeful, lines)
         turns = kinds == KINDS.index("reverse")
         turned = causes[turns], effects[turns]
+        doubt = np.where(kinds == KINDS.index("delete"), 0.0, self.doubt)
         while True:
-            estimates, certain = gains[causes, effects], scored[causes, effects]
+            estimates, certain = gains[causes, effects] - doubt, scored[causes, effects]
             estimates[turns] += gains[turned[::-1]]
             certain[turns] &= scored[turned[::-1]]
             if not estimates.max(initial=-np.inf) > least_gain:
@@ -234,7 +235,7 @@ class Climber:
             hopes = np.flatnonzero(~certain & (estimates > least))
             chosen = hopes[first_largest(estimates[hopes], TUNING.batch, tie)]
             self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
-        kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best])
+        kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best] + doubt[best])
         move = KINDS[kind], int(cause), int(effect)
         changed = changed_families(graph, *move)
         scores = self._own.copy()
