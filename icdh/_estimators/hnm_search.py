@@ -93,7 +93,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         linear and columns are many and closely joined, the search takes many times as long.
     n_restarts : int, default 3
         Number of random initialisations of each family of the current graph, and of each with one cause removed. The
-        fit of the highest evidence is kept. If there are two or more, starts near that fit follow while they gain.
+        fit of the highest evidence is kept.
     max_seconds : float, optional
         The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
         ConvergenceWarning; on long tables, families without a fit are then fitted to 2000 rows.

@@ -38,8 +38,6 @@ class Tuning:
     least_unresolved: float = 0.01  # share of the observations of such a variance, from which noise has no verdict
     slow_observations: int = 20_000  # of more of them a single fit may take seconds
     fine_tolerance: float = 0.001  # nats, of polish
-    jump: float = 0.3  # of a weight, to a start near a fit; of smaller weights, of this size
-    most_starts: int = 30  # of a family that is polished
     growth_gain: float = 5.0  # nats that twice the hidden units must gain
     few_differences: int = 2  # parents that only one of two similar families has
     few_denials: float = 0.1  # share of the continuous variables up to which noise stays Gaussian

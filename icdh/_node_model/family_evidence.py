@@ -10,7 +10,6 @@ is decided on the subsample that needs many fits: initial weights, detours, unit
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
-from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -84,7 +83,7 @@ class Polish:
     Parameters
     ----------
     n_restarts : int
-        Number of initial weights of a family in all, but for those near its best fit.
+        Number of initial weights of a family in all.
     fewest_units : int
         The hidden units of nodes that have not grown.
     """
@@ -126,38 +125,16 @@ class Polish:
 
 
 def polished_fits(scores: FamilyCache, family: Family, n_starts: int) -> list[tuple[NodeFit, float]]:
-    """Return fits from further cold starts, to a finer tolerance, and from weights near the best; with their scores.
-
-    Near the best fit there often is a better one. A start there follows every one that gains: many where minima are far
-    apart, one where all starts end alike.
-    """
-
-    def scored(start: Start) -> tuple[NodeFit, float]:
-        fit = scores.fit(family, start)
-        return fit, scores.score_by(family, fit)
-
+    """Return fits from further cold starts, and the best of all fits at a finer tolerance; each with its score."""
     # Once families choose their noise, a cold start that lost to a better Gaussian fit may win.
-    first, seed = 0 if scores.noise == "auto" else 1, scores.families.random_state
-    fits = [(scores.fit_of(family), scores.network_score_of(family))]
-    fits += [scored(Start(seed=seed + k)) for k in range(first, n_starts)]
-    best, rng = min(fits, key=itemgetter(1)), np.random.default_rng(seed)
-    while best[0].succeeded:
-        fits.append(scored(Start(best[0].theta, best[0].precision, tol=TUNING.fine_tolerance)))
-        fit, score = min(best, fits[-1], key=itemgetter(1))
-        if n_starts == 1 or len(fits) > TUNING.most_starts:
-            break
-        best = scored(Start(_near(fit.theta, rng), fit.precision))
-        fits.append(best)
-        if best[1] > score - TUNING.tolerance:
-            break
-    return fits[1:]
-
-
-def _near(theta: Floats, rng: np.random.Generator) -> Floats:
-    """Return weights that differ from these by a share of their size, at least of a small one."""
-    size = np.maximum(np.abs(theta), TUNING.jump)
-    jumped: Floats = theta + TUNING.jump * size * rng.standard_normal(theta.size)
-    return jumped
+    first = 0 if scores.noise == "auto" else 1
+    fits = [scores.fit(family, Start(seed=scores.families.random_state + k)) for k in range(first, n_starts)]
+    scored = [(fit, scores.score_by(family, fit)) for fit in fits]
+    best, _ = min([(scores.fit_of(family), scores.network_score_of(family)), *scored], key=lambda pair: pair[1])
+    if not best.succeeded:
+        return scored
+    finer = scores.fit(family, Start(best.theta, best.precision, tol=TUNING.fine_tolerance))
+    return [*scored, (finer, scores.score_by(family, finer))]
 
 
 class FamilyEvidence(FamilyCache):
