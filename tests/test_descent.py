@@ -78,6 +78,14 @@ def test_with_no_steps_a_fit_says_what_is_there(log_variance):
     np.testing.assert_allclose(np.triu(factor).T @ np.triu(factor), fisher, rtol=1e-9, atol=1e-9 * fisher.max())
 
 
+def test_a_fit_takes_no_more_steps_than_it_may():
+    needed = fitted(*problem(10_007))[3]
+    for most in range(1, needed):
+        _, _, _, steps, converged = fitted(*problem(10_007), max_steps=most)
+        assert steps <= most
+        assert not converged
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("slow", [0.0, 1e9])
 def test_scoring_alone_and_quasi_newton_from_the_first_step_reach_the_same_minimum(monkeypatch, slow):

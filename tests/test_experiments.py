@@ -166,6 +166,7 @@ def test_names_in_knowledge_and_kinds_hold_in_resamples(experiment):
     ((["a"], ["a"]), TypeError, "must map"),
     ((["a"], {"a": "dose"}), TypeError, "must be a list"),
     ((np.zeros((2, 2)), {}), TypeError, "one label a row"),
+    ((["a", ["b"]], {"a": []}), TypeError, r"one label a row; got \['b'\]"),
     ((["a", "b"], {"a": [], "b": None}, "a"), ValueError, "reference must be a condition of unknown targets"),
 )
 def test_malformed_interventions(arguments, error, message):

@@ -9,7 +9,7 @@ from helpers import fit_two_phase, hetero_chain, problem_of, recorded
 from icdh import ICDH, ConvergenceWarning, simulate
 from icdh.likelihood import nll
 from icdh.network import features_of, outputs
-from icdh.two_phase import last_stage
+from icdh.two_phase import family, last_stage
 from icdh.two_phase.family import FamilyFit, FamilyFitter
 from icdh.two_phase.last_stage import FamilyCosts, price_of_edge, refine_edges
 
@@ -70,6 +70,26 @@ def test_strength_is_what_a_refit_without_the_cause_loses(table):
         refitted = costs.fitter.fit(2, *fewer, whole.w3, whole.w3_bias, scale)
         assert strength[cause, 2] == pytest.approx(refitted.nats - whole.nats, rel=0.02)
     assert np.count_nonzero(strength) == len(causes)
+
+
+def test_rounds_of_a_family_end_where_one_gains_nothing_and_after_one_if_scales_are_equal(table, monkeypatch):
+    causes, rounds = tuple(np.flatnonzero(table.adjacency[:, 2]).tolist()), recorded(monkeypatch, family, "fit_scale")
+
+    def fitted(noise, start=None):
+        fitter = FamilyFitter(problem_of(np.ascontiguousarray(table.X.T), noise=noise), 1.0)
+        rounds.clear()
+        if start is None:
+            return fitter.fit_afresh(2, causes, 4, np.random.default_rng(0))
+        scale = fitter.outputs(2, causes, start)[1]
+        return fitter.fit(2, causes, start.hidden, start.w3, start.w3_bias, scale)
+
+    first = fitted("heteroscedastic")
+    assert first.finished
+    assert 1 < len(rounds) < family.TUNING.most_rounds
+    fitted("heteroscedastic", first)
+    assert len(rounds) <= 2
+    fitted("equal")
+    assert len(rounds) == 1
 
 
 def test_every_edge_that_stays_is_worth_its_price(model):

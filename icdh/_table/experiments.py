@@ -172,8 +172,8 @@ class Interventions:
         if not isinstance(self.targets, Mapping):
             raise TypeError(f"targets must map every condition to the variables it sets; got {self.targets!r}")
         object.__setattr__(self, "conditions", tuple(self.conditions))
-        if not all(isinstance(condition, Hashable) for condition in self.conditions):
-            raise TypeError(f"conditions must hold one label a row; got {self.conditions[0]!r} for the first")
+        if no_labels := [condition for condition in self.conditions if not isinstance(condition, Hashable)]:
+            raise TypeError(f"conditions must hold one label a row; got {no_labels[0]!r}")
         for condition in self._present:
             if condition not in self.targets:
                 raise ValueError(
