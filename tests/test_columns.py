@@ -185,6 +185,13 @@ def test_few_values_at_heaps_are_no_heaps():
     assert is_heaped(np.append(exact, np.repeat(heaps, 20)))
 
 
+@pytest.mark.parametrize(("n_values", "in_heap", "heaped"), [(9, 10, False), (10, 9, False), (10, 10, True)])
+def test_heaps_are_ten_rows_each_among_ten_values(n_values, in_heap, heaped):
+    counts = np.full(n_values, 3)
+    counts[1:9:3] = in_heap
+    assert is_heaped(np.repeat(np.arange(float(n_values)), counts)) == heaped
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_heaps_are_told_from_grids(seed):
     rng = np.random.default_rng(seed)

@@ -9,8 +9,8 @@ from helpers import cases
 from naive import autocorrelation, bartlett_effect
 
 from icdh import ICDH, HNMSearch
-from icdh._rows.repeats import _agreeing, _Columns, _Pairs, repeated_combinations
-from icdh._rows.serial import _explained_by_position, autocorrelations, bartlett, serial_dependence
+from icdh._rows.repeats import _agreeing, _Columns, _Pairs, _pairs, repeated_combinations
+from icdh._rows.serial import _explained_by_position, _rising_blocks, autocorrelations, bartlett, serial_dependence
 from icdh.exceptions import DataWarning
 
 
@@ -150,3 +150,13 @@ def test_a_fit_warns_once_and_names_the_remedy(estimator, make, words):
     (told,) = [own for own in caught if "independent rows" in str(own.message)]
     assert (told.category, told.filename) == (DataWarning, __file__)
     assert re.search(words, str(told.message))
+
+
+def test_ten_blocks_of_rising_values_are_blocks_and_eleven_are_none():
+    np.testing.assert_array_equal(_rising_blocks(np.tile(np.arange(30.0), 10)), np.arange(0, 300, 30))
+    assert _rising_blocks(np.tile(np.arange(30.0), 11)) is None
+
+
+def test_values_of_a_tenth_of_the_rows_make_pairs_and_more_frequent_ones_make_none():
+    assert _pairs(np.repeat(np.arange(10), 10)) is not None
+    assert _pairs(np.repeat(np.arange(9), 10)) is None

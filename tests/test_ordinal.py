@@ -12,7 +12,7 @@ from scipy.special import expit
 
 import icdh
 from icdh import HNMSearch
-from icdh._node_model._outputs_kernels import ordinal_terms
+from icdh._node_model._outputs_kernels import _fill_between, ordinal_terms
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import hidden_units_of, linear_outputs, n_weights
@@ -29,6 +29,14 @@ def problem(levels, p=2, n=300, seed=0):
     theta = 0.7 * rng.normal(size=n_weights(p, UNITS))
     theta[response.objective(x, UNITS).free :] = 0.0
     return x, response, theta, rng.uniform(0.1, 2.0, size=theta.size)
+
+
+def test_the_share_between_two_thresholds_is_exact_however_near_they_are():
+    gaps = np.geomspace(1e-12, 10.0, 50)
+    between, by_gap = np.empty((2, 50))
+    _fill_between(np.zeros(50), gaps, between, by_gap)
+    assert_allclose(between, -np.expm1(-gaps), rtol=1e-11)
+    assert_allclose(by_gap, gaps / np.expm1(gaps), rtol=1e-11)
 
 
 @pytest.mark.slow

@@ -313,7 +313,8 @@ class GraphSearch:
     def _asked_of_all(self, scores: FamilyEvidence, found: SearchResult) -> tuple[WholeEvidence, SearchResult]:
         """Climb on by all rows of a long table, where those of the subsample were described without misfit.
 
-        The others are left as they are: on more rows their misfit looks like edges.
+        The others are left as they are: on more rows their misfit looks like edges. What gains less than the tolerance
+        of two fits adds no edge and turns none.
         """
         whole, edges = WholeEvidence(scores), parents_matrix(found.graph)
         is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
