@@ -49,8 +49,8 @@ def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect:
     opposite = f" (it has the opposite direction: {way})" if way else ""
     raise ValueError(
         f"the graph has no path from {pair}{opposite}, so it gives no estimate; that is not evidence of no effect: an "
-        f"edge may be too weak for so few rows. Name the common causes of the two in {option('adjust')}, "
-        "or none of a randomised trial"
+        f"edge may be too weak for so few rows. Name the common causes of the two in {option('adjust')}; "
+        "in a randomised trial there are none"
     )
 
 
