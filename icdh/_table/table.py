@@ -9,7 +9,6 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -274,12 +273,9 @@ class Table:
         """Yield what a user should know of the columns before a fit."""
         if labels := [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]:
             yield f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects"
-        seen: dict[bytes, int] = {}
-        varying = np.flatnonzero(self.varying).tolist()
-        pairs = ((i, seen.setdefault(self.values[i].tobytes(), i)) for i in varying)
-        for again, first in islice((pair for pair in pairs if pair[0] != pair[1]), 1):
-            pair = f"column {self.names[again]!r} repeats column {self.names[first]!r}"
-            yield f"{pair}: which of them is a cause cannot be told; drop one"
+        if repeated := next(self._repeated_columns(), None):
+            again, first = repeated
+            yield f"column {again!r} repeats column {first!r}: which of them is a cause cannot be told; drop one"
         if found := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
             what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
             yield f"{what}: the direction of these edges cannot be told; drop computed columns"
@@ -295,12 +291,21 @@ class Table:
                 f"{self.n_observations} observations of {self.n_variables} variables: expect an unreliable graph; "
                 "collect more rows or drop columns"
             )
-        yield from islice(self._labels_that_differ_by_case(), 1)
+        if by_case := next(self._labels_that_differ_by_case(), None):
+            yield by_case
         if self.declared is not None:
             yield from self._readings(self.declared)
         numbers = [n for n in range(self.n_variables) if n not in self.categories]
         if codes and (said := said_of_codes([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
             yield said
+
+    def _repeated_columns(self) -> Iterator[tuple[Hashable, Hashable]]:
+        """Yield the name of every column that repeats one before it, and the name of that one."""
+        seen: dict[bytes, int] = {}
+        for i in np.flatnonzero(self.varying).tolist():
+            first = seen.setdefault(self.values[i].tobytes(), i)
+            if first != i:
+                yield self.names[i], self.names[first]
 
     def _labels_that_differ_by_case(self) -> Iterator[str]:
         for n, categories in self.categories.items():

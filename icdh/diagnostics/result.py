@@ -26,6 +26,31 @@ DECIDED = 0.95  # the probability of a direction below which the data hardly dec
 SURVIVES = 10.0  # nats: an arrow that loses as many if it is hidden stands
 LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
 UNKNOWN_SHARE = 0.59  # of all arrows counted: for those without a record
+FEW_ROWS = 200  # the power of the tests is stated of 1000
+ZERO = -0.05  # nats: smaller losses are rounding
+STRENGTHS = {
+    "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
+    "weight": "weight: the size of the effect in the fitted network, without a unit",
+}
+IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
+REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
+BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
+TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
+DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
+EFFECTS = (
+    "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
+    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
+    "values that are nearest to half a standard deviation below and above the mean",
+    "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
+    "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
+    "pairs without a path in the graph are not listed: that is not evidence of no effect",
+)
+BLIND_SPOTS = (
+    "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
+    "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "
+    "3 % with measurement noise. A model that passes may have wrong arrows: of recorded tables that passed 61 % of the "
+    "arrows pointed forward, of others 65 %."
+)
 
 
 @dataclass(frozen=True)
@@ -185,33 +210,6 @@ def edge_records(model: StructuralModel, marginals: Marginals | None, settled: M
         )
         for i, j in graphs.strongest_first(model.adjacency)
     ]
-
-
-FEW_ROWS = 200  # the power of the tests is stated of 1000
-ZERO = -0.05  # nats: smaller losses are rounding
-STRENGTHS = {
-    "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
-    "weight": "weight: the size of the effect in the fitted network, without a unit",
-}
-IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
-REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
-BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
-TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
-DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
-EFFECTS = (
-    "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
-    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
-    "values that are nearest to half a standard deviation below and above the mean",
-    "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
-    "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
-    "pairs without a path in the graph are not listed: that is not evidence of no effect",
-)
-BLIND_SPOTS = (
-    "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
-    "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "
-    "3 % with measurement noise. A model that passes may have wrong arrows: of recorded tables that passed 61 % of the "
-    "arrows pointed forward, of others 65 %."
-)
 
 
 def verdict(check: "ModelCheck") -> str:
