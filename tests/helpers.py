@@ -13,20 +13,14 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from support.article import Limits, Problem, draw_initial_weights, fit_problem
+from support.estimators import HiddenCauseSearch
+from support.families import Families, FamilyEvidence, _kernels, fit_node, forward
+from support.search import SearchResult
 
 from icdh import cli
-from icdh._estimators.hidden_causes import HiddenCauseSearch
-from icdh._node_model import _kernels
-from icdh._node_model.evidence import fit_node
-from icdh._node_model.families import Families
-from icdh._node_model.family_evidence import FamilyEvidence
-from icdh._node_model.network import forward
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
-from icdh.search.escapes import SearchResult
-from icdh.two_phase.objective import Problem
-from icdh.two_phase.procedure import draw_initial_weights, fit_problem
-from icdh.two_phase.rounds import Limits
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {

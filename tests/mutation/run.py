@@ -65,7 +65,12 @@ class Mutant(NamedTuple):
         """Return the tests of the longest prefix of the module's path."""
         prefix = max((prefix for prefix in TESTS if self.module.startswith(prefix)), key=len)
         places = [name.partition("::") for name in TESTS[prefix].split()]
-        return [f"tests/{file}.py{colons}{test}" for file, colons, test in places]
+        return [f"{_folder(file)}/{file}.py{colons}{test}" for file, colons, test in places]
+
+
+def _folder(file: str) -> Path:
+    """Return the folder of a file of tests, from the root of the project."""
+    return next(ROOT.glob(f"tests/*/{file}.py")).parent.relative_to(ROOT)
 
 
 def fresh_mutants(count: int, seed: int) -> list[Mutant]:

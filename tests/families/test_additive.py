@@ -1,0 +1,131 @@
+"""The additive model of a family, a rival of network and linear model."""
+
+import numpy as np
+import pytest
+from helpers import family_evidence, standardised
+from naive import additive_evidence
+from scipy.optimize import minimize
+from support.families import ADDITIVE_TUNING as TUNING
+from support.families import VARIANCE_FLOOR, AdditiveModels, Families, GaussianResponse, Splines, node_outputs
+
+from icdh import HNMSearch, simulate
+
+N = 300
+
+
+def additive_table(seed=0, n=N, noise=0.5):
+    """Three causes and the sum of a function of each, standardised, one variable a row."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(3, n))
+    y = np.sin(2.0 * x[0]) + 0.5 * x[1] ** 2 + np.abs(x[2]) + noise * rng.normal(size=n)
+    return standardised(*x, y)
+
+
+def models_of(values, responses=None, **options):
+    options = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, **options}
+    return AdditiveModels(Families(np.ascontiguousarray(values), responses, **options))
+
+
+@pytest.mark.parametrize("parents", [(0,), (0, 1), (0, 1, 2)])
+def test_the_evidence_is_the_best_that_dense_covariances_give(parents):
+    values, spread = additive_table(n=80), np.random.default_rng(1).uniform(0.0, 0.1, size=80)
+    responses = [*map(GaussianResponse.exact, values[:3]), GaussianResponse(values[3], spread, [values[3]])]
+    found = models_of(values, responses).fit((3, parents)).evidence
+    found -= TUNING.choice_cost + TUNING.smooth_cost * len(parents)
+    bends = [Splines.of(values[k]).at(values[k])[1:] for k in parents]
+
+    def of_logs(logs):
+        return additive_evidence(values[list(parents)], values[3], spread, bends, np.exp(logs))
+
+    best = minimize(of_logs, np.zeros(len(parents)), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4}).fun
+    assert best - 1e-3 < found < best + 0.1
+
+
+def test_splines_are_centred_bends_the_smoothest_first():
+    column = np.random.default_rng(0).normal(size=5000)
+    splines = Splines.of(column)
+    line, *bends = splines.at(column)
+    np.testing.assert_array_equal(line, column)
+    assert len(bends) == TUNING.splines
+    assert (np.diff(np.var(bends, axis=1)) < 0.0).all()
+    assert sum(np.var(bends, axis=1)) == pytest.approx(1.0, abs=0.1)
+    np.testing.assert_allclose(np.corrcoef(np.vstack([line, bends]))[0, 1:], 0.0, atol=0.1)
+    far = splines.at(np.array([10.0, 11.0, 12.0]))  # straight beyond the knots
+    np.testing.assert_allclose(far[:, 2] - far[:, 1], far[:, 1] - far[:, 0], rtol=1e-6)
+
+
+def test_a_cause_of_few_values_has_a_line_alone():
+    column = np.repeat([-1.0, 0.0, 1.0], 100)
+    assert len(Splines.of(column).weights) == 1
+    assert models_of(np.stack([column, column + np.random.default_rng(0).normal(size=300)])).fit((1, (0,))) is None
+
+
+def test_the_score_of_a_sum_of_functions_is_that_of_the_additive_model():
+    scores, family = family_evidence(additive_table()), (3, (0, 1, 2))
+    score = scores([family])[0]
+    assert scores.model_of(family) == "additive"
+    assert score == scores.rival_score_of(family, "additive") < scores.network_score_of(family) - 10.0
+
+
+def test_a_joint_function_is_the_networks():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 500))
+    scores = family_evidence(standardised(*x, x[0] * x[1] + 0.3 * rng.normal(size=500)))
+    assert scores.model_of((2, (0, 1))) != "additive"
+
+
+def test_chance_bends_no_lines():
+    for seed in range(10):
+        x = np.random.default_rng(seed).normal(size=(3, 200))
+        scores = family_evidence(standardised(*x, x.sum(axis=0) + np.random.default_rng(99 + seed).normal(size=200)))
+        assert scores.model_of((3, (0, 1, 2))) == "linear"
+
+
+def test_causes_may_be_equal_and_in_any_order():
+    values = additive_table()
+    models = models_of(values[[0, 0, 1, 2, 3]])
+    once, twice = models.fit((4, (0, 2))), models.fit((4, (0, 1, 2)))
+    assert once.evidence < twice.evidence < once.evidence + 5.0
+    turned = models_of(values[[2, 1, 0, 3]]).fit((3, (0, 1, 2)))
+    assert turned.evidence == pytest.approx(models.fit((4, (0, 2, 3))).evidence, rel=1e-9)
+
+
+def test_rows_that_count_are_those_that_are_read():
+    values, rows = additive_table(), np.ones((4, N), dtype=bool)
+    rows[3, ::3] = False
+    other = np.where(rows, values, 7.0)
+    masked, same, whole = (
+        models_of(table, rows=own).fit((3, (0, 1))).evidence
+        for table, own in ((values, rows), (other, rows), (values, None))
+    )
+    assert masked == same != whole
+
+
+def test_an_exact_function_stops_at_the_floor_of_the_variance():
+    x = np.random.default_rng(0).normal(size=(2, N))
+    fit = models_of(standardised(*x, x[0] + x[1])).fit((2, (0, 1)))
+    assert fit.variance == 2.0 * VARIANCE_FLOOR
+    assert np.isfinite(fit.evidence)
+
+
+def test_its_network_computes_what_it_does():
+    values, family = additive_table(), (3, (0, 1, 2))
+    models = models_of(values)
+    fit, network = models.fit(family), models.network(family, models.families.fit(family, 5))
+    mean, deviation = node_outputs(network.theta, values[:3], network.hidden_units)
+    parts = [Splines.of(column).at(column) for column in values[:3]]
+    curves = [own @ (part.T - part.mean(axis=1)).T for own, part in zip(fit.coefficients, parts, strict=True)]
+    np.testing.assert_allclose(mean, sum(curves), atol=0.02)
+    np.testing.assert_allclose(deviation**2, fit.variance, rtol=1e-9)
+    assert np.var(values[3] - mean) == pytest.approx(fit.variance, rel=0.1)
+
+
+def test_a_model_with_additive_families_predicts():
+    graph = np.zeros((4, 4), dtype=int)
+    graph[:3, 3] = 1
+    data = simulate.simulate_sem(graph, 400, mechanism="gp-add", noise="homo-ev", random_state=5)
+    model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X[:300])
+    found, fresh = model.found_graph(), data.X[300:]
+    family = next(own for own in enumerate(found.graph) if len(own[1]) == 3)
+    assert found.scores.model_of(family) == "additive"
+    assert np.var((fresh - model.predict(fresh))[:, 3]) < 1.4 * np.var(fresh[:, 3] - data.mean[300:, 3])

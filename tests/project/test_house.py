@@ -1,0 +1,116 @@
+"""The picture of the house in CONTRIBUTING.md: imports point downwards only."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent.parent / "icdh"
+# From the ground up; what stands in one row may import from all rows below it. The core learns and answers.
+CORE = (
+    ("_version", "exceptions"),
+    ("_ground",),
+    ("_network_kernels", "graphs", "_rows"),
+    ("knowledge",),
+    ("_table",),
+    ("network", "acyclicity"),
+    ("likelihood",),
+    ("_node_model", "search"),
+    ("_model",),
+    ("two_phase",),
+    ("_estimators",),
+    ("uncertainty", "_effect"),
+    ("diagnostics",),
+)
+# How people reach the core.
+SHELL = (
+    ("files", "progress"),
+    ("plotting", "datasets", "simulate", "metrics"),
+    ("report", "pairs"),
+    ("cli",),
+    ("__main__", "__init__"),
+)
+STOREYS = CORE + SHELL
+# Inside a room, from the ground up: what stands left of < may not import what stands right of it.
+ROOMS = {
+    "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
+    "_ground": "arrays < atomic clock damping entropy labels parallel shell < checks compilation density < jit",
+    "_rows": "repeats serial < related",
+    "_table": "categories missing_codes transforms < frames < table < experiments < relations",
+    "_node_model": (
+        "_kernels < _outputs_kernels _additive_kernels < _descent_kernels network < "
+        "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
+        "families < additive without_fits < cache < family_evidence < hidden < hidden_input < _hidden_kernels < "
+        "hidden_linear"
+    ),
+    "search": "_kernels moves < climb orders < order_search < escapes < directions",
+    "_model": "conditionals < hidden < effects persist export < structural",
+    "files": "text < sheet columns < tables < graphs",
+    "uncertainty": "ensemble losses < posterior resampling",
+    "_estimators": (
+        "imputation data_warnings < base < arranged < two_phase_fit hidden_causes < graph_search < refit < "
+        "icdh hnm_search"
+    ),
+    "_effect": "estimation result < families question < pair < answer",
+    "diagnostics": "_kernels track_record < result residuals < independence < check",
+}
+
+
+def imports(path):
+    """Dotted names of all modules of the package that a file imports, lazily or not, but for the names of types."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    unrun = {inner for block in for_types for inner in ast.walk(block)}
+    for node in set(ast.walk(tree)) - unrun:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "icdh":
+            yield from ([f"icdh.{name.name}" for name in node.names] if node.module == "icdh" else [node.module])
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith("icdh."))
+
+
+def storey(name):
+    return next(level for level, rooms in enumerate(STOREYS) if name in rooms)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path):
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for name in imports(path):
+        target = name.split(".")[1]
+        assert target == room or storey(target) < storey(room), f"{room} must not import {name}"
+
+
+def test_the_core_has_one_door_to_the_shell():
+    """What stands in `_ground/shell.py` loads a room by its name; nothing else in the core does."""
+    rooms = {room for storey in CORE for room in storey}
+    core = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0].removesuffix(".py") in rooms]
+    by_name = {path for path in core if re.search("import_module|__import__", path.read_text(encoding="utf-8"))}
+    known = ("_ground/shell.py", "_table/frames.py", "exceptions.py")
+    assert by_name == {PACKAGE / name for name in known}
+    asking = [path for path in core if "icdh._ground.shell" in imports(path)]
+    assert {path.parent.name for path in asking} == {"_effect", "_model"}
+
+
+def test_methods_do_not_see_one_another():
+    """The article's procedure knows nothing of the node model, and a search nothing of what a family is worth."""
+    for room, strangers in (("two_phase", ("_node_model", "pairs")), ("search", ("_node_model", "_model"))):
+        for path in (PACKAGE / room).glob("*.py"):
+            assert not {name.split(".")[1] for name in imports(path)} & set(strangers)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_inside_a_room_point_downwards(room):
+    levels = {name: level for level, names in enumerate(ROOMS[room].split(" < ")) for name in names.split()}
+    files = {path.stem for path in (PACKAGE / room).glob("*.py")} - {"__init__"}
+    assert files == levels.keys()
+    for name in files:
+        for target in imports(PACKAGE / room / f"{name}.py"):
+            parts = target.split(".")
+            if parts[1] == room and len(parts) > 2:
+                assert levels[parts[2]] < levels[name], f"{room}.{name} must not import {target}"
+
+
+def test_every_room_has_a_storey():
+    rooms = {path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert rooms == {room for rooms in STOREYS for room in rooms}

@@ -1,0 +1,244 @@
+"""HNMSearch: what it finds, what it does not depend on, and what it says about awkward tables."""
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import cases, hetero_chain, parents_of, replayed
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from support.families import free_cost
+
+from icdh import DataWarning, HNMSearch, graphs
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A chain of three, x0 and x3 both causes of x4, and x3 alone at the start."""
+    rng = np.random.default_rng(1)
+    X = hetero_chain(rng, 500)
+    x3 = rng.exponential(size=500)
+    x4 = np.tanh(X[:, 0]) * x3 + (0.1 + 0.4 * (x3 > 1)) * rng.normal(size=500)
+    return np.column_stack([X, x3, x4])
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return HNMSearch().fit(table)
+
+
+def edges(estimator):
+    return set(zip(*map(list, np.nonzero(estimator.adjacency_matrix_)), strict=True))
+
+
+def test_the_graph_is_found(model):
+    assert edges(model) == {(0, 1), (1, 2), (0, 4), (3, 4)}
+    assert graphs.is_dag(model.adjacency_matrix_)
+    assert model.adjacency_matrix_.max() > 100
+
+
+def test_history_leads_from_the_empty_graph_to_the_learned_one(table, model):
+    assert replayed(model.history_, 5) == parents_of(model)
+    n = len(table)
+    empty = -5 * (n / 2 + np.log(n) / 2 + np.log(n / 2) / 2)
+    gained = sum(move.gain for move in model.history_)
+    assert model.evidence_ >= empty + gained - 1e-6  # refined fits add to what the moves gained
+
+
+def test_negated_columns_negate_predictions(table, model):
+    other = HNMSearch().fit(-table)
+    np.testing.assert_allclose(other.predict(-table), -model.predict(table), atol=1e-6)
+    np.testing.assert_allclose(other.predict_scale(-table), model.predict_scale(table), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_permuted_columns_permute_the_graph_to_the_last_bit(table, model, seed):
+    order = np.random.default_rng(seed).permutation(5)
+    other = HNMSearch().fit(table[:, order])
+    np.testing.assert_array_equal(other.adjacency_matrix_, model.adjacency_matrix_[np.ix_(order, order)])
+
+
+def test_the_table_stays_as_it_was_and_the_seed_decides(table):
+    before = table.copy()
+    first, second = (HNMSearch(random_state=seed).fit(table) for seed in (np.random.default_rng(3), 4))
+    np.testing.assert_array_equal(table, before)
+    assert edges(first) == edges(second)
+    assert (first.adjacency_matrix_ != second.adjacency_matrix_).any()
+
+
+def test_predictions_score_and_likelihood_belong_together(table, model):
+    mean, scale = model.predict(table), model.predict_scale(table)
+    density = -0.5 * ((table - mean) / scale) ** 2 - np.log(scale) - 0.5 * np.log(2 * np.pi)
+    assert model.score(table) == pytest.approx(density.sum(axis=1).mean())
+    assert -model.score(table) == pytest.approx(model.nll_ + np.log(table.std(axis=0)).sum())
+    assert np.abs(model.residuals(table).std(axis=0) - 1).max() < 0.1
+    np.testing.assert_allclose(mean[:, 3], table[:, 3].mean())
+    shuffled = table.copy()
+    shuffled[:, 2] = 0.0
+    np.testing.assert_array_equal(model.predict(shuffled), mean)  # x2 causes nothing
+
+
+def test_samples_look_like_the_data(table, model):
+    drawn = model.sample(20_000, random_state=0)
+    np.testing.assert_allclose(drawn.mean(axis=0), table.mean(axis=0), atol=0.25)
+    ranks = [np.argsort(np.argsort(X, axis=0), axis=0) for X in (drawn, table)]
+    np.testing.assert_allclose(*(np.corrcoef(rank.T) for rank in ranks), atol=0.12)
+
+
+def test_max_parents_and_penalties_are_honoured(table):
+    assert (HNMSearch(max_parents=1).fit(table).adjacency_matrix_ != 0).sum(axis=0).max() == 1
+    assert not edges(HNMSearch(edge_penalty=1e6).fit(table))
+    empty = HNMSearch(forbidden_edges=np.ones((5, 5), dtype=bool)).fit(table)
+    assert (edges(empty), empty.history_) == (set(), [])
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_edges_of_wide_tables_have_to_be_worth_more(table, model):
+    """The same price for search, exact search and posterior, which all ask the scores that the search leaves behind."""
+    assert model.edge_penalty_ == 2.0
+    simple = HNMSearch(hidden_units=2, n_restarts=1, column_transform="none", noise_distribution="gaussian")
+    assert clone(simple).fit(np.column_stack([table, np.ones((500, 20))])).edge_penalty_ == 2.0  # no possible causes
+    found = clone(simple).fit(np.column_stack([table, np.random.default_rng(0).normal(size=(500, 15))]))
+    assert found.edge_penalty_ == pytest.approx(2.0 + np.log(2.0))
+    assert (found.found_graph().scores.families.edge_penalty == found.edge_penalty_).all()
+    assert clone(found).set_params(edge_penalty=3).fit(table).edge_penalty_ == 3.0
+
+
+def test_independent_columns_give_no_edges():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    assert len(edges(HNMSearch().fit(X))) <= 1
+
+
+def test_every_family_chooses_its_noise_distribution_by_evidence(model):
+    assert model.noise_distribution_ == "mixed"  # x3 is exponential, x0 Gaussian
+    rng = np.random.default_rng(0)
+    assert HNMSearch(column_transform="none").fit(rng.normal(size=(500, 4))).noise_distribution_ == "gaussian"
+    x = rng.standard_t(3, size=1000)
+    X = np.column_stack([x, np.tanh(x) + (0.1 + 0.3 * (x > 0)) * rng.standard_t(3, size=1000)])
+    auto, gaussian, student, free = (
+        HNMSearch(noise_distribution=noise, column_transform="none").fit(X)
+        for noise in ("auto", "gaussian", "student", "free")
+    )
+    assert auto.noise_distribution_ == "student"
+    assert edges(auto) == edges(student) == {(0, 1)}
+    assert auto.evidence_ == student.evidence_ > gaussian.evidence_ + 20
+    assert free.evidence_ < auto.evidence_ + 2 * free_cost(1000)
+
+
+def test_free_noise_finds_the_direction_that_skewed_noise_gives():
+    """Exponential cause and noise: the Gaussian model prefers the wrong direction every time."""
+    rng, right = np.random.default_rng(0), {"gaussian": 0, "free": 0}
+    for _ in range(5):
+        x = rng.exponential(size=600)
+        X = np.column_stack([x + rng.exponential(size=600), x])
+        for noise in right:
+            right[noise] += edges(HNMSearch(noise_distribution=noise, column_transform="none").fit(X)) == {(1, 0)}
+    assert right == {"gaussian": 0, "free": 5}
+
+
+def test_a_constant_column_is_isolated_and_changes_nothing_else(table, model):
+    with pytest.warns(DataWarning, match="constant column.*'x2'"):
+        found = HNMSearch().fit(np.insert(table, 2, 5.0, axis=1)).adjacency_matrix_
+    rest = [0, 1, 3, 4, 5]
+    np.testing.assert_array_equal(found[np.ix_(rest, rest)], model.adjacency_matrix_)
+    assert np.count_nonzero(found) == np.count_nonzero(model.adjacency_matrix_)
+
+
+def test_duplicated_computed_and_discrete_columns_are_warned_about(table):
+    X = table[:, :3]
+    with pytest.warns(DataWarning) as caught:
+        HNMSearch().fit(np.column_stack([X, X[:, 1]]))
+    messages = " ".join(str(warning.message) for warning in caught)
+    assert "'x3' repeats column 'x1'" in messages
+    assert "is determined by" in messages
+    with pytest.warns(DataWarning, match="is determined by"):
+        HNMSearch().fit(np.column_stack([X, 2.0 * X[:, 0] + 1.0]))
+    with pytest.warns(DataWarning, match=r"read as grades: 'x1'; mere codes\? say kinds=\{'x1': 'categorical'\}"):
+        HNMSearch().fit(np.column_stack([X[:, 0], np.round(np.clip(X[:, 1], -1, 1))]))
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@cases(
+    "awkward",
+    lambda rng: rng.standard_cauchy(size=(200, 3)),
+    lambda rng: rng.integers(0, 100, size=(200, 3)),
+    lambda rng: rng.integers(0, 3, size=(200, 3)),
+    lambda rng: np.exp(5 * rng.normal(size=(200, 3))),
+    lambda rng: rng.normal(size=(200, 3)) * [1e-290, 1.0, 1e290],
+    lambda rng: np.cumsum(rng.normal(size=(200, 3)) * [1, 1e-3, 1e-5], axis=1),
+    lambda rng: rng.normal(size=(3, 5)),
+    lambda rng: rng.normal(size=(2, 2)),
+    lambda rng: rng.normal(size=(50, 1)),
+    lambda rng: np.eye(200, 3),
+    ids=["cauchy", "integers", "three", "lognormal", "units", "collinear", "short", "two", "single", "spike"],
+)
+@pytest.mark.parametrize("noise", ["gaussian", "free"])
+def test_awkward_tables_give_finite_answers(awkward, noise):
+    X = awkward(np.random.default_rng(0))
+    other = HNMSearch(noise_distribution=noise).fit(X)
+    assert graphs.is_dag(other.adjacency_matrix_)
+    assert np.isfinite([*other.adjacency_matrix_.ravel(), *other.predict_scale(X).ravel(), other.score(X)]).all()
+
+
+@cases(
+    ("params", "error", "message"),
+    ({"hidden_units": 0}, ValueError, "hidden_units must be at least 1"),
+    ({"hidden_units": 2.5}, TypeError, "hidden_units must be an integer"),
+    ({"prior_precision": 0.0}, ValueError, "prior_precision must be above 0"),
+    ({"edge_penalty": -1.0}, ValueError, "edge_penalty must be at least 0"),
+    ({"edge_penalty": "dear"}, ValueError, "edge_penalty must be a number or 'auto'"),
+    ({"binary_effect_penalty": -1.0}, ValueError, "binary_effect_penalty must be at least 0"),
+    ({"max_parents": 0}, ValueError, "max_parents must be at least 1"),
+    ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
+    ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),
+    ({"noise_distribution": "laplace"}, ValueError, "noise_distribution must be one of"),
+    ({"forbidden_edges": np.eye(2, dtype=bool)}, ValueError, "forbidden_edges must have shape"),
+    ({"callback": 3}, TypeError, "callback must be callable"),
+    ({"random_state": "seed"}, (TypeError, ValueError), "random_state"),
+)
+def test_parameters_are_checked_by_fit(table, params, error, message):
+    with pytest.raises(error, match=message):
+        HNMSearch(**params).fit(table)
+
+
+def test_progress_goes_to_callback_and_logger_and_to_stderr_only_when_asked(table, caplog, capsys):
+    seen = []
+    with caplog.at_level(logging.INFO, logger="icdh"):
+        fitted = HNMSearch(callback=seen.append).fit(table)
+    assert [move for move in seen if move.kept] == fitted.history_
+    assert f"insert x{seen[0].cause} -> x{seen[0].effect}" in caplog.text
+    assert capsys.readouterr().err == ""
+    HNMSearch(verbose=True).fit(pd.DataFrame(table[:, :2], columns=["a", "b"]))
+    assert "insert a -> b" in capsys.readouterr().err
+
+
+def test_cross_validation_prefers_edges_to_none(table):
+    scores, empty = (
+        cross_val_score(HNMSearch(**own), table, cv=5) for own in ({"n_restarts": 1}, {"edge_penalty": 1e6})
+    )
+    assert np.median(scores) > np.median(empty) + 2.0  # one row beyond the range of the others may cost 100 nats
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("noise", ["auto", "free"])
+@pytest.mark.parametrize("seed", [58, 7, 117])
+def test_rare_binary_columns_end_and_give_numbers(seed, noise):
+    """A residual of one value has no density; scores of minus infinity once made the search go on for ever."""
+    rng = np.random.default_rng(seed)
+    rare = (rng.random((60, 3)) < 0.1).astype(float)
+    for X in (np.c_[rare, rng.normal(size=60)], np.c_[rng.normal(size=(30, 2)), rng.integers(0, 2, (30, 2))]):
+        model = HNMSearch(noise_distribution=noise).fit(X)
+        assert np.isfinite([*model.adjacency_matrix_.ravel(), model.evidence_, model.nll_, model.score(X)]).all()
+        assert graphs.is_dag(model.adjacency_matrix_)
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("noise", ["auto", "free"])
+def test_coin_flips_have_no_causes_whatever_the_noise(noise):
+    """No fit of a discrete variable is worth more because its residuals have other ties."""
+    edges = 0
+    for rng in map(np.random.default_rng, range(10)):
+        X = np.c_[rng.normal(size=(100, 2)), rng.integers(0, 2, (100, 2))]
+        edges += np.count_nonzero(HNMSearch(noise_distribution=noise).fit(X).adjacency_matrix_[:, 2:])
+    assert edges <= 2

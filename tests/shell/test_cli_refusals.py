@@ -1,0 +1,180 @@
+"""What the command line refuses: one line on the error stream, exit code 2, nothing written, nothing replaced."""
+
+import argparse
+import inspect
+import shlex
+from pathlib import Path
+
+import pytest
+from support.estimators import CausalGraphEstimator
+
+from icdh import ICDH, HNMSearch, bootstrap, causal_direction, cli, simulate
+from icdh.files import write_table
+
+LONG = "n" * 300
+TEXTS = {
+    "dog.csv": "cause,effect\na,dog\n",
+    "g.csv": "cause,effect\na,b\n",
+    "chain.csv": "a,b,c\n0,1,0\n0,0,1\n0,0,0\n",
+    "mixed.csv": "a,b,city\n1,2,Rome\n3,4,Rome\n2,1,Rome\n",
+    "head.csv": "a,b\n",
+    "word.csv": "a,b\n1,2\n3,dog\n",
+    "headless.csv": "male,37.0\nfemale,27.0\nmale,32.0\n",
+    "gap.csv": "a,b\n1,2\n3,nan\n",
+    "gaps.csv": "a,b,c\n1,2,0\n3,nan,1\n",
+}
+REFUSED = [
+    # Usage.
+    ("", "learn a causal graph from a table"),
+    ("nonsense", "'nonsense' is none of fit, predict"),
+    ("fti", "did you mean 'fit'? see icdh --help"),
+    ("fit", "a table is missing"),
+    ("fit --drop id data.csv", "it stands before options that take several names"),
+    ("fit data.csv --dataset sachs", "not allowed with"),
+    ("fit data.csv --noise loud", "'loud'"),
+    ("fit data.csv --l1 much", "--l1: invalid number value: 'much'"),
+    ("fit data.csv --verbose --quiet", "not allowed with"),
+    ("fit data.csv --outputs g.csv", "no such option or argument here: --outputs g.csv"),
+    ("fit data.csv --outptu g.csv", "did you mean '--output'? see"),
+    ("fit data.csv --method searhc", "did you mean 'search'?"),
+    ("fit data.csv more.csv", "no such option or argument here: more.csv; see icdh fit --help"),
+    ("fit data.csv --method search --threshold 0.5", "--threshold is no option of --method search"),
+    ("fit data.csv --method icdh --max-parents 2", "--max-parents is no option of --method icdh"),
+    ("fit data.csv --method icdh --edge-cost -1", "--edge-cost: must be at least 0"),
+    ("fit data.csv --bootstrap 0", "--bootstrap: must be at least 1"),
+    ("fit data.csv --seed -1", "--seed: must be at least 0"),
+    ("fit data.csv --jobs 0", "must be at least 1"),
+    ("sample model.icdh -n 0", "-n/--rows: must be at least 1"),
+    ("check model.icdh data.csv --n-questions 0", "--n-questions: must be at least 1"),
+    ("simulate x.csv new.csv --observations 0", "--observations: must be at least 1"),
+    ("simulate x.csv new.csv --variables 0", "--variables: must be at least 1"),
+    ("simulate x.csv new.csv --edges-per-variable -1", "--edges-per-variable: must be at least 0"),
+    ("simulate x.csv new.csv --spread 0", "--spread: must be at least 1"),
+    ("simulate x.csv new.csv --noise exp-shared --mechanism gp", "--noise 'exp-shared' shares the hidden layer"),
+    ("simulate x.csv new.csv --noise loud", " is none of "),
+    ("evaluate chain.csv chain.csv --threshold -1", "--threshold: must be at least 0"),
+    ("predict model.icdh data.csv --do a=1 --what std", "leave it out"),
+    ("effects model.icdh --cause a", "or neither"),
+    ("effects model.icdh --values 1", "name its --cause"),
+    ("direction data.csv --seed -1", "--seed: must be at least 0"),
+    ("direction data.csv --plot new.png", "choose it by --columns"),
+    ("fit data.csv --method icdh --posterior", "--posterior needs the evidence that --method search weighs"),
+    ("fit data.csv --checkpoint new.jsonl", "--checkpoint goes with --bootstrap"),
+    ("fit data.csv --probabilities new.csv", "--probabilities goes with"),
+    # Files.
+    ("fit none.csv", "there is no file none.csv"),
+    ("fit dtaa.csv", "there is no file dtaa.csv; did you mean 'data.csv'?"),
+    ("fit data.csv --truth absent.csv", "there is no file absent.csv"),
+    ("sample absent.icdh", "there is no file absent.icdh"),
+    ("evaluate missing.csv chain.csv", "missing.csv"),
+    ("direction none.csv", "there is no file none.csv"),
+    ("check model.icdh data.csv --questions new.txt", "must end in .toml"),
+    ("check model.icdh data.csv --questions data.csv", "choose another file"),
+    ("fit data.csv --bootstrap 3 --checkpoint data.csv", "choose another file"),
+    ("fit data.csv --output absent/graph.csv", "there is no folder absent"),
+    ("fit data.csv --output graph.xlsx", "choose one of these extensions"),
+    (f"fit data.csv --output {LONG}.csv", "File name too long"),
+    ("fit data.csv --output /proc/self/graph.csv", "cannot write /proc/self/graph.csv"),
+    ("fit data.csv --plot absent/graph.png", "there is no folder absent"),
+    ("fit data.csv --plot graph.xyz", "pictures are written as"),
+    ("simulate x.csv g.xyz", "g.xyz: graphs are written as"),
+    ("simulate nowhere/x.csv new.csv", "there is no folder"),
+    ("fit data.csv --output data.csv", "--output would write to data.csv, which is the table"),
+    ("fit data.csv --output ./link.csv", "--output would write to ./link.csv, which is the table"),
+    ("fit data.csv --truth g.csv --output g.csv", "which is --truth"),
+    ("fit data.csv --forbidden-edges g.csv --output g.csv", "which is --forbidden-edges"),
+    ("fit data.csv --plot new.svg --output ./new.svg", "--plot would write to new.svg"),
+    ("direction data.csv --columns a b --plot data.csv", "which is the table"),
+    ("simulate new.csv new.csv", "the graph would write to new.csv, which is the table"),
+    ("simulate new.csv g.csv --adjacency g.csv", "which is --adjacency"),
+    ("simulate new.csv ./new.csv", "which is the table"),
+    ("sample model.icdh --output model.icdh", "which is the model"),
+    ("predict data.csv model.icdh", "not a fitted model, which icdh fit TABLE --save MODEL.icdh writes; swap"),
+    ("sample data.csv", "data.csv is not a fitted model, which icdh fit TABLE --save MODEL.icdh writes"),
+    ("fit model.icdh", "model.icdh is a fitted model, not a table"),
+    ("effects model.icdh data.csv", "model.icdh answers this without a table; leave data.csv out"),
+    ("effects model.icdh data.csv more.csv", "no such option or argument here: data.csv more.csv"),
+    # What they hold.
+    ("fit head.csv", "the table has 0 rows"),
+    ("fit word.csv", "line 3, column 'b': 'dog' is not a number"),
+    ("fit data.csv --sep '|' --quiet", "; this reads it: icdh fit data.csv --quiet --sep comma\n"),
+    ("fit --delimiter='|' data.csv", "; this reads it: icdh fit data.csv --sep comma\n"),
+    ("fit headless.csv", "this reads it: icdh fit headless.csv --no-header\n"),
+    ("fit gap.csv", "gaps in 1 of 2 rows: 1 in 'b'; this reads it: icdh fit"),
+    (
+        "effects data.csv --cause a --effect bb",
+        "--effect has the variable 'bb', which is not one of a, b, c; did you mean 'b'?",
+    ),
+    ("effects data.csv --cause aa --effect b --values 1", "--cause has the variable 'aa'"),
+    ("effects data.csv --cause a --effect b --adjust cc", "no column 'cc'; it has a, b, c; did you mean 'c'?"),
+    ("effects gap.csv --cause a --effect b", ": icdh effects gap.csv --cause a --effect b --missing drop\n"),
+    ("check model.icdh gaps.csv", "this reads it: icdh check model.icdh gaps.csv --missing drop\n"),
+    ("direction mixed.csv", "line 2, column 'city': 'Rome' is not a number"),
+    ("direction data.csv --columns a dosage", "no column 'dosage'"),
+    ("direction data.csv --columns a c --plot new.xyz", "new.xyz: pictures are written as"),
+    ("direction mixed.csv --columns a a", "names 'a' twice"),
+    ("fit data.csv --drop x", "has no column 'x'"),
+    ("fit data.csv --kinds x=ordinal", "--kinds has the variable 'x'"),
+    ("fit data.csv --truth dog.csv", "line 2: 'dog' is not one of the variables a, b, c"),
+    ("fit data.csv --forbidden-edges dog.csv", "'dog' is not one of the variables"),
+    ("fit data.csv --delimiter 'too long'", "--sep must be one character"),
+    ("predict model.icdh word.csv", "no column 'c'"),
+    ("sample model.icdh --do z=1", "--do has the variable 'z', which is not one of"),
+    ("sample model.icdh --do a", "--do needs NAME=NUMBER"),
+    ("sample model.icdh --shift a=one", "'one' is not a number"),
+    ("sample model.icdh --do a=1 --shift a=1", "twice"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, chain):
+    """A table, a model, and files that are neither."""
+    path = tmp_path_factory.mktemp("refused")
+    write_table(path / "data.csv", chain.values, chain.columns)
+    HNMSearch(noise_distribution="gaussian").fit(chain).save(path / "model.icdh")
+    for name, text in TEXTS.items():
+        (path / name).write_text(text)
+    (path / "link.csv").symlink_to("data.csv")
+    return path
+
+
+@pytest.mark.parametrize(("command", "said"), REFUSED)
+def test_what_is_refused_is_one_line_and_changes_nothing(folder, command, said, refused, monkeypatch):
+    monkeypatch.chdir(folder)
+    if "--kinds" not in command and "head" not in command:
+        monkeypatch.setattr(HNMSearch, "fit", lambda *_, **__: pytest.fail("fitted before it was refused"))
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    err = refused(*shlex.split(command))
+    assert err.count("\n") == 1 or not command
+    assert err.startswith("icdh") or not command
+    assert said in err
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+COMMANDS = next(own for own in cli.build_parser()._actions if isinstance(own, argparse._SubParsersAction)).choices
+OPTIONS = [
+    (command, action)
+    for command, parser in COMMANDS.items()
+    for action in parser._actions
+    if action.option_strings and (action.type or action.choices)
+]
+ASKED = (ICDH.__init__, HNMSearch.__init__, CausalGraphEstimator.sample, bootstrap, causal_direction)
+ASKED = (*ASKED, simulate.simulate_sem, simulate.erdos_renyi)
+INNER = {name for own in ASKED for name in inspect.signature(own).parameters if "_" in name.strip("_")}
+
+
+@pytest.mark.parametrize(("command", "action"), OPTIONS, ids=lambda value: getattr(value, "dest", value))
+def test_wrong_values_are_said_of_the_option_that_was_typed(command, action, capsys):
+    """Never of an argument of the library."""
+    option = action.option_strings[-1]
+    for wrong in ("-1", "-7.5", "nan", "1e999", "nonsense", "", "0"):
+        code = 0
+        try:
+            COMMANDS[command].parse_args(["data.csv", f"{option}={wrong}"])
+        except SystemExit as end:
+            code = end.code
+        said = capsys.readouterr().err
+        assert (code, said.count("\n")) in ((0, 0), (2, 1))
+        if code and "required" not in said:  # another argument of the command is missing
+            assert option in said
+            assert not [name for name in INNER if name in said.replace(option, "")], said

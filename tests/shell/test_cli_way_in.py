@@ -1,0 +1,238 @@
+"""The first hour on the command line: what it reads, asks back, explains, and how long it is silent."""
+
+import io
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import cases, hetero_chain
+from support.shell import as_option, edge_list
+from support.utils import Clock, compiling
+
+from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, graphs, posterior, simulate
+from icdh.diagnostics import result
+from icdh.diagnostics.result import edge_records
+from icdh.diagnostics.track_record import NEITHER, TAILS, UNLIKELY, Marginals
+from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
+from icdh.files import read_table, write_table
+from icdh.plotting.graph import edge_styles
+from icdh.plotting.style import LOOK
+from icdh.uncertainty import direction_loss
+
+X = hetero_chain(np.random.default_rng(0), 300)
+
+
+@pytest.fixture(scope="module")
+def searched():
+    return HNMSearch(noise_distribution="gaussian", column_transform="none").fit(X)
+
+
+@cases(
+    ("head", "rows"),
+    (",a,b\n", "0,1,2\n1,3,4\n"),  # pandas
+    ('"","a","b"\n', '"1",1,2\n"2",3,4\n'),  # R
+    ("Unnamed: 0,a,b\n", "0,1,2\n1,3,4\n"),  # pandas once more
+    (",a,b\n", "2024-03-31,1,2\nnoon,3,4\n"),
+)
+def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, rows, caplog):
+    caplog.set_level(logging.INFO, "icdh.files")
+    found = read_table(io.BytesIO((head + rows).encode()))
+    assert (found.columns, found.values.tolist()) == (["a", "b"], [[1.0, 2.0], [3.0, 4.0]])
+    assert "its cells are taken for labels of the rows" in caplog.text
+    caplog.clear()
+    read_table(io.BytesIO((head + rows).encode()), drop=["1"])
+    assert caplog.text == ""
+
+
+def test_a_column_that_numbers_the_rows_is_named(tmp_path, shown):
+    x, path = np.random.default_rng(0).normal(size=(60, 2)), tmp_path / "data.csv"
+    lines = [f"{500 + k},{a},{'yes' if a + b > 0 else 'no'},{b}" for k, (a, b) in enumerate(x)]
+    path.write_text("\n".join(["order id,x,label,y", *lines]), encoding="utf-8")
+    for without in ([], ["--drop", "order id"], ["--quiet"]):
+        code, _, said = shown("fit", path, "--kinds", "label=categorical", "--max-seconds", "1e-6", *without)
+        assert (code, said.count("rises by one")) == (0, 0 if without else 1)
+        hint = "note: order id rises by one from row to row; if it numbers the rows, say --drop 'order id'"
+        assert without or hint in said
+
+
+def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, printed):
+    printed("fit", chain_file, "--save", "model.icdh")
+    lines = chain_file.read_text(encoding="utf-8").splitlines()
+    wide = [f"{line},{'2024-03-31' if k else 'day'}" for k, line in enumerate(lines)]
+    Path("wide.csv").write_text("\n".join(wide), encoding="utf-8")
+    printed("check", "model.icdh", "wide.csv")
+    assert printed("report", "wide.csv", "--model", "model.icdh") == "wide.html\n"
+
+
+@cases(
+    ("argument", "value", "of", "python", "shown"),
+    ("scaling", ["standardize"], None, "scaling='standardize'", "--scaling standardize"),
+    ("kinds", [{"a b": "binary"}], None, "kinds={'a b': 'binary'}", "--kinds 'a b=binary'"),
+    ("kinds", [], "a", "kinds['a']", "--kinds a"),
+    ("decimal", [","], None, "decimal=','", "--decimal ,"),
+    ("header", [False], None, "header=False", "--no-header"),
+    ("sequence", [True], None, "sequence=True", "--sequence"),
+    ("missing_values", [[-9, 99]], None, "missing_values=[-9, 99]", "--na -9,99"),
+    ("missing_values", [[]], None, "missing_values=[]", "--na ''"),
+    ("max_seconds", [5.0], None, "max_seconds=5", "--max-seconds 5"),
+    ("n_jobs", [], None, "n_jobs", "--jobs"),
+    ("X", [], None, "X", "the table"),
+    ("--where", [], None, "--where", "--where"),
+)
+def test_messages_name_arguments_as_whoever_reads_them_knows_them(argument, value, of, python, shown):
+    assert option(argument, *value, of=of) == python
+    with naming(as_option):
+        assert option(argument, *value, of=of) == shown
+        assert str(ArgumentValueError(argument, "is wrong")) == f"{option(argument)} is wrong"
+
+
+@pytest.mark.parametrize("command", ["fit", "report"])
+def test_the_first_help_is_short_and_the_second_whole(command, printed):
+    first, whole = (printed(command, flag) for flag in ("--help", "--help-all"))
+    short, long = ({word for word in text.split() if word.startswith("--")} for text in (first, whole))
+    assert sum(line.startswith("  -") for line in first.splitlines()) == 18 + 2  # both helps
+    assert f"more options: icdh {command} --help-all" in first
+    assert {"--group-column", "--sequence"} <= short < long
+    assert "--prior-precision" in long - short
+
+
+def test_reversing_an_edge_loses_no_more_than_the_graph_with_that_edge_alone_turned(searched):
+    loss, dag = direction_loss(searched), searched.adjacency_matrix_ != 0
+    found = searched.found_graph()
+    at = {column: node for node, column in enumerate(found.table.order)}
+    assert (np.isfinite(loss) == dag).all()
+    for i, j in np.argwhere(dag):
+        turned = dag.copy()
+        turned[i, j], turned[j, i] = False, True
+        if not graphs.is_dag(turned):
+            continue
+        after, before = (
+            sum(found.scores([(at[n], tuple(sorted(at[k] for k in np.flatnonzero(A[:, n])))) for n in range(3)]))
+            for A in (turned, dag)
+        )
+        assert loss[i, j] <= after - before + 1e-6
+
+
+def test_what_cannot_be_turned_has_no_loss(searched):
+    known = Knowledge(required=[("x0", "x1"), ("x1", "x2"), ("x0", "x2")])
+    model = HNMSearch(noise_distribution="gaussian", column_transform="none", knowledge=known).fit(X)
+    np.testing.assert_array_equal(direction_loss(model), np.where(model.adjacency_matrix_, np.inf, np.nan))
+    assert np.isnan(direction_loss(searched)[searched.adjacency_matrix_ == 0]).all()
+    late = HNMSearch(hidden_units=2).fit(X)
+    found = late.found_graph()
+    late._found = found._replace(scores=found.scores.on(found.scores.families, Clock()))  # nothing is fitted
+    assert np.isnan(direction_loss(late, clock=Clock(1e-9))).all()
+
+
+def test_no_reversal_gains_where_a_search_ends():
+    """Of this table the families of a reversal look 50 nats worse than they are until they are polished."""
+    data = simulate.simulate_sem(simulate.erdos_renyi(8, 1, random_state=14), 800, random_state=14, standardize=True)
+    with pytest.warns(DataWarning, match="read as grades"):
+        model = HNMSearch().fit(np.round(2 * data.X) / 2)
+    assert np.nanmin(direction_loss(model)) >= 0.0
+
+
+def records_with(searched, nats, **of_the_first):
+    """The records of edges all of whose directions lose some nats, but for what is told of the first."""
+    loss = np.where(searched.adjacency_matrix_ != 0, nats, np.nan)
+    records = edge_records(replace(searched.model_, direction_loss=loss), None)
+    first, *others = (replace(edge, track_record=None) for edge in records)
+    return [replace(first, **of_the_first), *others]
+
+
+def test_arrows_that_lose_little_are_marked_and_explained(searched):
+    records = records_with(searched, 50.0, direction_loss=1.5)
+    _, names, *edges, strength, turned, mark = edge_list(searched, records)
+    assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
+    (marked,) = [line.split() for line in edges if line.endswith("?")]
+    assert (marked[0], marked[2], marked[-2]) == (records[0].cause, records[0].effect, "1.5")
+    assert strength.startswith("strength: nats (units of log-likelihood)")
+    assert turned == "if turned: nats lost by reversing this arrow"
+    assert mark == "? reversing it loses less than 6 nats: the data hardly tell its direction"
+
+
+@pytest.mark.parametrize(("record", "worse"), [(NEITHER, True), (TAILS, False)])
+def test_track_records_stand_in_the_list_and_colour_arrows(searched, record, worse):
+    records = records_with(searched, np.nan, track_record=record)
+    _, heading, first, *lines = edge_list(searched, records)
+    assert heading.endswith("track record")
+    assert first.split()[4:] == [f"{100 * record.share:.0f}", "%"]
+    assert not any("%" in line for line in lines[: len(records) - 1])
+    (said,) = [line for line in lines if line.startswith("track record: ")]
+    assert "pointed the right way in 407 other, real tables" in said
+    assert said.endswith("worse than a coin") == worse
+    styles = edge_styles(records, searched.model_.names)
+    orange = [style.meanings for style in styles.values() if style.color == LOOK.unlikely]
+    assert orange == [(f"orange: {UNLIKELY}",)] * worse
+    assert "track record" not in "".join(edge_list(searched, records[1:]))
+
+
+def test_a_graph_without_edges_says_that_this_is_no_evidence(tmp_path, printed):
+    write_table(tmp_path / "noise.csv", np.random.default_rng(0).normal(size=(60, 3)), ["a", "b", "c"])
+    said = "moves\nno edge stands out in these rows: that is no evidence that nothing causes anything\n"
+    assert printed("fit", tmp_path / "noise.csv").endswith(said)
+
+
+def drawn(printed, table):
+    """What a fit prints, its picture, and its page."""
+    out = printed("fit", table, "--plot", "graph.svg")
+    printed("report", table, "-o", "page.html")
+    return out, *(Path(name).read_text(encoding="utf-8") for name in ("graph.svg", "page.html"))
+
+
+def test_track_records_reach_list_picture_and_report(chain_file, monkeypatch, printed):
+    monkeypatch.setattr(Marginals, "record", lambda self, cause, effect: NEITHER)
+    out, picture, page = drawn(printed, chain_file)
+    assert "37 %" in out
+    assert f"orange: {UNLIKELY}" in picture
+    assert LOOK.unlikely in picture
+    assert 'class="edge unlikely"' in page
+    assert '<td class="n warn">37 %</td>' in page
+
+
+def test_a_table_without_two_whole_rows_has_no_track_record(chain_file, printed):
+    values = np.where(np.eye(3)[np.arange(60) % 3], np.nan, read_table(chain_file).values[:60])
+    write_table("gaps.csv", values, ["a", "b", "c"])
+    assert "track record" not in printed("fit", "gaps.csv", "--missing", "impute")
+
+
+def test_marks_reach_list_picture_and_report(chain_file, monkeypatch, printed):
+    monkeypatch.setattr(result, "DOUBTFUL", 1e9)
+    out, picture, page = drawn(printed, chain_file)
+    assert "? reversing it loses less than 6 nats: the data hardly tell its direction" in out
+    assert "stroke-dasharray" in picture
+    assert 'class="edge doubtful' in page
+    assert "Dashed, and marked by ? below: reversing it loses less than 6 nats" in page
+
+
+def test_the_time_that_is_asked_for_bounds_resamples_and_posterior():
+    search, seen = HNMSearch(hidden_units=2, column_transform="none"), []
+    with pytest.raises(TimeoutError, match="were over before the evidence of all families was known"):
+        posterior(HNMSearch(hidden_units=2, column_transform="none").fit(X), max_seconds=1e-9)
+    with pytest.raises(TimeoutError, match="after 0 of 5"):
+        bootstrap(HNMSearch(hidden_units=2), X, 5, max_seconds=1e-9)
+
+    def stop_after_two(resample):
+        seen.append(resample)
+        if len(seen) == 2:
+            compiling.seconds -= 1e6  # time flies
+
+    try:
+        with pytest.warns(ConvergenceWarning, match=r"after 2 of 5; the probabilities are of these"):
+            ensemble = bootstrap(search, X, 5, max_seconds=1e5, callback=stop_after_two)
+    finally:
+        compiling.seconds += 1e6
+    assert len(ensemble.graphs) == 2
+    assert ensemble.weights.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(ensemble.graphs[0], seen[0].adjacency != 0)
+
+
+def test_a_graph_is_kept_where_time_is_over_before_its_probabilities(chain_file, shown, monkeypatch):
+    def out_of_time(model, **options):
+        raise TimeoutError(f"{option('max_seconds', 3.0)} were over")
+
+    monkeypatch.setattr("icdh.uncertainty.posterior.posterior", out_of_time)
+    code, out, err = shown("fit", chain_file, "--posterior", "--max-seconds", 1000)
+    assert (code, "a -> b" in out, "icdh: warning: --max-seconds 3 were over" in err) == (0, True, True)

@@ -1,0 +1,50 @@
+"""The private names of the families of a graph that tests use, so that a move inside the package edits one file."""
+
+from icdh._node_model import (
+    _descent_kernels,
+    _kernels,
+    evidence,
+    families,
+    gaussian,
+    hidden_input,
+    network,
+    scoring,
+    without_fits,
+)
+from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_newton_steps, scoring_steps
+from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
+from icdh._node_model._outputs_kernels import _fill_between, ordinal_terms
+from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
+from icdh._node_model.additive import AdditiveModels, Splines
+from icdh._node_model.categorical import CategoricalResponse, counted, n_categorical_weights
+from icdh._node_model.columns import columns_of
+from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.families import TUNING as FAMILIES_TUNING
+from icdh._node_model.families import Families, Start
+from icdh._node_model.family_evidence import QUICK_OBSERVATIONS, FamilyEvidence, QuickEvidence, WholeEvidence
+from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
+from icdh._node_model.gaussian import LEAST_ROWS, GaussianResponse, fit_linear
+from icdh._node_model.hidden import ConfoundedConditional, Districts, Posterior, extrapolated
+from icdh._node_model.hidden import posterior as hidden_posterior
+from icdh._node_model.hidden_input import Cells, HiddenInputConditional, InputDistricts, Network
+from icdh._node_model.hidden_input import posterior as hidden_input_posterior
+from icdh._node_model.hidden_linear import LinearGraphs, hidden_weights, sparse_and_low_rank
+from icdh._node_model.network import (
+    NodeConditional,
+    cold_start,
+    forward,
+    hidden_units_of,
+    in_original_signs,
+    intercepts,
+    linear_outputs,
+    n_weights,
+    node_outputs,
+    with_twice_the_units,
+)
+from icdh._node_model.network import Response as NodeResponse
+from icdh._node_model.noise import free_cost, noise_gain, student_gain
+from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.point_masses import PointMassResponse
+from icdh._node_model.scoring import minimise
+from icdh._node_model.without_fits import TUNING as WITHOUT_FITS_TUNING
+from icdh._node_model.without_fits import LinearGains, TableGains, _lead, _standardised, lingam_order

@@ -1,0 +1,17 @@
+"""The private names of the search over graphs that tests use, so that a move inside the package edits one file."""
+
+from icdh.search._kernels import draw_orders, sums_of_orders
+from icdh.search.climb import TUNING, Climber, FamilyScores
+from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
+from icdh.search.escapes import SearchResult, greedy_search
+from icdh.search.moves import (
+    KINDS,
+    changed_families,
+    legal_moves,
+    parents_matrix,
+    price_of_width,
+    toggled,
+    with_ancestors,
+)
+from icdh.search.order_search import Choices, _Orders, graph_of_order, search_orders
+from icdh.search.orders import OrderSums, WeighedFamilies, best_graph, choose_candidates, n_orders_of, weigh_families

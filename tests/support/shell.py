@@ -1,0 +1,6 @@
+"""The private names of the command line and report that tests use, so that a move inside the package edits one file."""
+
+from icdh.cli import _input, _learning
+from icdh.cli._learning import edge_list, knowledge_of
+from icdh.cli._messages import as_option
+from icdh.report.findings import Axis, _chart, _graph, averaged

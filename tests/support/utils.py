@@ -1,0 +1,17 @@
+"""The private names of what all rooms share that tests use, so that a move inside the package edits one file."""
+
+from icdh._ground import clock, damping, jit, parallel
+from icdh._ground.clock import Clock, OutOfTime, compiling
+from icdh._ground.compilation import CompilationWatch, logger
+from icdh._ground.density import gaussian_nll
+from icdh._ground.entropy import (
+    GAUSSIAN_ENTROPY,
+    cells,
+    entropy,
+    negentropy,
+    places,
+    spread_ties,
+    vasicek_entropy,
+    without_ties,
+)
+from icdh._ground.parallel import _bundled_openblas, follows_interrupt, in_parallel, postponed, single_blas_thread
