@@ -158,12 +158,14 @@ def find_network(
     problem, order = _arranged(whole, N, clock)
     price = price_of_edges(settings, problem.values[order.order < N].std(axis=1))
     how = problem.values, settings.hidden_units, settings.bias, rng
-    starts = [draw_initial_weights(*how) for _ in range(settings.n_restarts)]
+    starts = [draw_initial_weights(*how)]
+    # Before further starts are drawn, so that more restarts include those of fewer, and never cost more.
+    seed = 0 if price is None else int(rng.integers(2**31))
+    starts += [draw_initial_weights(*how) for _ in range(settings.n_restarts - 1)]
     is_coarse = schedule_for(settings.noise, *problem.values.shape).first_tolerance is not None
     before_edges = 2 if is_coarse else 1  # single edges do not go on from a coarse round
     max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
     limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
-    seed = 0 if price is None else int(rng.integers(2**31))
     fit = partial(_fit_from_a_start, problem, settings, limits, price, seed)
 
     def in_users_columns(record: Round | Move) -> None:
