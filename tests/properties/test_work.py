@@ -1,7 +1,7 @@
 """The guard of work: no fit of these tables takes more family fits, steps or rows than ``work.json`` says.
 
-Time is measured in benchmarks; counts are the same on a busy machine. Where a change costs work on purpose, write the
-counts anew with ``python tests/properties/test_work.py`` and say in the commit what the work buys.
+Time is measured in benchmarks; counts are the same on a busy machine.
+If the work is wanted, run ``python tests/properties/test_work.py`` and say in the commit what it buys.
 """
 
 import json
@@ -96,7 +96,7 @@ def test_a_fit_takes_no_more_work_than_before(name):
     before, now = json.loads(RECORD.read_text())[name], work_of(FITS[name])
     assert min(now.values()) > 0
     more = {unit: f"{now[unit]} for {before[unit]}" for unit in before if now[unit] > MARGIN * before[unit]}
-    assert not more, f"work has risen; {__doc__.split('. ', 1)[1]}"
+    assert not more, f"{more}; {__doc__.splitlines()[-1]}"
 
 
 if __name__ == "__main__":
