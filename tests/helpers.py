@@ -14,8 +14,8 @@ import naive
 import numpy as np
 import pytest
 from support.article import Limits, Problem, draw_initial_weights, fit_problem
-from support.estimators import HiddenCauseSearch
 from support.families import Families, FamilyEvidence, _kernels, fit_node, forward
+from support.hidden_causes import HiddenCauseSearch
 from support.search import SearchResult
 
 from icdh import cli
@@ -95,7 +95,7 @@ def python(folder, *command):
 IMPATIENT = """
 import sys
 from icdh import cli
-from icdh._estimators.hidden_causes import HiddenCauseSearch
+from icdh._hidden_causes.search import HiddenCauseSearch
 from icdh._ground import compilation as _compilation
 _compilation.watch.patience = 0.01
 sys.exit(cli.main(sys.argv[1:]))
@@ -197,11 +197,11 @@ def problem_of(values, forbidden=None, required=None, **options):
     return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01} | options)
 
 
-def hidden_cause_search(table, rules=None, *, inputs=False):
+def hidden_cause_search(table, rules=None, *, linear=True):
     """The search for hidden causes that begins at the graph without edges; without rules all edges are allowed."""
     found = SearchResult(((),) * len(table), [], False)
     rules = EdgeRules.of(np.eye(len(table), dtype=bool)) if rules is None else rules
-    return HiddenCauseSearch(found, family_evidence(table), rules, 8, linear=not inputs, inputs=inputs)
+    return HiddenCauseSearch(found, family_evidence(table), rules, 8, linear)
 
 
 def recorded(monkeypatch, owner, name):

@@ -404,29 +404,6 @@ def hidden_cause_nll(residuals, variances, loadings, points=2001, end=9.0):
     return total
 
 
-def hidden_input_nll(networks, causes, values, points=4001, end=9.0):
-    """Return -log p of children that are networks of their causes and of a hidden one, for each row, without constants.
-
-    ``networks`` holds input weights (p + 1, m), biases, and the intercept and weights of mean and log-variance.
-    """
-    rows, grid = [], np.linspace(-end, end, points)
-    for row in range(len(values[0])):
-        log_joint = -0.5 * grid**2 - 0.5 * np.log(2.0 * np.pi)
-        for (first, bias, to_mean, to_log), x, y in zip(networks, causes, values, strict=True):
-            mean, log_variance = to_mean[0], to_log[0]
-            for unit in range(len(bias)):
-                inside = bias[unit] + first[-1][unit] * grid
-                for cause in range(len(x)):
-                    inside = inside + first[cause][unit] * x[cause][row]
-                mean = mean + to_mean[1 + unit] * np.tanh(inside)
-                log_variance = log_variance + to_log[1 + unit] * np.tanh(inside)
-            variance = 1e-5 + np.exp(log_variance)
-            log_joint = log_joint - 0.5 * (np.log(variance) + (y[row] - mean) ** 2 / variance)
-        top = log_joint.max()
-        rows.append(-top - np.log(np.exp(log_joint - top).sum() * (grid[1] - grid[0])))
-    return np.array(rows)
-
-
 def district_score(families, linear_fits, loadings, mean, variance, price):
     """Return the bound of linear children of a hidden cause whose values are N(mean, variance), row by row.
 

@@ -1,20 +1,20 @@
 """The search of `HNMSearch`: a transform of the columns, then the graph of the highest evidence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._estimators.hidden_causes import HiddenCauseSearch, find_hidden_causes
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.columns import Columns
+from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.families import Families
 from icdh._node_model.family_evidence import FamilyEvidence, WholeEvidence
 from icdh._node_model.without_fits import TableGains, lingam_order
@@ -76,6 +76,32 @@ def price_of_edge(settings: SearchSettings, n_variables: int) -> float:
     return float(settings.edge_penalty)
 
 
+class HiddenCauses(Protocol):
+    """Hidden common causes beside a graph, found by a search that `GraphSearch` is given."""
+
+    @property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each hidden cause."""
+        ...
+
+    def result(self) -> SearchResult:
+        """Return the graph among the variables, and what ended the search."""
+        ...
+
+    def scores_of_children(self, graph: Graph) -> list[float]:
+        """Return the scores of the children of each hidden cause, given a graph."""
+        ...
+
+    def refit(self, scores: FamilyEvidence, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
+        """Yield the children of each hidden cause, fitted by other scores to a graph."""
+        ...
+
+
+# Arguments: the graph found, the scores it was found by, the rules of edges, the most parents, whether most effects are
+# linear, and the user's column of every node.
+FindHiddenCauses: TypeAlias = Callable[[SearchResult, FamilyEvidence, EdgeRules, int, bool, Integers], HiddenCauses]
+
+
 class FoundGraph(NamedTuple):
     """What a search found, on the columns that vary, in the order that the search saw them in.
 
@@ -99,8 +125,8 @@ class FoundGraph(NamedTuple):
         Of the fits.
     interrupted, timed_out : bool
         What ended the search early.
-    causes : icdh._estimators.hidden_causes.HiddenCauseSearch, optional
-        What looked for hidden causes; None if nothing did.
+    causes : HiddenCauses, optional
+        The hidden causes; None if they were not searched.
     whole : icdh._node_model.family_evidence.WholeEvidence, optional
         The scores on all rows of a long table.
     by_few : tuple, optional
@@ -117,7 +143,7 @@ class FoundGraph(NamedTuple):
     seed: int
     interrupted: bool
     timed_out: bool
-    causes: HiddenCauseSearch | None = None
+    causes: HiddenCauses | None = None
     whole: WholeEvidence | None = None
     by_few: Graph | None = None
 
@@ -129,7 +155,7 @@ class FoundGraph(NamedTuple):
     @property
     def confounded(self) -> set[int]:
         """The nodes that have a hidden cause."""
-        return set() if self.causes is None else {node for children in self.causes.state.hidden for node in children}
+        return set() if self.causes is None else {node for children in self.causes.children for node in children}
 
     def copy(self, clock: Clock | None = None) -> "FoundGraph":
         """Return what was found with scores that may learn more until a clock ends it, while these stay as they are."""
@@ -232,8 +258,8 @@ class GraphSearch:
         Called with every `Move`, in the user's columns.
     seed : int
         Of the fits.
-    hidden : tuple
-        The children of hidden causes that there are, and the variables without one: masks of the user's columns.
+    find_hidden_causes : callable, optional
+        Searches for hidden causes beside the graph; by default nothing does.
     """
 
     settings: SearchSettings
@@ -241,7 +267,7 @@ class GraphSearch:
     clock: Clock
     report: Callable[[Move], None]
     seed: int
-    hidden: tuple[list[Mask], Mask]
+    find_hidden_causes: FindHiddenCauses | None = None
 
     def run(self) -> FoundGraph:
         """Return the best graph found."""
@@ -251,7 +277,7 @@ class GraphSearch:
                 f"{self.table.order.size}; use {option('search', 'greedy')}"
             )
         with single_blas_thread():
-            transform = self.transform()
+            transform = self.transform() if self.find_hidden_causes is None else "none"
             columns = self.table.columns(transform, self.seed).with_normal_scores()
             scores, found = self._greedy(columns)
             if self.settings.search == "exact" and not found.ended_early:
@@ -260,17 +286,13 @@ class GraphSearch:
             if scores.families is not scores.families.whole and not found.ended_early:
                 whole, found = self._asked_of_all(scores, found)
             causes = None
-            if self.settings.hidden_causes and not found.ended_early:
-                causes = self._hidden_causes(scores, found)
+            if self.find_hidden_causes is not None and not found.ended_early:
+                linear = cheap_gains(scores, found.graph) is scores.linear_gains
+                rules, order = self.table.rules, self.table.order
+                causes = self.find_hidden_causes(found, scores, rules, self.settings.max_parents, linear, order)
                 found = causes.result()
         how = self.settings, self.seed, found.interrupted, found.timed_out
         return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_few)
-
-    def _hidden_causes(self, scores: FamilyEvidence, found: SearchResult) -> HiddenCauseSearch:
-        linear = cheap_gains(scores, found.graph) is scores.linear_gains
-        named, without = [mask[self.table.order] for mask in self.hidden[0]], self.hidden[1][self.table.order]
-        how = found, scores, self.table.rules, self.settings.max_parents
-        return find_hidden_causes(linear, partial(HiddenCauseSearch, *how, named=named, without=without))
 
     def transform(self) -> str:
         """Return the transform that was asked for, or that raises the evidence of the graph of a short search most."""

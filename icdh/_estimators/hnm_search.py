@@ -11,7 +11,7 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import warn_about_fit
-from icdh._ground.arrays import ByColumn, Mask, TableLike
+from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import unheard
@@ -25,7 +25,7 @@ from icdh.knowledge import EdgeRules, Knowledge
 from icdh.search.moves import Move
 
 if TYPE_CHECKING:
-    from icdh._estimators.graph_search import FoundGraph
+    from icdh._estimators.graph_search import FindHiddenCauses, FoundGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -85,12 +85,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     hidden_causes : bool, default False
         Whether to look for hidden common causes: batches, seasons, general factors, treatments that nobody recorded.
         Without it such a cause leaves false arrows between its children. A hidden cause adds a multiple of its value,
-        which is Gaussian, to every child (`icdh._node_model.hidden`), or is one more input of the networks of all
-        (`icdh._node_model.hidden_input`), whichever scores better; it has three children or more, all of them numbers,
-        and no variable has two (`icdh._estimators.hidden_causes`). What is found are causes of many children. Not
-        promised are hidden causes of two columns, which look like an arrow, and of three or four where effects are
-        not linear: there the true graph scores no better than the one found without them. Where effects are not
-        linear and columns are many and closely joined, the search takes many times as long.
+        which is Gaussian, to every child in its own units: no transform of the columns is tried. It has three
+        children or more, all of them numbers, and no variable has two. What is found are causes of many children whose
+        effects are linear. Hidden causes of two columns look like an arrow. Where effects are not linear few are found
+        (`icdh._hidden_causes`).
     n_restarts : int, default 3
         Number of random initialisations of each family of the current graph, and of each with one cause removed. The
         fit of the highest evidence is kept.
@@ -230,13 +228,13 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         """Fit to a table without gaps: prepare, search, refit, model."""
         from icdh._estimators.graph_search import GraphSearch
 
-        hidden = self._known_of_hidden_causes(table, design)
+        find_hidden_causes = self._find_hidden_causes(table, design)
         rules, scaling = design.rules(self._rules(table.names)), Scaling.of(table, "standardize")
         canonical = CanonicalTable.of(table, scaling, table.kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         report = partial(self._report_move, [*table.names, *design.conditions])
-        found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, hidden).run()
-        learn = partial(self._learn_found, table, scaling, design, rules, len(hidden[0]))
+        found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, find_hidden_causes).run()
+        learn = partial(self._learn_found, table, scaling, design, rules)
         if not found.interrupted:
             try:
                 learn(found, clock)
@@ -252,11 +250,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         scaling: Scaling,
         design: Design,
         rules: EdgeRules,
-        n_named: int,
         found: "FoundGraph",
         clock: Clock,
     ) -> None:
-        """Learn the model of the graph that a search found; knowledge names ``n_named`` hidden causes."""
+        """Learn the model of the graph that a search found."""
         from icdh._estimators.refit import refit, strengths
 
         dag, N = strengths(found), table.n_variables
@@ -282,13 +279,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         if self.interrupted_ or self.timed_out_:
             late = f"{option('max_seconds', self.max_seconds)} ended the search"
             reason = "interrupted" if self.interrupted_ else late
+            n_named = len(Knowledge.of(self.knowledge).hidden_causes(table.names)[0])
             lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < n_named else ""
             message = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
             warn(message, ConvergenceWarning)
         warn_about_fit(self.model_, table, design)
 
-    def _known_of_hidden_causes(self, table: Table, design: Design) -> tuple[list[Mask], Mask]:
-        """Return the children of hidden causes that there are, and which variables have none: masks of the columns.
+    def _find_hidden_causes(self, table: Table, design: Design) -> "FindHiddenCauses | None":
+        """Return the search for hidden causes beside a graph, or None if they are not asked for.
 
         Raises
         ------
@@ -302,10 +300,12 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             if known[0]:
                 reason = f"names hidden causes; let them be looked for with {option('hidden_causes', True)}"
                 raise ArgumentValueError("knowledge", reason)
-            return known
+            return None
         refused = {
             "search='exact'; use 'greedy'": self.search == "exact",
             "missing='impute'; use 'drop'": self.missing == "impute",
+            f"column_transform={self.column_transform!r}; apply it to the columns before the fit": self.column_transform
+            not in ("auto", "none"),
             "interventions; leave out the rows where something was set": design.rows is not None,
             "groups or sequences of rows; keep one row of each group": table.related is not None,
             f"more than {TUNING.long_table} rows; draw that many": table.n_observations > TUNING.long_table,
@@ -313,7 +313,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         for what, holds in refused.items():
             if holds:
                 raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or leave it out")
-        return known
+        from icdh._hidden_causes.search import find_hidden_causes
+
+        return partial(find_hidden_causes, known)
 
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.

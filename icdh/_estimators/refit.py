@@ -1,18 +1,17 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from icdh._estimators.graph_search import TUNING, FoundGraph, family_evidence
-from icdh._estimators.hidden_causes import HiddenCauseSearch
+from icdh._estimators.graph_search import TUNING, FoundGraph, HiddenCauses, family_evidence
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
-from icdh._model.conditionals import Conditional, Constant, confounded, log_density, nearest
+from icdh._model.conditionals import Conditional, Constant, log_density, nearest
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._node_model.cache import FamilyCache
+from icdh._node_model.confounded import ConfoundedConditional
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.family_evidence import (
     QUICK_OBSERVATIONS,
@@ -22,8 +21,6 @@ from icdh._node_model.family_evidence import (
     WholeEvidence,
     quick_evidence,
 )
-from icdh._node_model.hidden import Districts
-from icdh._node_model.hidden_input import InputDistricts
 from icdh._node_model.network import Response, in_original_signs
 from icdh._node_model.ordinal import OrdinalConditional
 from icdh.search.moves import Family, Graph, toggled
@@ -56,7 +53,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
     return table.edges_in_users_order(strength)
 
 
-def _strengths_beside_hidden(causes: HiddenCauseSearch, found: Graph, node: int) -> list[float]:
+def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> list[float]:
     """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
     with single_blas_thread():
         before, graph, rises = sum(causes.scores_of_children(found)), list(found), []
@@ -225,16 +222,15 @@ def _conditionals(
     families: list[Family],
     fits: list[tuple[Response, NodeFit]],
     n_variables: int,
-    hidden: Sequence[float] = (),
 ) -> list[Conditional]:
-    """Return the distributions of the user's columns, contexts held at zero; given the signs of hidden last inputs."""
+    """Return the distributions of the user's columns, contexts held at zero."""
     table = found.table
     conditionals: list[Conditional] = [Constant()] * n_variables
     for (node, parents), (response, fit) in zip(families, fits, strict=True):
         if table.order[node] >= n_variables:
             continue
         widths, sign = found.columns.widths[list(parents)], table.signs[node]
-        of_inputs = np.append(np.repeat(table.signs[list(parents)], widths), hidden)
+        of_inputs = np.repeat(table.signs[list(parents)], widths)
         theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign)
         causes = table.order[list(parents)]
         conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
@@ -243,32 +239,22 @@ def _conditionals(
 
 
 def _add_confounded(
-    found: FoundGraph,
-    of_graph: HiddenCauseSearch,
-    graph: Graph,
-    model: StructuralModel,
-    conditionals: list[Conditional],
+    found: FoundGraph, causes: HiddenCauses, graph: Graph, model: StructuralModel, conditionals: list[Conditional]
 ) -> list[HiddenCause]:
     """Set the distributions of the children of hidden causes, and return these causes.
 
-    The strongest loading of a hidden cause is positive. What a hidden cause adds to transformed columns it does not add
-    to the columns: there it is an input of networks.
+    The strongest loading of a hidden cause is positive.
     """
     table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
     scores.units[:] = found.scores.units
-    inputs = of_graph.inputs or found.transform != "none"
-    districts = InputDistricts(scores) if inputs else Districts(scores)
-    for children in of_graph.state.hidden:
-        families = tuple((node, graph[node]) for node in children)
-        loadings = districts.loadings(families) * table.signs[list(children)]
-        sign = float(np.sign(loadings[np.argmax(np.abs(loadings))]))
-        fits = districts.networks(families, found.settings.n_restarts)
-        signs = [sign] * districts.conditional.hidden_inputs
-        given = _conditionals(found, list(families), fits, len(conditionals), signs)
-        nodes = table.order[list(children)].tolist()
-        for node, loading in zip(nodes, (sign * loadings).tolist(), strict=True):
-            conditionals[node] = districts.conditional(**vars(given[node]), loading=loading)
-        nodes.sort()
-        loadings = np.array([child.loading for child in confounded(conditionals, nodes)]) * model.scaling.scale[nodes]
-        hidden.append(HiddenCause(tuple(model.names[node] for node in nodes), loadings, of_graph.worths[children]))
+    for families, loadings, networks, strength in causes.refit(scores, graph, found.settings.n_restarts):
+        children = [node for node, _ in families]
+        loadings = loadings * table.signs[children]
+        loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
+        given, nodes = _conditionals(found, list(families), networks, len(conditionals)), table.order[children]
+        for node, loading in zip(nodes.tolist(), loadings.tolist(), strict=True):
+            conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
+        order = np.argsort(nodes)
+        names = tuple(model.names[node] for node in nodes[order])
+        hidden.append(HiddenCause(names, (loadings * model.scaling.scale[nodes])[order], strength))
     return hidden

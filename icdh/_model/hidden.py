@@ -1,8 +1,7 @@
 """Hidden common causes in a structural model: what is known of their values, and the density of their children.
 
-A hidden cause U ~ N(0, 1) adds loading times U to its children (`icdh._node_model.hidden`), or is an input of their
-networks (`icdh._node_model.hidden_input`). These modules say how rows tell of U. The conditional of a child is that of
-U unknown.
+A hidden cause U ~ N(0, 1) adds loading times U to its children. `icdh._node_model.confounded` gives the posterior of U.
+The conditional of a child is that of U unknown.
 """
 
 from collections.abc import Hashable, Iterator
@@ -28,7 +27,7 @@ class HiddenCause(NamedTuple):
     children : tuple
         The names of its effects.
     loadings : ndarray, shape (c,)
-        What one standard deviation of the hidden cause adds to each of them, in its units; on average if that varies.
+        What one standard deviation of the hidden cause adds to each of them, in its units.
     strength : float
         The nats that the score of the graph loses without it.
 

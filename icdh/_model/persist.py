@@ -56,8 +56,7 @@ SHAPES = {
 def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of distributions; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model.categorical import CategoricalConditional
-    from icdh._node_model.hidden import ConfoundedConditional
-    from icdh._node_model.hidden_input import HiddenInputConditional
+    from icdh._node_model.confounded import ConfoundedConditional
     from icdh._node_model.network import NodeConditional
     from icdh._node_model.ordinal import OrdinalConditional
 
@@ -66,7 +65,6 @@ def _kinds() -> dict[object, dict[str, type]]:
         "network": NetworkConditional,
         "node": NodeConditional,
         "confounded": ConfoundedConditional,
-        "hidden input": HiddenInputConditional,
         "labels": CategoricalConditional,
         "levels": OrdinalConditional,
     }
@@ -247,7 +245,9 @@ class _Content:
             _demand(isinstance(code, dict), f"{name} are no mapping")
             return {inner[0](key): self.value(part, inner[1], name, n_variables) for key, part in code.items()}
         if kind in self.kinds:
-            _demand(isinstance(code, dict) and code.get("kind") in self.kinds[kind], f"{name} are of no known kind")
+            _demand(isinstance(code, dict), f"{name} is no part of a model")
+            _demand(code.get("kind") != "hidden input", "its hidden cause is an input of networks; fit again")
+            _demand(code.get("kind") in self.kinds[kind], f"{name} are of no known kind")
             kind = self.kinds[kind][code["kind"]]
         if hasattr(kind, "__annotations__"):
             _demand(isinstance(code, dict), f"{name} is no part of a model")
@@ -310,8 +310,6 @@ def _check_model(model: "StructuralModel") -> None:
     given = dict(zip(model.names, model.conditionals, strict=True))
     confounded = {name for name, part in given.items() if is_confounded(part)}
     _demand({*children} == confounded and len(children) == len(confounded), "hidden causes lack their children")
-    kinds = [{type(given[child]) for child in cause.children} for cause in model.hidden_causes]
-    _demand(all(len(of_cause) == 1 for of_cause in kinds), "children of a hidden cause are of several kinds")
     sizes = [(len(cause.children), cause.loadings.size) for cause in model.hidden_causes]
     _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 
@@ -342,11 +340,10 @@ def _check_part(part: Conditional, model: "StructuralModel", n: int, n_labels: d
 
 def _check_weights(part: "GivenParents") -> None:
     from icdh._node_model.categorical import CategoricalConditional, n_categorical_weights
-    from icdh._node_model.hidden_input import HiddenInputConditional
     from icdh._node_model.network import n_weights
 
     _demand(part.hidden_units > 0, "there are no hidden units")
-    width = int(part.widths.sum()) + isinstance(part, HiddenInputConditional)
+    width = int(part.widths.sum())
     needed = n_weights(width, part.hidden_units)
     if isinstance(part, CategoricalConditional):
         _demand(part.log_shares.size > 1, "labels are too few")

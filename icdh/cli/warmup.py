@@ -32,7 +32,7 @@ def call_every_kernel() -> None:
     """Learn from a small table by every method."""
     from icdh._estimators.hnm_search import HNMSearch
     from icdh._estimators.icdh import ICDH
-    from icdh._node_model._hidden_kernels import em_of_covariances
+    from icdh._hidden_causes._kernels import em_of_covariances
     from icdh.diagnostics.check import check
     from icdh.pairs import causal_direction
     from icdh.search.orders import WeighedFamilies, walk

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from helpers import family_evidence, hidden_cause_search
 from naive import district_score, hidden_cause_nll
-from support.estimators import HiddenGraph
-from support.families import (
-    ConfoundedConditional,
+from support.families import ConfoundedConditional, GaussianResponse, Posterior
+from support.families import hidden_posterior as posterior
+from support.hidden_causes import (
     Districts,
-    GaussianResponse,
+    HiddenGraph,
     LinearGraphs,
-    Posterior,
     extrapolated,
     hidden_weights,
     sparse_and_low_rank,
 )
-from support.families import hidden_posterior as posterior
 
 from icdh.knowledge import EdgeRules
 

@@ -144,6 +144,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
     (lambda c: c | {"scaling": {**c["scaling"], "scale": c["scaling"]["offset"]}}, "a scale is not positive"),
     (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
+    (lambda c: c | {"conditionals": [{"kind": "hidden input"}] * 2}, "hidden cause is an input of networks; fit again"),
     (lambda c: c | {"conditionals": [with_another_unit(own) for own in c["conditionals"]]}, "theta has shape"),
     (lambda c: c | {"centre": c["centre"] | {"shape": [10**15]}}, r"centre has shape"),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),

@@ -18,7 +18,7 @@ CORE = (
     ("likelihood",),
     ("_node_model", "search"),
     ("_model",),
-    ("two_phase",),
+    ("two_phase", "_hidden_causes"),
     ("_estimators",),
     ("uncertainty", "_effect"),
     ("diagnostics",),
@@ -41,16 +41,15 @@ ROOMS = {
     "_node_model": (
         "_kernels < _outputs_kernels _additive_kernels < _descent_kernels network < "
         "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
-        "families < additive without_fits < cache < family_evidence < hidden < hidden_input < _hidden_kernels < "
-        "hidden_linear"
+        "families < additive without_fits confounded < cache < family_evidence"
     ),
+    "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "conditionals < hidden < effects persist export < structural",
     "files": "text < sheet columns < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
-        "imputation data_warnings < base < arranged < two_phase_fit hidden_causes < graph_search < refit < "
-        "icdh hnm_search"
+        "imputation data_warnings < base < arranged < two_phase_fit graph_search < refit < icdh hnm_search"
     ),
     "_effect": "estimation result < families question < pair < answer",
     "diagnostics": "_kernels track_record < result residuals < independence < check",
@@ -97,6 +96,13 @@ def test_methods_do_not_see_one_another():
     for room, strangers in (("two_phase", ("_node_model", "pairs")), ("search", ("_node_model", "_model"))):
         for path in (PACKAGE / room).glob("*.py"):
             assert not {name.split(".")[1] for name in imports(path)} & set(strangers)
+
+
+def test_one_estimator_alone_knows_the_search_for_hidden_causes():
+    """And the command that compiles all kernels."""
+    knowing = {path for path in PACKAGE.rglob("*.py") if any("._hidden_causes." in name for name in imports(path))}
+    outside = {str(path.relative_to(PACKAGE)) for path in knowing if path.parent.name != "_hidden_causes"}
+    assert outside == {"_estimators/hnm_search.py", "cli/warmup.py"}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -6,7 +6,6 @@ from icdh._node_model import (
     evidence,
     families,
     gaussian,
-    hidden_input,
     network,
     scoring,
     without_fits,
@@ -18,17 +17,14 @@ from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
 from icdh._node_model.additive import AdditiveModels, Splines
 from icdh._node_model.categorical import CategoricalResponse, counted, n_categorical_weights
 from icdh._node_model.columns import columns_of
+from icdh._node_model.confounded import ConfoundedConditional, Posterior
+from icdh._node_model.confounded import posterior as hidden_posterior
 from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import TUNING as FAMILIES_TUNING
 from icdh._node_model.families import Families, Start
 from icdh._node_model.family_evidence import QUICK_OBSERVATIONS, FamilyEvidence, QuickEvidence, WholeEvidence
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianResponse, fit_linear
-from icdh._node_model.hidden import ConfoundedConditional, Districts, Posterior, extrapolated
-from icdh._node_model.hidden import posterior as hidden_posterior
-from icdh._node_model.hidden_input import Cells, HiddenInputConditional, InputDistricts, Network
-from icdh._node_model.hidden_input import posterior as hidden_input_posterior
-from icdh._node_model.hidden_linear import LinearGraphs, hidden_weights, sparse_and_low_rank
 from icdh._node_model.network import (
     NodeConditional,
     cold_start,

@@ -1,25 +1,14 @@
-"""A hidden common cause as a factor of the noise: its EM, and the score of its children.
+"""The children of a hidden common cause (a district): their fit by EM, and its score.
 
-The children i of a hidden cause U ~ N(0, 1) have noise of their own and a part in common,
-
-    x_i = f_i(pa_i) + lambda_i U + sigma_i(pa_i) E_i.
-
-Given the table the value of U in a row is Gaussian, with variance and mean
-
-    V = 1 / (1 + sum_i lambda_i^2 / sigma_i^2),    u = V sum_i lambda_i (x_i - f_i) / sigma_i^2.
-
-For any u and V the negative log-likelihood of the children in a row is, without constants, at most
-
-    sum_i [log sigma_i^2 / 2 + ((x_i - lambda_i u - f_i)^2 + lambda_i^2 V) / (2 sigma_i^2)] + KL(N(u, V) || N(0, 1)),
-
-with equality at the posterior above. Each term is the cost of a Gaussian response with centre x_i - lambda_i u and
-spread lambda_i^2 V (`icdh._node_model.gaussian`). So the fit of a family is the M-step of f_i and sigma_i. The score of
-the children is the sum of their families' scores, plus the divergence, plus a price for each loading: that of an edge,
-and (1/2) log n nats as for any coefficient (`icdh._node_model.gaussian`).
+For any hidden values N(u, V) the likelihood of the children has the bound of `icdh._node_model.confounded`. Each of its
+terms is the cost of a Gaussian response with centre x_i - lambda_i u and spread lambda_i^2 V
+(`icdh._node_model.gaussian`). So the fit of a family is the M-step of f_i and sigma_i. The score of the children is the
+sum of their families' scores, plus the divergence, plus a penalty of each loading: that of an edge, and (1/2) log n
+nats as for any coefficient.
 
 EM alone stalls, because f_i has explained what lambda_i should explain. So the M-step of lambda_i lets the linear part
 of f_i follow, in the parents and in the hidden units, U is scaled to unit variance after each step (PX-EM), and after
-two steps a third begins where they lead to (SQUAREM). What scores best is kept, so that the bound never rises.
+two steps a third is extrapolated (SQUAREM). The best step is kept, so that the bound never rises.
 
 References
 ----------
@@ -30,23 +19,22 @@ Liu, Rubin, Wu, "Parameter expansion to accelerate EM: the PX-EM algorithm", Bio
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats
-from icdh._ground.density import pointwise_nll
 from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.confounded import Posterior, posterior
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, Families, Family, Start
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gain_estimates import orthonormal
 from icdh._node_model.gaussian import GaussianResponse, fit_linear
-from icdh._node_model.network import NodeConditional, Response, hidden_units_of, node_outputs
+from icdh._node_model.network import Response, hidden_units_of, node_outputs
 
 
 @dataclass(frozen=True)
@@ -63,50 +51,8 @@ class Tuning:
 TUNING = Tuning()
 
 
-class Posterior(NamedTuple):
-    """The hidden values of every row: means and variances, both of shape (n,)."""
-
-    mean: Floats
-    variance: Floats
-
-    def divergences(self) -> Floats:
-        """Return KL(N(mean, variance) || N(0, 1)) of every row, in nats, shape (n,)."""
-        nats: Floats = 0.5 * (np.square(self.mean) + self.variance - 1.0 - np.log(self.variance))
-        return nats
-
-    def scaled(self) -> tuple["Posterior", float]:
-        """Return the posterior of hidden values of unit variance, and what these were divided by."""
-        scale = math.sqrt(float((np.square(self.mean) + self.variance).mean()))
-        return Posterior(self.mean / scale, self.variance / scale**2), scale
-
-    def draw(self, rng: np.random.Generator) -> Floats:
-        """Return standardised draws of the hidden values, shape (n,)."""
-        return standardised(self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size))
-
-
-def standardised(values: Floats) -> Floats:
-    """Return values of mean 0 and variance 1."""
-    values = values - values.mean()
-    return values / float(values.std())
-
-
-def posterior(residuals: Floats, variances: Floats, loadings: Floats) -> Posterior:
-    """Return the posterior of the hidden values.
-
-    Parameters
-    ----------
-    residuals, variances : ndarray, shape (c, n)
-        x_i - f_i and sigma_i^2 of every child and row.
-    loadings : ndarray, shape (c,)
-        The lambda_i.
-    """
-    weights = loadings[:, np.newaxis] / variances
-    variance = 1.0 / (1.0 + loadings @ weights)
-    return Posterior(variance * (weights * residuals).sum(axis=0), variance)
-
-
 def extrapolated(first: Posterior, second: Posterior, third: Posterior) -> Posterior:
-    """Return where three steps of EM lead to, by the third scheme of SQUAREM on means and log-variances."""
+    """Return the extrapolation of three steps of EM, by the third scheme of SQUAREM on means and log-variances."""
     path = [np.append(own.mean, np.log(own.variance)) for own in (first, second, third)]
     step, bend = path[1] - path[0], path[2] - 2.0 * path[1] + path[0]
     length = max(float(np.linalg.norm(step) / max(np.linalg.norm(bend), np.finfo(float).tiny)), 1.0)
@@ -161,55 +107,8 @@ class District(NamedTuple):
     children: tuple[Child, ...]
 
 
-@dataclass(frozen=True)
-class ConfoundedConditional(NodeConditional):
-    """A child of a hidden cause, whose standard normal values add ``loading`` times themselves to it."""
-
-    loading: float
-    hidden_inputs = 0
-
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and scale, each of shape (M,), given all variables; the hidden value is unknown."""
-        mean, scale = super().mean_and_scale(values)
-        return mean, np.hypot(scale, self.loading)
-
-    def mean_and_scale_at(self, values: Floats, hidden: Floats) -> tuple[Floats, Floats]:
-        """Return mean and scale, each of shape (M,), given all variables and the hidden values, shape (M,)."""
-        mean, scale = super().mean_and_scale(values)
-        return mean + self.loading * hidden, scale
-
-    def posterior_with(
-        self, children: "Sequence[ConfoundedConditional]", observed: Floats, values: Floats
-    ) -> tuple[Posterior, Floats]:
-        """Return the posterior of the hidden values given all children, and the joint negative log-density.
-
-        Both are of shape (M,); that of the density is the bound where it is tight.
-        """
-        outputs = [own.mean_and_scale_at(values, np.zeros(values.shape[1])) for own in children]
-        residuals, scales = observed - [mean for mean, _ in outputs], np.array([scale for _, scale in outputs])
-        loadings = np.array([own.loading for own in children])
-        hidden = posterior(residuals, np.square(scales), loadings)
-        spread = np.outer(np.square(loadings), hidden.variance)
-        rest = residuals - np.outer(loadings, hidden.mean)
-        own = pointwise_nll(rest, np.zeros(rest.shape), scales) + 0.5 * spread / np.square(scales)
-        nll: Floats = own.sum(axis=0) + hidden.divergences()
-        return hidden, nll
-
-
-class Scored(Protocol):
-    """A district, whatever its kind."""
-
-    @property
-    def score(self) -> float:
-        """Lower is better."""
-        ...
-
-
-Found = TypeVar("Found", bound=Scored)
-
-
-class KnownDistricts(ABC, Generic[Found]):
-    """The score of the children of hidden causes; what was asked for once is kept.
+class Districts:
+    """Scores of districts, cached.
 
     Parameters
     ----------
@@ -219,49 +118,31 @@ class KnownDistricts(ABC, Generic[Found]):
 
     def __init__(self, scores: FamilyEvidence):
         self.scores = scores
-        self._known: dict[tuple[Family, ...], Found] = {}
-        self._last: dict[tuple[int, ...], Found] = {}  # the best of these children, to start from
+        self._known: dict[tuple[Family, ...], District] = {}
+        self._last: dict[tuple[int, ...], District] = {}  # the best of these children, to start from
 
-    def __call__(self, families: tuple[Family, ...]) -> Found:
+    def __call__(self, families: tuple[Family, ...]) -> District:
         """Return the district of these children, each with its parents, sorted."""
         if families not in self._known:
             nodes = tuple(node for node, _ in families)
             last = self._last.get(nodes)
-            found = self._known[families] = self._fit(families, last)
-            if last is None or found.score < last.score:
-                self._last[nodes] = found
+            fitted = self._known[families] = self._fit(families, last)
+            if last is None or fitted.score < last.score:
+                self._last[nodes] = fitted
         return self._known[families]
-
-    @abstractmethod
-    def _fit(self, families: tuple[Family, ...], last: Found | None) -> Found:
-        """Return the district, from one of the same children with other parents if there is one."""
-
-
-class Districts(KnownDistricts[District]):
-    """Those of hidden causes that add to their children."""
-
-    conditional = ConfoundedConditional
-
-    def first_factor(self, families: tuple[Family, ...]) -> Posterior:
-        """Return the first factor of what the parents that are no children leave unexplained."""
-        return self._cold_start(families)[0]
 
     def networks(self, families: tuple[Family, ...], n_restarts: int) -> list[tuple[Response, NodeFit]]:
         """Return response and network of each child, the best of some starts, the hidden values as they are."""
-        district, found = self(families), []
+        district, networks = self(families), []
         for family, loading in zip(district.families, district.loadings, strict=True):
             known, units = self._responding(family[0], loading, district.hidden), self.scores.units[family[0]]
             fits = (known.fit(family, units, Start(seed=known.random_state + k)) for k in range(n_restarts))
             best = min(fits, key=lambda fit: fit.evidence)
-            found.append((known.responses[family[0]], known.fit_at_fixed_point(family, best)))
-        return found
-
-    def loadings(self, families: tuple[Family, ...]) -> Floats:
-        """Return the loadings of these children, shape (c,)."""
-        return self(families).loadings
+            networks.append((known.responses[family[0]], known.fit_at_fixed_point(family, best)))
+        return networks
 
     def _em(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
-        """Return the end of EM from these hidden values and children: two steps at a time, and where they lead to."""
+        """Return the end of EM from these hidden values and children: two steps at a time, and their extrapolation."""
         best = self._step(families, hidden, children)
         for _ in range(TUNING.most_cycles):
             self.scores.clock.check()
@@ -284,7 +165,7 @@ class Districts(KnownDistricts[District]):
             for (node, parents), loading, child in zip(families, loadings, children, strict=True)
         )
         score = math.fsum(
-            [*(child.score for child in children), float(hidden.divergences().sum()), self._price(families)]
+            [*(child.score for child in children), float(hidden.divergences().sum()), self._penalty(families)]
         )
         return District(score, families, loadings, hidden, children)
 
@@ -296,7 +177,7 @@ class Districts(KnownDistricts[District]):
         return self._em(families, last.hidden, children)
 
     def _cold_start(self, families: tuple[Family, ...]) -> tuple[Posterior, list[Child]]:
-        """Return the first factor of what the parents that are no children leave unexplained, and these fits."""
+        """Return the first principal factor of the residuals given the parents outside the district, and these fits."""
         nodes = {node for node, _ in families}
         outside = [(node, tuple(k for k in parents if k not in nodes)) for node, parents in families]
         children = [self._given(self.scores.families, family, self._without_hidden(family)) for family in outside]
@@ -377,6 +258,6 @@ class Districts(KnownDistricts[District]):
         variances = np.array([child.variance for child in district.children])
         return posterior(self._residuals(district.families, district.children), variances, district.loadings)
 
-    def _price(self, families: tuple[Family, ...]) -> float:
+    def _penalty(self, families: tuple[Family, ...]) -> float:
         known = self.scores.families
         return sum(float(known.edge_penalty[node, node]) + 0.5 * math.log(known.n_observations) for node, _ in families)

@@ -1,7 +1,7 @@
 """The score of linear graphs with hidden common causes, from covariances alone: for searches that ask for many.
 
-A hidden cause is a factor of the noise (`icdh._node_model.hidden`), and all effects are linear. Then its posterior mean
-is a linear function of the table and its posterior variance is the same in all rows, so that EM needs no rows.
+A hidden cause is a factor of the noise (`icdh._node_model.confounded`), and all effects are linear. Then its posterior
+mean is a linear function of the table and its posterior variance is the same in all rows, so that EM needs no rows.
 
 Where to begin is read from the inverse covariances. Those of a graph with one hidden cause are sparse, as each edge and
 each pair of causes of one effect leaves an entry, less a matrix of rank one whose vector weighs the columns as the
@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
-from icdh._node_model._hidden_kernels import em_of_covariances
+from icdh._hidden_causes._kernels import em_of_covariances
 from icdh._node_model.families import Families
 from icdh._node_model.without_fits import RIDGE
 

@@ -1,21 +1,18 @@
-"""The search for hidden common causes, in rounds between what their values were and what graph that leaves.
+"""The search for hidden common causes: infer their values, search the graph given these, and begin again.
 
-A hidden cause that the search does not know of leaves a thicket: its children are joined to one another. So sets of
-variables that are joined to at least half of each other are tried as its children. First the edges inside such a set
-are off, and EM says what the hidden values were (`icdh._node_model.hidden`). Then one draw of these values is a column
-without causes, the graph is searched among the columns and this one, and EM begins again with the graph found. After
-each round the worse half of the sets is given up.
+Without its hidden cause the children are joined to one another. So sets of variables that are joined to at least half
+of each other are tried as children. First the edges inside such a set are off, and EM infers the hidden values
+(`icdh._hidden_causes.district`). Then one draw of these values is a column without causes, the graph is searched among
+the columns and this one, and EM begins again with that graph. After each round the worse half of the sets is given up.
 
-Where most effects are linear, scores come from covariances, and so do the hidden values to begin with, which need no
-sets (`icdh._node_model.hidden_linear`). The search is that over orders (`icdh.search.order_search`), and after it
-comes a climb by the likelihood itself, in which hidden causes gain and lose children: what a draw of the hidden values
-says is biased towards the graph that it was drawn from. At last variables are tried as children that have arrows from
-or to several children: each of these arrows pays as long as the others stand for the hidden cause.
+Where most effects are linear, scores come from covariances, and so do the first hidden values, which need no sets
+(`icdh._hidden_causes.linear`). The search is that over orders (`icdh.search.order_search`), and after it comes a climb
+by the likelihood itself, in which hidden causes gain and lose children: a draw of the hidden values is biased towards
+the graph that it was drawn from. At last variables are tried as children that have arrows from or to several children:
+each of these arrows pays as long as the others stand for the hidden cause.
 
 Elsewhere the search is a climb on the draw alone. In every other round EM begins with all variables as children, as a
-set that is too small explains itself, and edges and children that do not pay are left out at last. There is a second
-search, in which hidden causes are inputs of networks (`icdh._node_model.hidden_input`), for sets with two edges more
-than nodes. The better of both is taken.
+set that is too small explains itself, and edges and children that do not pay are left out at last.
 
 A hidden cause stays if it is worth a few nats against the graph without it, from which the search has gone on, or if
 knowledge names it. Each variable has at most one hidden cause, and each hidden cause at least three children: two
@@ -28,19 +25,19 @@ Friedman, "The Bayesian structural EM algorithm", UAI 1998.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Mask
+from icdh._ground.arrays import Integers, Mask
 from icdh._ground.clock import OutOfTime
+from icdh._hidden_causes.district import Districts
+from icdh._hidden_causes.linear import LinearFit, LinearGraphs
+from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.family_evidence import FamilyEvidence
-from icdh._node_model.hidden import Districts
-from icdh._node_model.hidden_input import InputDistricts
-from icdh._node_model.hidden_linear import LinearFit, LinearGraphs
 from icdh._node_model.without_fits import LinearGains
 from icdh.exceptions import ArgumentValueError
 from icdh.knowledge import EdgeRules
@@ -63,7 +60,6 @@ class Tuning:
     tried: int = 4  # changes of an edge that promise most, of which the best is made
     most_promised: float = 15.0  # nats that a change may seem to lose
     least_children: int = 3
-    edges_beyond: int = 2  # its nodes that a set has whose hidden cause may be an input of networks
     least_share: float = 0.5  # of a set that a further child is joined to
     least_worth: float = 5.0  # nats
 
@@ -130,8 +126,6 @@ class HiddenCauseSearch:
         The most parents of a variable.
     linear : bool
         Whether most effects are linear.
-    inputs : bool
-        Whether hidden causes are inputs of networks, or else factors of the noise.
     named : sequence of ndarray of bool, each of shape (N,)
         The children of hidden causes that there are.
     without : ndarray of bool, shape (N,), optional
@@ -157,14 +151,13 @@ class HiddenCauseSearch:
         rules: EdgeRules,
         max_parents: int,
         linear: bool,
-        inputs: bool,
         named: Sequence[Mask] = (),
         without: Mask | None = None,
     ):
         self.scores, self.rules, self.max_parents, self.linear = scores, rules, max_parents, linear
-        self.inputs, self.worths = inputs, dict[tuple[int, ...], float]()
+        self.worths = dict[tuple[int, ...], float]()
         self.found, self.state = found, HiddenGraph(found.graph)
-        self.districts = InputDistricts(scores) if inputs else Districts(scores)
+        self.districts = Districts(scores)
         self._linear = LinearGraphs(scores.families)
         self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
         self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
@@ -195,6 +188,19 @@ class HiddenCauseSearch:
         state = HiddenGraph(graph, self.state.hidden)
         return [self.districts(state.families(children)).score for children in state.hidden]
 
+    @property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each hidden cause that was found."""
+        return self.state.hidden
+
+    def refit(self, scores: FamilyEvidence, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
+        """Yield the children of each hidden cause, fitted by other scores to a graph, the best of some starts."""
+        districts, state = Districts(scores), HiddenGraph(graph, self.state.hidden)
+        for children in state.hidden:
+            families = state.families(children)
+            networks = districts.networks(families, n_restarts)
+            yield ConfoundedFit(families, districts(families).loadings, networks, self.worths[children])
+
     def total(self, state: HiddenGraph) -> float:
         """Return the score of a graph with hidden causes; lower is better."""
         inside = {node for children in state.hidden for node in children}
@@ -216,10 +222,10 @@ class HiddenCauseSearch:
         """Return graphs with one hidden cause more, to go on from."""
         most = TUNING.starts if self.linear else TUNING.starts_of_climbs
         starts = [state.with_cause(own, self.rules.required) for own in self._sets(state)[:most]]
-        return starts + self._told_by_covariances(state, self._free(state))
+        return starts + self._from_covariances(state, self._free(state))
 
-    def _told_by_covariances(self, state: HiddenGraph, free: Mask) -> list[HiddenGraph]:
-        """Return linear graphs with one hidden cause more, the first searched beside what covariances tell of it."""
+    def _from_covariances(self, state: HiddenGraph, free: Mask) -> list[HiddenGraph]:
+        """Return linear graphs with one more hidden cause, inferred from the covariances of the free variables."""
         if not self.linear or np.count_nonzero(free) < TUNING.least_children:
             return []
         all_children, known = state.with_cause(np.flatnonzero(free).tolist(), self.rules.required), state.of_nodes()
@@ -236,7 +242,7 @@ class HiddenCauseSearch:
             free, without = self._free(state), state
             free[children] = True
             state = state.with_cause(children, self.rules.required)
-            state = self._best_of([state, *self._told_by_covariances(without, free)]) or state
+            state = self._best_of([state, *self._from_covariances(without, free)]) or state
         self.worths = dict(zip(state.hidden, self._worths(state), strict=True))
         return state
 
@@ -266,8 +272,8 @@ class HiddenCauseSearch:
             left = left[: max(fewest, -(-len(left) // 2))]
             seen.update(left)
         best = min(seen, key=self._quick_total, default=None)
-        if best is None or self.inputs:
-            return best
+        if best is None:
+            return None
         return self._joined(best) if self.linear else self._pruned(best)
 
     def _by_score(self, state: HiddenGraph) -> tuple[int, float]:
@@ -297,22 +303,17 @@ class HiddenCauseSearch:
             return len(nodes) - 0.5 * joined[np.ix_(list(nodes), list(nodes))].sum(), sorted(nodes)
 
         found = {own for triangle in _triangles(joined) for own in _grown(triangle, joined)}
-        most = -TUNING.edges_beyond if self.inputs else math.inf
-        return sorted((own for own in found if edges_short(own)[0] <= most), key=edges_short)
+        return sorted(found, key=edges_short)
 
     def _searched(self, state: HiddenGraph, seed: int) -> HiddenGraph:
         """Return the graph found where one draw of the hidden values stands for columns without causes."""
         if self.linear:
             return self._ordered(state, self._linear(state.of_nodes()), seed)
-        N, rng, rules = len(state.graph), np.random.default_rng(seed), self._rules_beside(state)
-        graph, like = state.of_nodes(), [own[0] for own in state.hidden]
-        drawn, starts = [self.districts(state.families(own)).hidden.draw(rng) for own in state.hidden], [graph]
-        if self.inputs:  # the thicket that the hidden values explain need not stand in the way
-            required = rules.required
-            least = (tuple(k for k in own if k >= N or required[k, node]) for node, own in enumerate(graph))
-            starts.append(tuple(least))
-        climber = Climber(self.scores.with_causes(drawn, like, self.scores.clock), rules, self.max_parents + 1)
-        return HiddenGraph.from_nodes(min((climber.climb_once(own)[0] for own in starts), key=climber.total), N)
+        rng, like = np.random.default_rng(seed), [own[0] for own in state.hidden]
+        drawn = [self.districts(state.families(own)).hidden.draw(rng) for own in state.hidden]
+        scores = self.scores.with_causes(drawn, like, self.scores.clock)
+        climber = Climber(scores, self._rules_beside(state), self.max_parents + 1)
+        return HiddenGraph.from_nodes(climber.climb_once(state.of_nodes())[0], len(state.graph))
 
     def _ordered(self, state: HiddenGraph, fit: LinearFit, seed: int) -> HiddenGraph:
         """Return the graph of the best order of variables and one draw of the hidden values, and a climb from it."""
@@ -417,16 +418,28 @@ class HiddenCauseSearch:
                     yield HiddenGraph(state.graph, (*state.hidden[:k], left, *state.hidden[k + 1 :]))
 
 
-def find_hidden_causes(linear: bool, search: Callable[..., HiddenCauseSearch]) -> HiddenCauseSearch:
-    """Return the search of the better model; ``search`` says of which kind hidden causes are: inputs or not."""
-    best = search(linear=linear, inputs=False).run()
-    if linear or best.found.ended_early:
-        return best
-    other = search(linear=linear, inputs=True).run()
-    if other.found.ended_early:
-        best.found = other.found
-        return best
-    return min(best, other, key=lambda own: own.total(own.state))
+def find_hidden_causes(
+    known: tuple[list[Mask], Mask],
+    found: SearchResult,
+    scores: FamilyEvidence,
+    rules: EdgeRules,
+    max_parents: int,
+    linear: bool,
+    order: Integers,
+) -> HiddenCauseSearch:
+    """Search for hidden causes beside a graph, and return the search.
+
+    Parameters
+    ----------
+    known : tuple
+        The children of hidden causes that knowledge names, and the variables without one: masks of the user's columns.
+    found, scores, rules, max_parents, linear
+        As of `HiddenCauseSearch`.
+    order : ndarray of int
+        The user's column of every variable of the graph.
+    """
+    named, without = [mask[order] for mask in known[0]], known[1][order]
+    return HiddenCauseSearch(found, scores, rules, max_parents, linear, named, without).run()
 
 
 def _triangles(joined: Mask) -> Iterator[frozenset[int]]:
