@@ -2,20 +2,24 @@
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, TableLike
+from icdh._table.arguments import square_of
+
+__all__ = ["acyclicity"]
 
 # Above this trace h is continued linearly, so that rho h^2 stays finite.
 LARGEST_TRACE = 1e100
 LARGEST_WEIGHT_SUM = 230.0  # exp(230) = 1e100
+LARGEST_WEIGHT = 1e20  # so that rho h^2 stays finite there, too
 TAYLOR_TERMS = 14  # truncation error 0.5**15 / 15! < 1e-16
 
 
-def acyclicity(A: Floats) -> tuple[float, Floats]:
+def acyclicity(A: TableLike) -> tuple[float, Floats]:
     """Return h = tr(exp(A∘A)) - N and its gradient; h is zero exactly when A is the matrix of a DAG.
 
     Parameters
     ----------
-    A : ndarray, shape (N, N)
+    A : array_like or DataFrame, shape (N, N)
         Weighted adjacency matrix; ``A[i, j]`` weighs the edge i -> j.
 
     Returns
@@ -27,15 +31,15 @@ def acyclicity(A: Floats) -> tuple[float, Floats]:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If A is not a square matrix of finite numbers.
 
     Notes
     -----
     All entries of A∘A are non-negative, so exp(A∘A) - I is summed without cancellation and h keeps its relative
     accuracy however close to zero it is. Where h exceeds 1e100 it is continued linearly along the ray through A∘A:
-    with r = sum(A∘A) > R = 230, h(A∘A) becomes (r / R) h(R A∘A / r). That value and its gradient are finite and
-    keep h = 0 for DAGs only.
+    with r = sum(A∘A) > R = 230, h(A∘A) becomes (r / R) h(R A∘A / r). There, weights beyond ±1e20 count as ±1e20. That
+    value and its gradient are finite, and keep h = 0 for DAGs only.
 
     References
     ----------
@@ -51,9 +55,11 @@ def acyclicity(A: Floats) -> tuple[float, Floats]:
     >>> h > 0.0, gradient.shape
     (True, (2, 2))
     """
-    A = np.asarray(A, dtype=np.float64)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all():
-        raise ValueError(f"A must be a square matrix of finite numbers; got shape {A.shape}")
+    return trace_exponential(square_of(A, "A"))
+
+
+def trace_exponential(A: Floats) -> tuple[float, Floats]:
+    """Return what `acyclicity` returns, of a matrix that was checked."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = A * A
         excess = _expm1(squares)
@@ -61,6 +67,7 @@ def acyclicity(A: Floats) -> tuple[float, Floats]:
     if h <= LARGEST_TRACE and np.isfinite(excess).all():
         derivative = excess.T + np.eye(A.shape[0])
     else:
+        A = np.clip(A, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         h, derivative = _linear_continuation(A)
     return float(h), 2.0 * A * derivative
 
@@ -87,7 +94,7 @@ def _linear_continuation(A: Floats) -> tuple[float, Floats]:
     total = shares.sum()
     excess = _expm1(shares * (LARGEST_WEIGHT_SUM / total))
     h = np.trace(excess)
-    ratio = min(total / LARGEST_WEIGHT_SUM * largest, 1e100) * min(largest, 1e100)
+    ratio = total / LARGEST_WEIGHT_SUM * largest * largest
     derivative = excess.T + np.eye(A.shape[0])
     along_ray = (derivative * shares).sum() / total
     return h * ratio, derivative + (h / LARGEST_WEIGHT_SUM - along_ray)

@@ -1,18 +1,23 @@
 """The negative log-likelihood of the heteroscedastic noise model (Eq. 11) and its full gradient."""
 
+import math
+
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Mask, TableLike
 from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
+from icdh._table.arguments import rows_beside, scale_beside
 from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs
 
+__all__ = ["nll", "nll_and_gradient"]
 
-def nll(X: Floats, weights: Weights) -> float:
+
+def nll(X: TableLike, weights: Weights) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
     Parameters
     ----------
-    X : ndarray, shape (M, N)
+    X : array_like or DataFrame, shape (M, N)
         Observations.
     weights : Weights
         The network.
@@ -24,8 +29,8 @@ def nll(X: Floats, weights: Weights) -> float:
 
     Raises
     ------
-    ValueError
-        If X is not a table of N finite columns.
+    TypeError, ValueError
+        If X is not a table of N finite columns, or the weights are not finite.
 
     Notes
     -----
@@ -52,20 +57,20 @@ def nll(X: Floats, weights: Weights) -> float:
 
 
 def nll_and_gradient(
-    X: Floats, weights: Weights, *, scale: Floats | None = None, rows: Mask | None = None
+    X: TableLike, weights: Weights, *, scale: TableLike | None = None, rows: TableLike | None = None
 ) -> tuple[float, Weights]:
     """Return the negative log-likelihood and its gradient by every weight.
 
     Parameters
     ----------
-    X : ndarray, shape (M, N)
+    X : array_like or DataFrame, shape (M, N)
         Observations.
     weights : Weights
         The network.
-    scale : ndarray, shape (M, N), optional
+    scale : array_like or DataFrame, shape (M, N), optional
         Standard deviations sigma to hold fixed, positive, as Phase II does; the derivatives by w3 and w3_bias are then
         zero. By default sigma is that of the network.
-    rows : ndarray of bool, shape (M, N), optional
+    rows : array_like or DataFrame of truth values, or of ones and zeros, shape (M, N), optional
         The observations that count for each variable; by default all.
 
     Returns
@@ -78,8 +83,11 @@ def nll_and_gradient(
 
     Raises
     ------
+    TypeError
+        If an argument holds something else; the message names it.
     ValueError
-        If X is not a table of N finite columns, or ``scale`` or ``rows`` has another shape.
+        If X is not a table of N finite columns, the weights are not finite, ``scale`` is not positive and finite, or
+        ``scale`` or ``rows`` has another shape than X, or other labels.
 
     Notes
     -----
@@ -106,20 +114,37 @@ def nll_and_gradient(
     >>> gradient.w1.shape, gradient.w3_bias.shape
     ((3, 4, 3), (3,))
     """
+    features = checked_features(X, weights)
+    shape = features.shape[1], weights.n_variables
+    scale = None if scale is None else scale_beside(X, scale, shape)
+    return loss_and_gradient(features, weights, scale, None if rows is None else rows_beside(X, rows, shape))
+
+
+def loss_and_gradient(
+    features: Floats, weights: Weights, scale: Floats | None = None, rows: Mask | None = None
+) -> tuple[float, Weights]:
+    """Return what `nll_and_gradient` returns, of arguments that were checked.
+
+    Parameters
+    ----------
+    features : ndarray, shape (N or N + 1, M)
+        As `icdh.network.features_of` returns them.
+    weights : Weights
+        The network.
+    scale, rows : ndarray, shape (N, M), optional
+        See `nll_and_gradient`.
+    """
     from icdh._network_kernels import node_nll_and_gradient
 
-    features = checked_features(X, weights)
     nodes, observations, inputs = weights.n_variables, features.shape[1], np.arange(features.shape[0])
-    _check_shape("scale", scale, (observations, nodes))
-    _check_shape("rows", rows, (observations, nodes))
-    value = 0.0
+    value, none = 0.0, np.empty(0)
     d_inputs = np.zeros((nodes, features.shape[0], weights.hidden_units))
     d_w2, d_w3 = np.zeros_like(weights.w2), np.zeros_like(weights.w3)
     d_floor, d_intercept, floor = np.empty(nodes), np.empty(nodes), weights.scale_floor()
     for n in range(nodes):
-        counts = slice(None) if rows is None else rows[:, n]
+        sigma = none if scale is None else scale[n]
         loss, d_floor[n], d_intercept[n] = node_nll_and_gradient(
-            np.ascontiguousarray(features[:, counts]),
+            features if rows is None else np.ascontiguousarray(features[:, rows[n]]),
             inputs,
             n,
             node_inputs(weights, n),
@@ -127,28 +152,21 @@ def nll_and_gradient(
             weights.w3[n],
             floor[n] if scale is None else 0.0,
             0.0 if weights.output_bias is None else weights.output_bias[n],
-            np.empty(0) if scale is None else np.ascontiguousarray(scale[counts, n]),
+            sigma if rows is None or scale is None else sigma[rows[n]],
             d_inputs[n],
             d_w2[n],
             d_w3[n],
         )
-        value += loss + LOG_SQRT_2PI * (observations if rows is None else np.count_nonzero(rows[:, n]))
+        value += loss + LOG_SQRT_2PI * (observations if rows is None else np.count_nonzero(rows[n]))
     if scale is not None:
         d_floor[:] = d_w3[:] = 0.0
     inside = np.abs(weights.w3_bias) < LARGEST_LOG_FLOOR
-    d_w1 = d_inputs[:, :nodes].transpose(0, 2, 1) / observations
-    d_w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
     gradient = Weights(
-        d_w1,
+        d_inputs[:, :nodes].transpose(0, 2, 1) / observations,
         w2=d_w2 / observations,
         w3=d_w3 / observations,
         w3_bias=np.where(inside, d_floor * floor, 0.0) / observations,
         hidden_bias=None if weights.hidden_bias is None else d_inputs[:, nodes] / observations,
         output_bias=None if weights.output_bias is None else d_intercept / observations,
     )
-    return float(value / observations), gradient
-
-
-def _check_shape(name: str, given: Floats | Mask | None, shape: tuple[int, int]) -> None:
-    if given is not None and np.shape(given) != shape:
-        raise ValueError(f"{name} must have the shape of X, {shape}; got {np.shape(given)}")
+    return math.inf if math.isnan(value) else float(value / observations), gradient

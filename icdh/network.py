@@ -30,12 +30,17 @@ c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `
 ================  =======================  ===========  =====================  ================================
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers, Mask, TableLike
+from icdh._ground.checks import Flag, Number
+from icdh._table.arguments import array_of, observations_of
+from icdh.exceptions import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["Weights", "forward", "initial_weights"]
 
 # What sigma_n is: a function of the causes (Eq. 10), a constant of each variable (Eq. 16-18), or one (Eq. 15).
 NOISE = ("heteroscedastic", "unequal", "equal")
@@ -43,9 +48,12 @@ NOISE = ("heteroscedastic", "unequal", "equal")
 LARGEST_LOG_FLOOR = 150.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Weights:
-    """Weights of all nodes, for N variables and m1 hidden units a node.
+    """Weights of all nodes, for N variables and m1 hidden units a node: a value that cannot be changed.
+
+    Weights of the same numbers are equal. The arrays are copies of what is given, and read-only. What has one number
+    for every weight, such as a gradient, is a `Weights` as well.
 
     Attributes
     ----------
@@ -62,6 +70,23 @@ class Weights:
         Intercepts of the hidden units; absent in the paper.
     output_bias : ndarray, shape (N,), optional
         Intercepts of the means; absent in the paper.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a part does not hold real numbers, or has another shape; the message names it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import Weights
+    >>> weights = Weights(np.ones((2, 3, 2)), w2=np.ones((2, 3)), w3=np.zeros((2, 3)), w3_bias=np.zeros(2))
+    >>> weights.adjacency().round(2).tolist()
+    [[0.0, 1.73], [1.73, 0.0]]
+    >>> weights.from_vector(weights.to_vector()) == weights
+    True
+    >>> weights.map(lambda part: 2.0 * part).w2.tolist()
+    [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
     """
 
     w1: Floats
@@ -72,31 +97,38 @@ class Weights:
     output_bias: Floats | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                object.__setattr__(self, field.name, np.ascontiguousarray(value, dtype=np.float64))
-        self._check_shapes()
-        n = np.arange(self.n_variables)
-        if self.w1[n, :, n].any():
-            object.__setattr__(self, "w1", self.w1.copy())
-            self.w1[n, :, n] = 0.0
+        w1 = array_of(self.w1, "w1", ("N", "m1", "N"))
+        nodes, units, _ = w1.shape
+        w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
+        parts = {name: array_of(getattr(self, name), name, (nodes, units)) for name in ("w2", "w3")}
+        parts["w3_bias"] = array_of(self.w3_bias, "w3_bias", (nodes,))
+        if self.hidden_bias is not None:
+            parts["hidden_bias"] = array_of(self.hidden_bias, "hidden_bias", (nodes, units))
+        if self.output_bias is not None:
+            parts["output_bias"] = array_of(self.output_bias, "output_bias", (nodes,))
+        for name, part in {"w1": w1, **parts}.items():
+            part.flags.writeable = False
+            object.__setattr__(self, name, part)
 
-    def _check_shapes(self) -> None:
-        if self.w1.ndim != 3 or self.w1.shape[0] != self.w1.shape[2]:
-            raise ValueError(f"w1 must have shape (N, m1, N); got {self.w1.shape}")
-        nodes, units, _ = self.w1.shape
-        expected = {
-            "w2": (nodes, units),
-            "w3": (nodes, units),
-            "w3_bias": (nodes,),
-            "hidden_bias": (nodes, units),
-            "output_bias": (nodes,),
-        }
-        for name, shape in expected.items():
-            value = getattr(self, name)
-            if value is not None and value.shape != shape:
-                raise ValueError(f"{name} must have shape {shape} to go with w1; got {value.shape}")
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Weights):
+            return NotImplemented
+        return self._shapes == other._shapes and np.array_equal(self.to_vector(), other.to_vector())
+
+    def __hash__(self) -> int:
+        return hash((*self._shapes.items(), (self.to_vector() + 0.0).tobytes()))  # -0.0 equals 0.0
+
+    def __reduce__(self) -> tuple[type["Weights"], tuple[Floats | None, ...]]:
+        return Weights, (self.w1, self.w2, self.w3, self.w3_bias, self.hidden_bias, self.output_bias)
+
+    @property
+    def _parts(self) -> dict[str, Floats]:
+        """The arrays that there are, by name."""
+        return {name: part for name, part in vars(self).items() if part is not None}
+
+    @property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: part.shape for name, part in self._parts.items()}
 
     @property
     def n_variables(self) -> int:
@@ -117,13 +149,59 @@ class Weights:
         """Return the smallest scale exp(W3_n0) of every node, shape (N,)."""
         return np.exp(np.clip(self.w3_bias, -LARGEST_LOG_FLOOR, LARGEST_LOG_FLOOR))
 
+    def to_vector(self) -> Floats:
+        """Return all weights as one vector, for optimisers.
 
-def initial_weights(X: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+        The order is w1, w2, w3, w3_bias, hidden_bias, output_bias, those that there are, each in C order: w1[0, 0, 0],
+        w1[0, 0, 1], ... Self-loops have their places, and are zero.
+        """
+        return np.concatenate([part.ravel() for part in self._parts.values()])
+
+    def from_vector(self, theta: Floats) -> "Weights":
+        """Return other weights of the same shapes.
+
+        Parameters
+        ----------
+        theta : ndarray, shape (K,)
+            All weights, in the order of `to_vector`; what stands in the places of self-loops does not count.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If theta does not hold K real numbers.
+        """
+        sizes = [part.size for part in self._parts.values()]
+        pieces = np.split(array_of(theta, "theta", (sum(sizes),)), np.cumsum(sizes)[:-1])
+        named = zip(self._shapes.items(), pieces, strict=True)
+        return Weights(**{name: piece.reshape(shape) for (name, shape), piece in named})
+
+    def map(self, function: Callable[..., Floats], *others: "Weights") -> "Weights":
+        """Return the weights that a function makes of each array, for instance a step along a gradient.
+
+        Parameters
+        ----------
+        function : callable
+            Takes an array, and those of the same name of all others; returns an array.
+        *others : Weights
+            Further weights of the same parts.
+
+        Raises
+        ------
+        ValueError
+            If the others have other parts.
+        """
+        if any(other._parts.keys() != self._parts.keys() for other in others):
+            raise ArgumentValueError("others", f"must have the parts {', '.join(self._parts)}")
+        together = {name: [part, *(other._parts[name] for other in others)] for name, part in self._parts.items()}
+        return Weights(**{name: function(*parts) for name, parts in together.items()})
+
+
+def initial_weights(X: TableLike, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
     """Draw small random input weights, away from the saddle point at zero, with scale one at every node.
 
     Parameters
     ----------
-    X : ndarray, shape (M, N)
+    X : array_like or DataFrame, shape (M, N)
         Observations; their root mean squares set the units of w1.
     hidden_units : int
         m1.
@@ -139,6 +217,11 @@ def initial_weights(X: Floats, hidden_units: int, bias: bool, rng: np.random.Gen
         All other weights are zero: Phase II finds w2 first. With intercepts, the range of w1 is ten times as wide and
         hidden intercepts are uniform in ±1, because networks with small weights fit odd functions only.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not the above; the message names it.
+
     Examples
     --------
     >>> import numpy as np
@@ -148,19 +231,15 @@ def initial_weights(X: Floats, hidden_units: int, bias: bool, rng: np.random.Gen
     >>> weights.w1.shape, weights.w1[0, :, 0].tolist()
     ((3, 4, 3), [0.0, 0.0, 0.0, 0.0])
     """
-    return weights_in_units(root_mean_square(np.transpose(X)), hidden_units, bias, rng)
+    Number(1, integer=True).check("hidden_units", hidden_units)
+    Flag().check("bias", bias)
+    if not isinstance(rng, np.random.Generator):
+        raise ArgumentTypeError("rng", f"must be a numpy.random.Generator, as default_rng(0) is; got {rng!r}")
+    return weights_in_units(root_mean_square(observations_of(X, "N")), hidden_units, bias, rng)
 
 
 def root_mean_square(values: Floats) -> Floats:
-    """Return the root mean square of every variable, shape (N,), of values of shape (N, M).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import root_mean_square
-    >>> root_mean_square(np.array([[3.0, -3.0], [0.0, 2.0**0.5]])).round(6).tolist()
-    [3.0, 1.0]
-    """
+    """Return the root mean square of every variable, shape (N,), of values of shape (N, M)."""
     rms: Floats = np.sqrt(np.array([np.mean(np.square(row)) for row in values]))
     return rms
 
@@ -178,13 +257,6 @@ def weights_in_units(rms: Floats, hidden_units: int, bias: bool, rng: np.random.
         Whether hidden units and means get intercepts.
     rng : numpy.random.Generator
         The only source of randomness.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import weights_in_units
-    >>> weights_in_units(np.ones(3), 4, True, np.random.default_rng(0)).hidden_bias.shape
-    (3, 4)
     """
     n_variables = rms.size
     shape = (n_variables, hidden_units)
@@ -213,26 +285,17 @@ def node_inputs(weights: Weights, n: int) -> Floats:
         The network.
     n : int
         The node.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import initial_weights, node_inputs
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
-    >>> node_inputs(weights, 0).shape
-    (3, 4)
     """
     w1 = weights.w1[n].T
-    return np.ascontiguousarray(w1 if weights.hidden_bias is None else np.vstack([w1, weights.hidden_bias[n]]))
+    return np.array(w1, order="C") if weights.hidden_bias is None else np.vstack([w1, weights.hidden_bias[n]])
 
 
-def forward(X: Floats, weights: Weights) -> tuple[Floats, Floats]:
+def forward(X: TableLike, weights: Weights) -> tuple[Floats, Floats]:
     """Return the mean and the scale (standard deviation) of every variable given the others.
 
     Parameters
     ----------
-    X : ndarray, shape (M, N)
+    X : array_like or DataFrame, shape (M, N)
         Observations.
     weights : Weights
         The network.
@@ -244,8 +307,8 @@ def forward(X: Floats, weights: Weights) -> tuple[Floats, Floats]:
 
     Raises
     ------
-    ValueError
-        If X is not a table of N finite columns.
+    TypeError, ValueError
+        If X is not a table of N finite columns, or the weights are not finite.
 
     References
     ----------
@@ -274,16 +337,6 @@ def outputs(features: Floats, weights: Weights) -> tuple[Floats, Floats]:
         As `features_of` returns them.
     weights : Weights
         The network.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import features_of, initial_weights, outputs
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
-    >>> mean, scale = outputs(features_of(np.ascontiguousarray(X.T), False), weights)
-    >>> mean.shape
-    (3, 100)
     """
     mean, scale = np.empty((2, weights.n_variables, features.shape[1]))
     for n in range(weights.n_variables):
@@ -302,16 +355,6 @@ def activations(features: Floats, weights: Weights, n: int) -> Floats:
         The network.
     n : int
         The node.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import activations, features_of, initial_weights
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
-    >>> s = activations(features_of(np.ascontiguousarray(X.T), False), weights, 1)
-    >>> s.shape, bool(((s > 0.0) & (s < 1.0)).all())
-    ((4, 100), True)
     """
     return _activations(features, np.arange(features.shape[0]), node_inputs(weights, n))
 
@@ -405,46 +448,33 @@ def features_of(values: Floats, bias: bool) -> Floats:
         The variables.
     bias : bool
         Whether there are intercepts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import features_of
-    >>> features_of(np.array([[2.0, 3.0]]), bias=True)
-    array([[2., 3.],
-           [1., 1.]])
     """
     values = np.ascontiguousarray(values)
     return np.vstack([values, np.ones(values.shape[1])]) if bias else values
 
 
-def checked_features(X: Floats, weights: Weights) -> Floats:
-    """Return the features of a table of observations after checking that it has one finite column a node.
+def checked_features(X: TableLike, weights: Weights) -> Floats:
+    """Return the features of a user's table after checking that it has one finite column a node of finite weights.
 
     Parameters
     ----------
-    X : ndarray, shape (M, N)
+    X : array_like or DataFrame, shape (M, N)
         Observations.
     weights : Weights
         The network.
 
     Raises
     ------
-    ValueError
-        If X is not a table of N finite columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.network import checked_features, initial_weights
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> weights = initial_weights(X, 4, False, np.random.default_rng(0))
-    >>> checked_features(X, weights).shape
-    (3, 100)
+    TypeError, ValueError
+        If X is not a table of N finite columns, or the weights are not finite.
     """
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] != weights.n_variables or X.shape[0] == 0:
-        raise ValueError(f"X must have shape (M, {weights.n_variables}), one column for each node; got {X.shape}")
-    if not np.isfinite(X).all():
-        raise ValueError("X holds NaN or infinity; drop or impute these rows first")
-    return features_of(X.T, weights.hidden_bias is not None)
+    check_weights(weights)
+    return features_of(observations_of(X, weights.n_variables), weights.hidden_bias is not None)
+
+
+def check_weights(weights: Weights) -> None:
+    """Raise TypeError or ValueError unless these are the finite weights of a network."""
+    if not isinstance(weights, Weights):
+        raise ArgumentTypeError("weights", f"must be an icdh.network.Weights; got a {type(weights).__name__}")
+    if not np.isfinite(weights.to_vector()).all():
+        raise ArgumentValueError("weights", "hold NaN or infinity")

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from contextlib import redirect_stderr
+from dataclasses import fields
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -245,7 +246,7 @@ def sums_of_equivalent_graphs(score):
 
 def fit_two_phase(values, forbidden_edges=None, required_edges=None, *, hidden_units=10, initial=None, **options):
     """The two phases of ICDH on variables in rows, without its order of columns and its last stage."""
-    limits = Limits(**{name: options.pop(name) for name in Limits._fields if name in options})
+    limits = Limits(**{part.name: options.pop(part.name) for part in fields(Limits) if part.name in options})
     schedule, callback = options.pop("schedule", "fast"), options.pop("callback", None)
     rng = np.random.default_rng(options.pop("random_state", None))
     problem = problem_of(values, forbidden_edges, required_edges, **options)

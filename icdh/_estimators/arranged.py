@@ -56,14 +56,15 @@ class ColumnOrder:
         """
 
         def of_all(part: Floats) -> Floats:
+            if part.ndim == 3:  # w1, whose last axis are causes
+                causes = np.zeros((*part.shape[:2], self.n_columns))
+                causes[:, :, self.order] = part
+                part = causes
             every = np.zeros((self.n_columns, *part.shape[1:]))
             every[self.order] = part
             return every
 
-        parts = {name: of_all(part) for name, part in vars(weights).items() if part is not None}
-        w1 = np.zeros((*parts["w2"].shape, self.n_columns))
-        w1[:, :, self.order] = parts["w1"]
-        return Weights(**parts | {"w1": w1})
+        return weights.map(of_all)
 
     def move_in_users_columns(self, move: Move) -> Move:
         """Return a move of the search in the user's columns."""

@@ -124,8 +124,7 @@ class FoundNetwork(NamedTuple):
 
     def _columns_of(self, weights: Weights) -> Weights:
         N = len(self.model.names)
-        parts = {name: part[:N] for name, part in vars(weights).items() if part is not None}
-        return Weights(**parts | {"w1": weights.w1[:N, :, :N].copy()})
+        return weights.map(lambda part: part[:N, :, :N] if part.ndim == 3 else part[:N])
 
 
 def find_network(

@@ -1,9 +1,28 @@
 """The article's procedure: alternate means (Phase II) and scales (Phase I) until the likelihood stands still.
 
+Its three algorithms as printed, and the objective of Phase II, are functions; `icdh.ICDH` is the estimator.
+
 objective (one child, whose sum is the network) <- solvers <- dag; scales (Algorithm 2);
 dag, scales <- procedure (Algorithms 1 and 3); solvers, scales <- family <- last_stage.
 """
 
-from icdh.two_phase.rounds import Round, TwoPhaseResult
+from typing import TYPE_CHECKING
 
-__all__ = ["Round", "TwoPhaseResult"]
+from icdh.two_phase.rounds import Limits, MeanStep, Round, TwoPhaseResult
+
+if TYPE_CHECKING:
+    from icdh.two_phase.as_printed import algorithm_1, algorithm_2, algorithm_3, phase_two_objective
+    from icdh.two_phase.objective import Problem
+
+__all__ = ["Limits", "MeanStep", "Problem", "Round", "TwoPhaseResult"]
+__all__ += ["algorithm_1", "algorithm_2", "algorithm_3", "phase_two_objective"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Load on first use what needs a compiler."""
+        if name not in __all__:
+            raise AttributeError(f"module 'icdh.two_phase' has no attribute {name!r}")
+        from icdh.two_phase import as_printed
+
+        return getattr(as_printed, name)

@@ -3,9 +3,9 @@
 ==========================  ======================================================================================
 article                     here
 ==========================  ======================================================================================
-X                           ``X``, shape (M, N)
+X                           ``problem.values``, shape (N, M)
 theta = (W1, W2, W3, W3_0)  ``weights``, see `icdh.network`
-L (Eq. 11), its gradient    `icdh.likelihood.nll_and_gradient`
+L (Eq. 11), its gradient    `icdh.likelihood.nll_and_gradient`; ``loss_and_gradient``, one variable a row
 sigma                       ``scale``, shape (M, N)
 h, its gradient             `icdh.acyclicity.acyclicity`
 rho, alpha, c, s, epsilon   ``rho``, ``alpha``, ``C``, ``S``, ``h_tol``
@@ -19,21 +19,25 @@ References
 Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024.
 """
 
-import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import Bounds
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._ground.arrays import Floats, Mask, TableLike
+from icdh._ground.checks import Number
 from icdh._ground.clock import OutOfTime
-from icdh.acyclicity import acyclicity
+from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
+from icdh._table.arguments import observations_of, scale_beside
+from icdh.acyclicity import trace_exponential
+from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 from icdh.knowledge import EdgeRules
-from icdh.likelihood import nll, nll_and_gradient
-from icdh.network import Weights, forward
+from icdh.likelihood import loss_and_gradient
+from icdh.network import Weights, check_weights, outputs
 from icdh.two_phase.objective import Problem
-from icdh.two_phase.rounds import OUT_OF_TIME, Limits, MeanStep, Round, Rounds, TwoPhaseResult
+from icdh.two_phase.rounds import LIMITS, OUT_OF_TIME, Limits, MeanStep, Round, Rounds, TwoPhaseResult
 from icdh.two_phase.solvers import run_lbfgs
 
 C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
@@ -42,16 +46,23 @@ SMALLEST_FLOOR = 1e-3  # of exp(W3_0), in root mean squared residuals: L has no 
 
 
 def algorithm_1(
-    problem: Problem, weights: Weights, limits: Limits, callback: Callable[[Round], None] | None = None
+    problem: Problem,
+    weights: Weights,
+    limits: Limits = LIMITS,
+    callback: Callable[[Round], None] | None = None,
 ) -> TwoPhaseResult:
     """Alternate Phase II and Phase I until the likelihood stands still (Algorithm 1).
+
+    sigma = 1; then, in turn, (W1, W2) by `algorithm_3` given sigma, (W3, W3_0) by `algorithm_2` given (W1, W2), and
+    sigma_n = relu(W3_n . s_n) + exp(W3_n0).
 
     Parameters
     ----------
     problem : Problem
         The table, what is known of its graph, the penalties and the kind of noise.
     weights : Weights
-        Where to start. The print starts at zero, where every gradient vanishes; start from small random weights.
+        Where to start. The print starts at zero, where every gradient vanishes; start from small random weights, as
+        `icdh.network.initial_weights` draws them.
     limits : Limits
         When the algorithm ends.
     callback : callable, optional
@@ -61,58 +72,90 @@ def algorithm_1(
     -------
     TwoPhaseResult
         Weights and record of the round of the highest likelihood, and the history.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the weights are not those of the problem's variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import initial_weights
+    >>> from icdh.two_phase import Limits, Problem, algorithm_1
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> weights = initial_weights(X, 3, False, np.random.default_rng(0))
+    >>> algorithm_1(Problem.of(X), weights, Limits(max_rounds=1)).best.h < 1e-8
+    True
     """
-    X, rows, noise, scale = *_observations(problem), problem.noise, np.ones(problem.values.T.shape)
-    tol = np.inf if noise == "equal" else limits.tol
+    _check(problem, weights)
+    scale, tol = np.ones(problem.values.shape), np.inf if problem.noise == "equal" else limits.tol
     with Rounds(limits.max_rounds, tol, problem.clock, callback) as rounds:
         while rounds.go_on:
             begin = time.perf_counter()
-            step = algorithm_3(problem, scale, weights, limits)
+            step = algorithm_3(problem, scale.T, weights, limits)
             if step.message == OUT_OF_TIME and rounds.history:
                 break
-            weights = algorithm_2(X, step.weights, noise, rows)
-            scale = forward(X, weights)[1]
-            value = nll(X, weights) if rows is None else nll_and_gradient(X, weights, rows=rows)[0]
+            weights = algorithm_2(problem, step.weights)
+            mean, scale = outputs(problem.features, weights)
+            value = gaussian_nll(problem.values, mean, scale, problem.rows)
             rounds.add(weights, step, value, value, time.perf_counter() - begin)
     return rounds.result(limits.h_tol)
 
 
-def _observations(problem: Problem) -> tuple[Floats, Mask | None]:
-    """Return X, and which of its entries count, as the article writes them: both of shape (M, N)."""
-    return problem.values.T, None if problem.rows is None else problem.rows.T
-
-
-def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = None) -> Weights:
+def algorithm_2(problem: Problem, weights: Weights) -> Weights:
     """Phase I: maximise the likelihood over W3 and W3_0, given W1 and W2 (Algorithm 2).
 
-    A constant scale ("unequal", Eq. 16-18) has its maximum in closed form; "equal" leaves the scale at one (Eq. 15).
+    (W3, W3_0) = argmin L(W1, W2, W3, W3_0) (Eq. 11). A constant scale ("unequal", Eq. 16-18) has its maximum in closed
+    form, W3_n0 = log sqrt(mean of (X_n - f_n)^2); "equal" leaves the scale at one (Eq. 15).
 
     Parameters
     ----------
-    X, rows
+    problem : Problem
         See `algorithm_1`.
     weights : Weights
         The network.
-    noise : {"heteroscedastic", "unequal", "equal"}
-        The kind of scale.
+
+    Returns
+    -------
+    Weights
+        The same W1 and W2 with W3, shape (N, m1), and W3_0, shape (N,), refitted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the weights are not those of the problem's variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.likelihood import nll
+    >>> from icdh.network import initial_weights
+    >>> from icdh.two_phase import Problem, algorithm_2
+    >>> X = 3.0 * np.random.default_rng(0).normal(size=(50, 2))
+    >>> weights = initial_weights(X, 3, False, np.random.default_rng(0))
+    >>> nll(X, algorithm_2(Problem.of(X), weights)) < nll(X, weights)
+    True
     """
-    if noise == "equal":
+    _check(problem, weights)
+    if problem.noise == "equal":
         return weights
-    squares = np.square(X - forward(X, weights)[0])
-    rms = np.sqrt(np.average(squares, axis=0, weights=rows))
+    rows = None if problem.rows is None else problem.rows.T
+    squares = np.square(problem.values - outputs(problem.features, weights)[0])
+    rms = np.sqrt(np.average(np.ascontiguousarray(squares.T), axis=0, weights=rows))
     rms = np.where(rms > 0.0, rms, np.finfo(float).tiny)
-    if noise == "unequal":
-        return dataclasses.replace(weights, w3=0.0 * weights.w3, w3_bias=np.log(rms))
+    if problem.noise == "unequal":
+        return replace(weights, w3=0.0 * weights.w3, w3_bias=np.log(rms))
     N, m1 = weights.w3.shape
     if not weights.w3.any():  # The print starts at W3 = 0, where the ReLU is dead and has no gradient.
         w3 = np.repeat(rms[:, np.newaxis], m1, axis=1) / m1
-        weights = dataclasses.replace(weights, w3=w3, w3_bias=np.log(0.5 * rms))
+        weights = replace(weights, w3=w3, w3_bias=np.log(0.5 * rms))
 
     def with_scales(theta: Floats) -> Weights:
-        return dataclasses.replace(weights, w3=theta[: N * m1].reshape(N, m1), w3_bias=theta[N * m1 :])
+        return replace(weights, w3=theta[: N * m1].reshape(N, m1), w3_bias=theta[N * m1 :])
 
     def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
-        value, gradient = nll_and_gradient(X, with_scales(theta), rows=rows)
+        value, gradient = loss_and_gradient(problem.features, with_scales(theta), rows=problem.rows)
         return value, np.append(gradient.w3, gradient.w3_bias)
 
     start = np.append(weights.w3, weights.w3_bias)
@@ -120,19 +163,52 @@ def algorithm_2(X: Floats, weights: Weights, noise: str, rows: Mask | None = Non
     return with_scales(run_lbfgs(value_and_gradient, start, Bounds(lower, np.inf), TOLERANCE).x)  # pyright: ignore[reportArgumentType]
 
 
-def algorithm_3(problem: Problem, scale: Floats, weights: Weights, limits: Limits) -> MeanStep:
+def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Limits = LIMITS) -> MeanStep:
     """Phase II: minimise the regularised objective over W1 and W2 under h = 0, given sigma (Algorithm 3).
+
+    Minimises `phase_two_objective` for a growing rho. After every minimisation rho grows tenfold unless h fell below a
+    quarter of its last value; then alpha grows by rho h.
 
     Parameters
     ----------
-    scale : ndarray, shape (M, N)
-        sigma, fixed.
-    problem, weights, limits
+    problem : Problem
         See `algorithm_1`.
+    scale : array_like or DataFrame, shape (M, N)
+        sigma, positive, fixed.
+    weights : Weights
+        Where to start; W3 and W3_0 are carried along.
+    limits : Limits
+        Its ``h_tol`` is epsilon; at ``rho_max`` the method gives up.
+
+    Returns
+    -------
+    MeanStep
+        The weights, the objective without its terms in h, h, rho and alpha at the end.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``scale`` is not positive, or the weights are not those of the problem's variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import initial_weights
+    >>> from icdh.two_phase import Problem, algorithm_3
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> weights = initial_weights(X, 3, False, np.random.default_rng(0))
+    >>> algorithm_3(Problem.of(X), np.ones(X.shape), weights).h < 1e-8
+    True
     """
-    (X, rows), clock, unknowns = _observations(problem), problem.clock, Unknowns(weights, problem.rules)
-    objective = phase_two_objective(X, scale, unknowns, problem.l1, problem.l2, rows)
-    theta = unknowns.of(weights)
+    _check(problem, weights)
+    sigma = scale_beside(problem.values.T, scale, problem.values.shape[::-1])
+    unknowns, clock = Unknowns(weights, problem.rules, problem.l1), problem.clock
+    theta, constant = unknowns.of(weights), _constant(sigma, problem.rows)
+
+    def objective(theta: Floats, rho: float, alpha: float) -> tuple[float, Floats]:
+        at, shift = unknowns.weights(theta), unknowns.lasso(theta) - constant
+        value, gradient = _smooth_part(problem, sigma, at, rho, alpha, shift)
+        return value, unknowns.gradient(gradient)
 
     def lagrangian(theta: Floats) -> tuple[float, Floats]:
         clock.check(1)
@@ -149,7 +225,7 @@ def algorithm_3(problem: Problem, scale: Floats, weights: Weights, limits: Limit
                 clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
                 result = run_lbfgs(lagrangian, theta, unknowns.bounds, TOLERANCE, keep)
                 theta = result.x
-                h = acyclicity(unknowns.weights(theta).adjacency())[0]
+                h = trace_exponential(unknowns.weights(theta).adjacency())[0]
                 if h <= C * h_previous or rho >= limits.rho_max:  # As printed the inner loop has no end.
                     break
                 rho *= S
@@ -161,10 +237,110 @@ def algorithm_3(problem: Problem, scale: Floats, weights: Weights, limits: Limit
     except OutOfTime:  # What was reached is made a DAG.
         reached = unknowns.weights(theta)
         kept = problem.rules.dag(reached.adjacency()).adjacency > 0.0
-        theta = unknowns.of(dataclasses.replace(reached, w1=reached.w1 * kept.T[:, np.newaxis]))
+        theta = unknowns.of(replace(reached, w1=reached.w1 * kept.T[:, np.newaxis]))
         rho, alpha, h, status, message = 0.0, 0.0, 0.0, 1, OUT_OF_TIME
     value = objective(theta, 0.0, 0.0)[0]
     return MeanStep(unknowns.weights(theta), value, h, rho, alpha, clock.work - before, status, message)
+
+
+def phase_two_objective(
+    X: TableLike, scale: TableLike, weights: Weights, *, l1: float, l2: float, rho: float, alpha: float
+) -> tuple[float, Weights]:
+    """Return the objective of Phase II, the augmented Lagrangian of Algorithm 3, and its gradient by every weight.
+
+    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
+
+    Parameters
+    ----------
+    X : array_like or DataFrame, shape (M, N)
+        Observations.
+    scale : array_like or DataFrame, shape (M, N)
+        Standard deviations sigma, positive, fixed; all one in the first round.
+    weights : Weights
+        The network.
+    l1, l2 : float
+        Penalties lambda1, on W1, and lambda2, on W1 and W2.
+    rho, alpha : float
+        Penalty weight and multiplier of the constraint h = 0.
+
+    Returns
+    -------
+    value : float
+        The objective, in nats.
+    gradient : Weights
+        The derivatives, in the shapes of ``weights``; those by W3, W3_0 and self-loops are zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not the above; the message names it.
+
+    Notes
+    -----
+    By W1 the penalties have the derivatives l1 sign(W1) + l2 W1 + (alpha + rho h) dh/dW1, where A[i, n] = |W1_n,i|
+    gives dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n]. At W1_nhi = 0 the lasso has a kink; its derivative is taken for
+    zero. For a smooth optimiser W1 = W1+ - W1- with both parts non-negative: the lasso is then linear, and ``l1=0``.
+
+    References
+    ----------
+    Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
+    Algorithm 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from icdh.network import initial_weights
+    >>> from icdh.two_phase import phase_two_objective
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> weights, penalties = initial_weights(X, 4, False, np.random.default_rng(0)), {"l1": 0.01, "l2": 0.01}
+    >>> value, gradient = phase_two_objective(X, np.ones(X.shape), weights, **penalties, rho=1.0, alpha=0.0)
+    >>> value > 0.0, gradient.w1.shape
+    (True, (3, 4, 3))
+    """
+    check_weights(weights)
+    values = observations_of(X, weights.n_variables)
+    sigma = scale_beside(X, scale, values.shape[::-1])
+    for name, number in (("l1", l1), ("l2", l2), ("rho", rho), ("alpha", alpha)):
+        Number(0).check(name, number)
+    free, bias = EdgeRules.of(np.eye(len(values), dtype=bool)), weights.hidden_bias is not None
+    problem = Problem(values, free, l1, l2, bias=bias)
+    shift = l1 * float(np.abs(weights.w1).sum()) - _constant(sigma, None)
+    value, gradient = _smooth_part(problem, sigma, weights, rho, alpha, shift)
+    return value, replace(gradient, w1=gradient.w1 + l1 * np.sign(weights.w1))
+
+
+def _constant(sigma: Floats, rows: Mask | None) -> float:
+    """Return what the likelihood given sigma holds beside the squares: the mean sum of log(sigma sqrt(2 pi))."""
+    logs = np.log(np.ascontiguousarray(sigma.T))
+    N, M = sigma.shape
+    constant = np.sum(logs if rows is None else logs[rows.T]) / M
+    return float(constant + LOG_SQRT_2PI * (N if rows is None else rows.sum() / M))
+
+
+def _smooth_part(
+    problem: Problem, sigma: Floats, weights: Weights, rho: float, alpha: float, shift: float
+) -> tuple[float, Weights]:
+    """Return the objective of Phase II, where ``shift`` stands for its lasso, and the gradient of all but the lasso."""
+    loss, gradient = loss_and_gradient(problem.features, weights, sigma, problem.rows)
+    A = weights.adjacency()
+    h, dh_dA = trace_exponential(A)
+    ratio = np.divide(dh_dA, A, out=np.zeros(A.shape), where=A > 0.0).T[:, np.newaxis]
+    value = loss + shift
+    value += 0.5 * problem.l2 * float(np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))
+    value += alpha * h + 0.5 * rho * h * h
+    by_w1 = gradient.w1 + (problem.l2 + (alpha + rho * h) * ratio) * weights.w1
+    return value, replace(gradient, w1=by_w1, w2=gradient.w2 + problem.l2 * weights.w2)
+
+
+def _check(problem: Problem, weights: Weights) -> None:
+    """Raise an error unless the weights are those of a network for the problem."""
+    if not isinstance(problem, Problem):
+        raise ArgumentTypeError("problem", f"must be an icdh.two_phase.Problem; got a {type(problem).__name__}")
+    check_weights(weights)
+    expected = len(problem.values), not problem.bias, not problem.bias
+    if (weights.n_variables, weights.hidden_bias is None, weights.output_bias is None) != expected:
+        demand = f"must be of {expected[0]} variables, and have both kinds of intercepts or, unless bias=True, none"
+        raise ArgumentValueError("weights", demand)
 
 
 class Unknowns:
@@ -178,67 +354,43 @@ class Unknowns:
         A network of the same shape, whose scale weights are carried along.
     rules : EdgeRules
         Edges that must not, and that must, appear; these are not under the lasso.
+    l1 : float
+        The penalty of the others.
     """
 
-    def __init__(self, template: Weights, rules: EdgeRules):
+    def __init__(self, template: Weights, rules: EdgeRules, l1: float):
         self.template = template
         self.allowed = np.repeat(~rules.forbidden.T[:, np.newaxis], template.hidden_units, axis=1)
-        self.is_free = ~np.repeat(rules.required.T[:, np.newaxis], template.hidden_units, axis=1)[self.allowed]
+        self.costs = l1 * ~np.repeat(rules.required.T[:, np.newaxis], template.hidden_units, axis=1)[self.allowed]
         lower = np.full(self.of(template).size, -np.inf)
-        lower[: 2 * self.is_free.size] = 0.0
+        lower[: 2 * self.costs.size] = 0.0
         self.bounds = Bounds(lower, np.inf)  # pyright: ignore[reportArgumentType]
 
     def of(self, weights: Weights) -> Floats:
         """Return theta of a network."""
         w1 = weights.w1[self.allowed]
-        rest = [part for part in (weights.w2, weights.hidden_bias, weights.output_bias) if part is not None]
-        return np.concatenate([np.maximum(w1, 0.0), np.maximum(-w1, 0.0), *(part.ravel() for part in rest)])
+        return np.concatenate([np.maximum(w1, 0.0), np.maximum(-w1, 0.0), *_outputs_and_intercepts(weights)])
 
     def weights(self, theta: Floats) -> Weights:
         """Return the network of theta."""
-        at, w1 = self.is_free.size, np.zeros(self.allowed.shape)
+        at, w1 = self.costs.size, np.zeros(self.allowed.shape)
         w1[self.allowed] = theta[:at] - theta[at : 2 * at]
-        names = [name for name in ("w2", "hidden_bias", "output_bias") if getattr(self.template, name) is not None]
-        shapes = [getattr(self.template, name).shape for name in names]
-        rest = np.split(theta[2 * at :], np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1])
-        parts = {name: part.reshape(shape) for name, part, shape in zip(names, rest, shapes, strict=True)}
-        return dataclasses.replace(self.template, w1=w1, **parts)
+        N, m1 = self.template.w2.shape
+        w2, hidden_bias, output_bias = np.split(theta[2 * at :], [N * m1, 2 * N * m1])
+        parts = {"hidden_bias": hidden_bias.reshape(N, m1), "output_bias": output_bias} if hidden_bias.size else {}
+        return replace(self.template, w1=w1, w2=w2.reshape(N, m1), **parts)
+
+    def lasso(self, theta: Floats) -> float:
+        """Return l1 |W1|_1."""
+        at = self.costs.size
+        return float(self.costs @ (theta[:at] + theta[at : 2 * at]))
+
+    def gradient(self, by_weights: Weights) -> Floats:
+        """Return the derivatives by theta, given those of all but the lasso by the weights."""
+        by_w1 = by_weights.w1[self.allowed]
+        return np.concatenate([by_w1 + self.costs, self.costs - by_w1, *_outputs_and_intercepts(by_weights)])
 
 
-def phase_two_objective(
-    X: Floats, scale: Floats, unknowns: Unknowns, l1: float, l2: float, rows: Mask | None = None
-) -> Callable[[Floats, float, float], tuple[float, Floats]]:
-    """Return the objective of Phase II and its gradient, a function of theta, rho and alpha.
-
-    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
-
-    By W1 the penalty terms have the derivatives l2 W1 + (alpha + rho h) dh/dW1, where A[i, n] = |W1_n,i| gives
-    dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n].
-
-    Parameters
-    ----------
-    X, scale, l1, l2, rows
-        See `algorithm_3`.
-    unknowns : Unknowns
-        What theta stands for.
-    """
-    size, lasso = unknowns.is_free.size, l1 * unknowns.is_free
-    constant = np.sum(np.log(scale)[True if rows is None else rows]) / len(X)
-    constant += 0.5 * np.log(2.0 * np.pi) * (X.shape[1] if rows is None else rows.sum() / len(X))
-
-    def value_and_gradient(theta: Floats, rho: float, alpha: float) -> tuple[float, Floats]:
-        weights = unknowns.weights(theta)
-        value, gradient = nll_and_gradient(X, weights, scale=scale, rows=rows)
-        A = weights.adjacency()
-        h, dh_dA = acyclicity(A)
-        ratio = np.divide(dh_dA, A, out=np.zeros(A.shape), where=A > 0.0).T[:, np.newaxis]
-        by_w1 = (gradient.w1 + (l2 + (alpha + rho * h) * ratio) * weights.w1)[unknowns.allowed]
-        value += lasso @ (theta[:size] + theta[size : 2 * size]) - constant
-        value += 0.5 * l2 * (np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))
-        value += alpha * h + 0.5 * rho * h * h
-        by_theta = unknowns.of(dataclasses.replace(gradient, w2=gradient.w2 + l2 * weights.w2))
-        by_theta[:size] = by_w1 + lasso
-        by_theta[size : 2 * size] = lasso - by_w1
-        return value, by_theta
-
-    return value_and_gradient
+def _outputs_and_intercepts(weights: Weights) -> list[Floats]:
+    parts = weights.w2, weights.hidden_bias, weights.output_bias
+    return [part.ravel() for part in parts if part is not None]

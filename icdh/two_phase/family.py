@@ -9,7 +9,7 @@ Likelihood and penalties are in nats over all observations: the penalties are th
 """
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -262,11 +262,12 @@ def _hidden_of(weights: Weights, child: int, causes: Sequence[int]) -> Floats:
 
 def with_families(weights: Weights, fits: Mapping[Family, FamilyFit]) -> Weights:
     """Return a network with the weights of fitted families, one a child at most."""
-    network, units = deepcopy(weights), weights.hidden_units
+    w1, w2, w3, w3_bias = (part.copy() for part in (weights.w1, weights.w2, weights.w3, weights.w3_bias))
+    hidden_bias, output_bias = copy(weights.hidden_bias), copy(weights.output_bias)
     for (child, causes), fit in fits.items():
-        network.w1[child] = 0.0
-        network.w1[child][:, list(causes)] = fit.hidden[: len(causes)].T
-        network.w2[child], network.w3[child], network.w3_bias[child] = fit.w2[:units], fit.w3, fit.w3_bias
-        if network.hidden_bias is not None and network.output_bias is not None:
-            network.hidden_bias[child], network.output_bias[child] = fit.hidden[-1], fit.w2[-1]
-    return network
+        w1[child] = 0.0
+        w1[child][:, list(causes)] = fit.hidden[: len(causes)].T
+        w2[child], w3[child], w3_bias[child] = fit.w2[: weights.hidden_units], fit.w3, fit.w3_bias
+        if hidden_bias is not None and output_bias is not None:
+            hidden_bias[child], output_bias[child] = fit.hidden[-1], fit.w2[-1]
+    return Weights(w1, w2, w3, w3_bias, hidden_bias, output_bias)

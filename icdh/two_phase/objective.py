@@ -21,11 +21,15 @@ from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers, Mask, TableLike
+from icdh._ground.checks import Choice, Flag, Number
 from icdh._ground.clock import Clock
-from icdh.acyclicity import acyclicity
-from icdh.knowledge import EdgeRules
-from icdh.network import Weights, features_of, node_inputs
+from icdh._ground.labels import default_names
+from icdh._table.arguments import observations_of
+from icdh._table.frames import column_labels
+from icdh.acyclicity import trace_exponential
+from icdh.knowledge import EdgeRules, Knowledge
+from icdh.network import NOISE, Weights, features_of, node_inputs
 from icdh.two_phase._kernels import projected_least_squares
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
@@ -62,6 +66,46 @@ class Problem:
     bias: bool = False
     rows: Mask | None = None
     clock: Clock = field(default_factory=Clock)
+
+    @classmethod
+    def of(
+        cls,
+        X: TableLike,
+        *,
+        l1: float = 0.01,
+        l2: float = 0.01,
+        noise: str = "heteroscedastic",
+        bias: bool = False,
+        knowledge: Knowledge | None = None,
+    ) -> "Problem":
+        """Return the problem of a table, for `algorithm_1`, `algorithm_2` and `algorithm_3`.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame, shape (M, N)
+            Observations; nothing is scaled.
+        l1, l2 : float
+            Penalties lambda1 and lambda2.
+        noise : {"heteroscedastic", "unequal", "equal"}
+            The scale: a function of the parents, a constant a node, or one everywhere.
+        bias : bool
+            Whether hidden units and means get intercepts.
+        knowledge : Knowledge, optional
+            Forbidden and required edges between the columns, x0, x1, ... if they have no labels.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not the above; the message names it.
+        """
+        values = observations_of(X, "N")
+        Number(0).check("l1", l1)
+        Number(0).check("l2", l2)
+        Choice(NOISE).check("noise", noise)
+        Flag().check("bias", bias)
+        names = column_labels(X) or default_names(len(values))
+        free = EdgeRules.of(np.eye(len(values), dtype=bool))
+        return cls(values, free if knowledge is None else Knowledge.of(knowledge).rules(names), l1, l2, noise, bias)
 
     @cached_property
     def features(self) -> Floats:
@@ -299,7 +343,7 @@ class NetworkObjective:
         A = self.adjacency(w)
         if not np.isfinite(A).all():
             return np.nan, np.full(w.shape, np.nan)
-        h, dh_dA = acyclicity(A)
+        h, dh_dA = trace_exponential(A)
         ratio = np.zeros((len(A) + 1, len(A)))
         np.divide(dh_dA, A, out=ratio[:-1], where=A > 0.0)
         return h, ratio[self.causes, self.effects, np.newaxis] * w

@@ -227,7 +227,7 @@ def _fit_fast(
     tol = max(limits.tol, plan.least_gain * variables * (variables - 1) / observations)
     every = -(-observations // FEW_OBSERVATIONS)
     if plan.deciding_gain > -np.inf and every > 2:  # one of the first rounds decides the graph
-        before = _fit_fast(problem.of_every(every), explore, limits._replace(tol=tol), callback)
+        before = _fit_fast(problem.of_every(every), explore, replace(limits, tol=tol), callback)
         if before.interrupted or before.timed_out:
             return before
         weights = before.weights

@@ -5,12 +5,14 @@ The schedules are those of the fast procedure; the procedure as printed needs no
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats
+from icdh._ground.checks import Number, constraints_of, parameter
 from icdh._ground.clock import Clock
 from icdh.network import Weights
 from icdh.search.moves import Move
@@ -114,13 +116,38 @@ class Round(NamedTuple):
     message: str
 
 
-class Limits(NamedTuple):
-    """When the procedure and its augmented Lagrangian method end; see `icdh.ICDH`."""
+@dataclass(frozen=True)
+class Limits:
+    """When the procedure and its augmented Lagrangian method end.
 
-    max_rounds: int = 10
-    tol: float = 1e-2
-    h_tol: float = 1e-8
-    rho_max: float = 1e16
+    Attributes
+    ----------
+    max_rounds : int
+        The most rounds of Phase II and Phase I.
+    tol : float
+        A round that lowers the criterion by no more, in nats, is the last.
+    h_tol : float
+        h at which the constraint counts as met.
+    rho_max : float
+        The penalty weight at which the augmented Lagrangian method gives up.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of them is no such number; the message names it.
+    """
+
+    max_rounds: int = parameter(10, Number(1, integer=True))
+    tol: float = parameter(1e-2, Number())
+    h_tol: float = parameter(1e-8, Number(0, above=True))
+    rho_max: float = parameter(1e16, Number(0, above=True))
+
+    def __post_init__(self) -> None:
+        for name, constraint in constraints_of(self).items():
+            constraint.check(name, getattr(self, name))
+
+
+LIMITS = Limits()
 
 
 class MeanStep(NamedTuple):

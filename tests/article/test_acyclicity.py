@@ -27,7 +27,7 @@ def test_a_tiny_cycle_is_seen_to_full_relative_accuracy():
     assert acyclicity(A)[0] == pytest.approx(3 * 50.0**2 * 1e-24 / 6, rel=1e-12)
 
 
-@pytest.mark.parametrize("scale", [30.0, 1e3, 1e9, 1e160])
+@pytest.mark.parametrize("scale", [30.0, 1e3, 1e9, 1e160, 1e300])
 def test_finite_where_the_exponential_overflows(scale):
     with np.errstate(all="raise"):
         h, gradient = acyclicity(np.random.default_rng(1).normal(size=(5, 5)) * scale)
@@ -47,7 +47,7 @@ def test_the_continuation_has_the_gradient_it_claims():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="square"):
+    with pytest.raises(ValueError, match=r"A must have shape \(N, N\); got \(2, 3\)"):
         acyclicity(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match="NaN or infinity"):
         acyclicity(np.full((2, 2), np.nan))

@@ -6,22 +6,14 @@ import naive
 import numpy as np
 import pytest
 from helpers import fit_two_phase, hetero_chain, problem_of, random_weights
-from support.article import (
-    Limits,
-    Problem,
-    Unknowns,
-    algorithm_2,
-    algorithm_3,
-    as_printed,
-    fit_means,
-    phase_two_objective,
-)
+from support.article import Unknowns, as_printed, fit_means
 
 from icdh import ICDH
 from icdh.acyclicity import acyclicity
 from icdh.knowledge import EdgeRules
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import forward, initial_weights
+from icdh.two_phase import Limits, Problem, algorithm_2, algorithm_3, phase_two_objective
 
 FREE = EdgeRules.of(np.eye(3, dtype=bool))
 
@@ -37,14 +29,8 @@ def weights(X):
 
 
 def phase_two(X, weights, rules=FREE, l1=0.01, l2=0.01, h_tol=1e-8, rho_max=1e16, **options):
-    problem = Problem(X.T, rules, l1, l2, **options)
+    problem = problem_of(X.T, rules.forbidden, rules.required, l1=l1, l2=l2, **options)
     return algorithm_3(problem, np.ones(X.shape), weights, Limits(h_tol=h_tol, rho_max=rho_max))
-
-
-def objective(X, weights, rules=FREE, rows=None, scale=None):
-    scale = np.ones(X.shape) if scale is None else scale
-    unknowns = Unknowns(weights, rules)
-    return phase_two_objective(X, scale, unknowns, 0.03, 0.05, rows), unknowns.of(weights)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -52,25 +38,37 @@ def test_objective_and_gradient_equal_the_naive_loops(bias):
     rng = np.random.default_rng(1)
     X, weights = rng.normal(size=(7, 4)), random_weights(rng, 4, 3, bias)
     weights = dataclasses.replace(weights, w1=0.3 * weights.w1)  # h and its square would drown all else
-    scale = rng.uniform(0.5, 2.0, size=X.shape)
-    function, theta = objective(X, weights, EdgeRules.of(np.eye(4, dtype=bool)), scale=scale)
-    value, gradient = function(theta, 3.0, 0.7)
-    slow = naive.phase_two_objective(X, scale, naive.as_dict(weights), 0.03, 0.05, 3.0, 0.7)
-    assert value == pytest.approx(slow, rel=1e-10)
-    for k in rng.choice(theta.size, 25, replace=False):
-        step = 1e-4 * np.eye(theta.size)[k]
-        f = [function(theta + size * step, 3.0, 0.7)[0] for size in (-2, -1, 1, 2)]
-        assert gradient[k] == pytest.approx((f[0] - 8 * f[1] + 8 * f[2] - f[3]) / 12e-4, rel=1e-6, abs=1e-7)
+    scale, penalties = rng.uniform(0.5, 2.0, size=X.shape), (0.03, 0.05, 3.0, 0.7)
+    named = dict(zip(("l1", "l2", "rho", "alpha"), penalties, strict=True))
+    value, gradient = phase_two_objective(X, scale, weights, **named)
+    assert value == pytest.approx(naive.phase_two_objective(X, scale, naive.as_dict(weights), *penalties), rel=1e-10)
+    names = ["w1", "w2", *(["hidden_bias", "output_bias"] if bias else [])]
+    exact = naive.complex_step(lambda w: naive.phase_two_objective(X, scale, w, *penalties), weights, names)
+    for name in names:
+        np.testing.assert_allclose(getattr(gradient, name), exact[name], rtol=1e-9, atol=1e-12)
+    assert not np.any([*gradient.w3.flat, *gradient.w3_bias])
 
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_theta_and_weights_are_one(bias):
     weights = random_weights(np.random.default_rng(4), 3, 4, bias)
-    unknowns = Unknowns(weights, FREE)
-    again = unknowns.weights(unknowns.of(weights))
-    for field in dataclasses.fields(weights):
-        np.testing.assert_array_equal(getattr(again, field.name), getattr(weights, field.name))
-    np.testing.assert_array_equal(unknowns.of(again), unknowns.of(weights))
+    unknowns = Unknowns(weights, FREE, 0.03)
+    assert unknowns.weights(unknowns.of(weights)) == weights
+    assert unknowns.lasso(unknowns.of(weights)) == pytest.approx(0.03 * np.abs(weights.w1).sum(), rel=1e-12)
+
+
+def test_the_derivatives_by_theta_are_those_by_the_weights_with_a_lasso_that_is_linear():
+    """By W1+ they are l1 more than those of the rest by W1, by W1- l1 less them; required edges pay nothing."""
+    weights, required = random_weights(np.random.default_rng(4), 3, 4, bias=True), np.zeros((3, 3), dtype=bool)
+    required[0, 1] = True
+    unknowns = Unknowns(weights, EdgeRules.of(np.eye(3, dtype=bool), required), 0.03)
+    edges = weights.w1[unknowns.allowed]
+    paid = np.where(edges == 0.0, 0.0, 0.03)  # the edge 1 -> 0, which would close a cycle, is no unknown
+    ends = np.split(unknowns.gradient(weights), [edges.size, 2 * edges.size])
+    to_first = np.repeat(required.T[:, np.newaxis], 4, axis=1)[unknowns.allowed]
+    np.testing.assert_allclose(ends[0], edges + np.where(to_first, 0.0, paid))
+    np.testing.assert_allclose(ends[1], np.where(to_first, 0.0, paid) - edges)
+    np.testing.assert_array_equal(ends[2], [*weights.w2.flat, *weights.hidden_bias.flat, *weights.output_bias])
 
 
 def test_the_derivatives_given_a_scale_and_rows_are_those_of_the_rows():
@@ -87,9 +85,6 @@ def test_the_derivatives_given_a_scale_and_rows_are_those_of_the_rows():
     dead = dataclasses.replace(weights, w3=-np.abs(weights.w3))
     given = nll_and_gradient(X, dead, scale=forward(X, dead)[1])[1].w1
     np.testing.assert_allclose(given, nll_and_gradient(X, dead)[1].w1, rtol=1e-10)
-    for name in ("scale", "rows"):
-        with pytest.raises(ValueError, match=f"{name} must have the shape of X"):
-            nll_and_gradient(X, weights, **{name: scale[:, :2]})
 
 
 def test_phase_two_ends_just_below_h_tol_or_gives_up_at_rho_max(X, weights):
@@ -102,18 +97,13 @@ def test_phase_two_ends_just_below_h_tol_or_gives_up_at_rho_max(X, weights):
 
 def test_the_multiplier_adds_up_rho_times_h(X, weights, monkeypatch):
     """alpha grows by rho h after each inner loop, which ends once h fell below a quarter; else rho grows tenfold."""
-    seen, honest = {}, phase_two_objective
+    seen, honest = {}, as_printed._smooth_part
 
-    def watched(X, scale, unknowns, *others):
-        function = honest(X, scale, unknowns, *others)
+    def watched(problem, sigma, weights, rho, alpha, shift):
+        seen[rho, alpha] = acyclicity(weights.adjacency())[0]
+        return honest(problem, sigma, weights, rho, alpha, shift)
 
-        def spy(theta, rho, alpha):
-            seen[rho, alpha] = acyclicity(unknowns.weights(theta).adjacency())[0]
-            return function(theta, rho, alpha)
-
-        return spy
-
-    monkeypatch.setattr(as_printed, "phase_two_objective", watched)
+    monkeypatch.setattr(as_printed, "_smooth_part", watched)
     end = phase_two(X, weights)
     *stages, of_end = seen
     assert of_end == (0.0, 0.0)  # the value at the end
@@ -158,10 +148,11 @@ def test_a_minimum_of_the_fast_procedure_is_one_of_the_printed_objective(monkeyp
 
 def test_phase_one_raises_the_likelihood_and_moves_the_scales_alone(X, weights):
     means = phase_two(X, weights, h_tol=1e-3).weights
-    found, constant, same = (algorithm_2(X, means, noise) for noise in ("heteroscedastic", "unequal", "equal"))
+    problem, *others = (Problem.of(X, noise=noise) for noise in ("heteroscedastic", "unequal", "equal"))
+    found, constant, same = (algorithm_2(own, means) for own in (problem, *others))
     np.testing.assert_array_equal(found.w1, means.w1)
     np.testing.assert_array_equal(found.w2, means.w2)
-    assert nll(X, algorithm_2(X, found, "heteroscedastic")) <= nll(X, found) < nll(X, constant) < nll(X, means)
+    assert nll(X, algorithm_2(problem, found)) <= nll(X, found) < nll(X, constant) < nll(X, means)
     residual = X - forward(X, means)[0]
     np.testing.assert_allclose(forward(X, constant)[1][0], np.sqrt(np.mean(residual**2, axis=0)), rtol=1e-12)
     assert same is means
@@ -174,11 +165,13 @@ def test_rows_that_do_not_count_say_nothing_of_the_variable(X):
     other[:50, 1] += 7.0
     weights = random_weights(np.random.default_rng(2), 3, 4, bias=False)
     of_itself = [nll_and_gradient(table, weights, rows=rows & own)[0] for table in (X, other)]
-    (function, theta), (changed, _) = (objective(table, weights, rows=rows) for table in (X, other))
     assert of_itself[0] == of_itself[1]
-    assert function(theta, 0.0, 0.0)[0] != changed(theta, 0.0, 0.0)[0]
-    plain, whole = (objective(X, weights, rows=own)[0](theta, 0.0, 0.0) for own in (None, np.ones_like(rows)))
-    assert whole[0] == pytest.approx(plain[0], rel=1e-12)
+
+    def means(table, **counted):
+        return algorithm_3(problem_of(table.T, **counted), np.ones(X.shape), weights, Limits(h_tol=1e6)).objective
+
+    assert means(X, rows=rows.T) != means(other, rows=rows.T)
+    assert means(X, rows=np.ones(X.T.shape, dtype=bool)) == pytest.approx(means(X), rel=1e-6)
 
 
 def one_round(values, **options):

@@ -142,7 +142,8 @@ def test_every_round_goes_on_from_the_last_and_explores_from_other_weights(table
 def test_the_first_round_of_little_gain_decides_the_graph(table, monkeypatch, gains, decided):
     """Little is 0.02 nats for each of three variables; from then on edges may go but not come, unless they must."""
     weights, required = random_weights(np.random.default_rng(0), 3, 4, bias=False), np.zeros((3, 3), dtype=bool)
-    weights.w1[2], required[1, 2] = 0.0, True
+    required[1, 2], no_cause_of_the_last = True, np.array([1.0, 1.0, 0.0])[:, np.newaxis, np.newaxis]
+    weights = dataclasses.replace(weights, w1=no_cause_of_the_last * weights.w1)
     calls = scripted(monkeypatch, itertools.repeat(weights), iter(10.0 - np.cumsum([0.0, *gains])))
     fit_two_phase(table, random_state=0, max_rounds=4, required_edges=required)
     present = {(0, 1), (1, 0), (2, 0), (1, 2)}  # but 2 -> 1, against what is required, and 0 -> 2

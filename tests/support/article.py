@@ -1,7 +1,7 @@
 """The private names of the article's procedure that tests use, so that a move inside the package edits one file."""
 
 from icdh.two_phase import as_printed, dag, family, last_stage, procedure, scales
-from icdh.two_phase.as_printed import Unknowns, algorithm_2, algorithm_3, phase_two_objective
+from icdh.two_phase.as_printed import Unknowns
 from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.family import FamilyFit, FamilyFitter, refit_to_graph, with_families
 from icdh.two_phase.last_stage import FamilyCosts, price_of_edge, refine_edges
