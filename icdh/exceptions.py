@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType, ModuleType
 
 
@@ -143,16 +144,43 @@ def import_extra(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(f"{missing}: pip install 'icdh[{extra}]'") from error
 
 
-def warn(message: str | Warning, category: type[Warning]) -> None:
+WarningList = list[tuple[str, type[Warning]]]  # messages and their classes
+_collected: ContextVar[WarningList | None] = ContextVar("_collected", default=None)
+
+
+@contextmanager
+def collected_warnings() -> Iterator[WarningList]:
+    """Collect the warnings of this thread until the body ends, and show none.
+
+    The filters of Python's ``warnings`` belong to all threads of the process, and stay as they are.
+
+    Yields
+    ------
+    list of (str, type)
+        Each message and its class, as `warn` takes them.
+    """
+    collected: WarningList = []
+    before = _collected.set(collected)
+    try:
+        yield collected
+    finally:
+        _collected.reset(before)
+
+
+def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's code that called the package, however deep inside it something was noticed.
 
     Parameters
     ----------
-    message : str or Warning
-        The text, or a warning that was caught.
+    message : str
+        The text.
     category : type
         The class of the warning.
     """
+    collected = _collected.get()
+    if collected is not None:
+        collected.append((message, category))
+        return
     frame: FrameType | None = sys._getframe(1)
     level = users = 2  # level 2 is the caller of this function
     while frame is not None:

@@ -7,7 +7,7 @@ networkx, Graphviz, readers of GraphML, and of JSON.
 import json
 from collections.abc import Collection, Hashable, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from icdh._ground.arrays import Floats, Foreign, Mask
 from icdh._ground.checks import as_float
 from icdh._ground.labels import printable, texts
 from icdh.exceptions import import_extra
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = ["AcyclicPart", "Edge", "LabelledGraph", "break_cycles", "causal_order", "check_adjacency", "check_graph"]
 __all__ += ["descendants", "edge_list", "find_cycle", "is_dag", "strongest_first", "threshold", "to_dot", "to_gml"]
@@ -200,7 +203,7 @@ def edge_list(A: np.ndarray, names: Sequence[Hashable]) -> list[Edge]:
     return [Edge(names[i], names[j], float(A[i, j])) for i, j in strongest_first(A)]
 
 
-def to_networkx(A: np.ndarray, names: Sequence[Hashable]) -> Foreign:
+def to_networkx(A: np.ndarray, names: Sequence[Hashable]) -> "networkx.DiGraph":
     """Return the graph as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
     Parameters

@@ -406,3 +406,4 @@ class CausalGraphEstimator(SharedParameters):
     to_json = _asked_of_the_model(StructuralModel.to_json)
     to_dowhy = _asked_of_the_model(StructuralModel.to_dowhy)
     to_pgmpy = _asked_of_the_model(StructuralModel.to_pgmpy)
+    to_causallearn = _asked_of_the_model(StructuralModel.to_causallearn)

@@ -14,7 +14,7 @@ from icdh._estimators.data_warnings import warn_about_fit
 from icdh._ground.arrays import ByColumn, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
-from icdh._ground.parallel import unheard
+from icdh._ground.parallel import deferred_interrupts
 from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
@@ -212,7 +212,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     column_transform_: str = field(init=False)
     kinds_: list[str] = field(init=False)
     hidden_causes_: list[HiddenCause] = field(init=False)
-    bidirected_edges_: np.ndarray = field(init=False)
+    bidirected_edges_: Mask = field(init=False)
     hidden_values_: HiddenValues = field(init=False)
     _found: "FoundGraph" = field(init=False)
     _counts_dependent_rows = True
@@ -241,7 +241,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
                 return
             except KeyboardInterrupt:
                 found = found._replace(interrupted=True)
-        with unheard():
+        with deferred_interrupts(ignored=True):
             learn(found, Clock(0.0))
 
     def _learn_found(

@@ -250,6 +250,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     network_: Weights = field(init=False)
     weights_: Floats = field(init=False)
     history_: list[Round] = field(init=False)
+    moves_: list[Move] = field(init=False)
+    cost_: float | None = field(init=False)
     n_rounds_: int = field(init=False)
     converged_: bool = field(init=False)
     _found: "FoundNetwork" = field(init=False)

@@ -4,7 +4,6 @@ Imputation draws missing values from a fitted model given the observed ones, and
 """
 
 import logging
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +17,7 @@ from icdh._model.conditionals import Conditional, has_probabilities, log_density
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.table import LEVEL_KINDS, Table
-from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
+from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
 
 if TYPE_CHECKING:
     from icdh._estimators.base import CausalGraphEstimator
@@ -177,7 +176,7 @@ def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Seque
 
 def fit_to_imputed(
     fit: Callable[[Table], Fitted], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
-) -> tuple[Fitted, dict[str, object], list[tuple[str | Warning, type[Warning]]]]:
+) -> tuple[Fitted, dict[str, object], WarningList]:
     """Fit to imputed tables, each drawn from the fit before; return the fit whose graph is most typical.
 
     Parameters
@@ -199,8 +198,8 @@ def fit_to_imputed(
         One of the fits.
     of_all : dict
         The attributes of an estimator that are about all fits.
-    to_say : list of (str or Warning, type)
-        What to warn of.
+    to_say : list of (str, type)
+        What to warn of: the messages of the last fit, and their classes.
     """
     counts = table.gaps.sum(axis=1)
     columns = [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]
@@ -213,14 +212,12 @@ def fit_to_imputed(
     completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
     fits: list[Fitted] = []
     while True:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
+        with collected_warnings() as to_say:
             fits.append(fit(completed))
         if len(fits) == n_imputations or fits[-1].interrupted_ or clock.is_over:
             break
         completed = redrawn(fits[-1].model_, completed, table.gaps, rng)
     is_cut = len(fits) < n_imputations and not fits[-1].interrupted_
-    to_say: list[tuple[str | Warning, type[Warning]]] = [(warning.message, warning.category) for warning in said]
     if is_cut:
         ended = f"{option('max_seconds', clock.max_seconds)} ended the fit"
         done = f"{len(fits)} of {n_imputations} imputations"

@@ -1,8 +1,7 @@
-"""Independent tasks on threads, on all cores or on a cluster, and interrupts put off where they would do harm.
+"""Independent tasks on threads, on all cores or on a cluster, and interrupts that wait where they would do harm.
 
 The BLAS gets one thread for a while: L-BFGS-B runs many BLAS calls on short vectors, which a second thread makes ten
-times slower and more (https://github.com/scipy/scipy/issues/22438). An interrupt waits, or was heard already, and is
-never taken for the error after it.
+times slower and more (https://github.com/scipy/scipy/issues/22438).
 """
 
 import ctypes
@@ -13,9 +12,8 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import resource_tracker
@@ -91,24 +89,6 @@ def single_blas_thread() -> Iterator[None]:
                     setter(threads)
 
 
-def _listening(work: Callable[[], None]) -> None:
-    """Work on another thread: Python hears of an interrupt between two of its own instructions, not inside a kernel."""
-    over, failed = threading.Event(), []
-
-    def attempt() -> None:
-        try:
-            work()
-        except BaseException as error:
-            failed.append(error)
-        over.set()
-
-    threading.Thread(target=attempt, daemon=True).start()
-    while not over.wait(0.5):  # on Windows a wait without an end hears of no interrupt
-        pass
-    if failed:
-        raise failed[0]
-
-
 def map_on_threads(
     function: Callable[..., Result],
     arguments: Sequence[Sequence[object]],
@@ -117,7 +97,7 @@ def map_on_threads(
     *,
     listens: bool = False,
 ) -> list[Result]:
-    """Return the results of a function for each of these arguments; this thread is one of the workers.
+    """Return the results of a function for each of these arguments; one task or none runs in place.
 
     Parameters
     ----------
@@ -130,8 +110,8 @@ def map_on_threads(
     part_done : callable
         Called after each result.
     listens : bool
-        Whether another thread works in place of this one, which then hears of an interrupt while a task runs. The task
-        is left to itself.
+        Whether an interrupt ends the wait for tasks that run; it always ends the wait for those that have not begun.
+        Python handles interrupts between its own instructions, so a kernel of this thread would hold one up.
     """
     tasks = list(zip(*arguments, strict=True))
     results: dict[int, Result] = {}
@@ -142,62 +122,69 @@ def map_on_threads(
             results[k] = function(*tasks[k])
             part_done()
 
-    helpers = ThreadPoolExecutor(max(n_threads, 1))  # begins a thread for each of those asked for
-    try:
-        helping = [helpers.submit(work) for _ in range(min(n_threads, len(tasks)) - 1)]
-        _listening(work) if listens else work()
-        for helper in helping:
-            helper.result()
-    finally:
-        for _ in order:  # after Ctrl-C no further task begins
-            pass
-        helpers.shutdown()
+    n_threads = min(n_threads, len(tasks))
+    if n_threads > 1 or (listens and tasks):
+        _on_threads(work, n_threads, order, waits=not listens)
+    else:
+        work()
     return [results[k] for k in range(len(tasks))]
 
 
-@contextmanager
-def unheard(note: Callable[[int], None] = lambda number: None) -> Iterator[bool]:
-    """Have interrupts do nothing until the end of the block: one was heard, and what it asked for is under way.
+def _on_threads(work: Callable[[], None], n_threads: int, order: Iterator[int], *, waits: bool) -> None:
+    """Have threads take tasks from ``order``; after an error or an interrupt they begin no further one.
 
-    Parameters
-    ----------
-    note : callable
-        What is called with the number of the signal instead.
-
-    Yields
-    ------
-    bool
-        Whether interrupts reach this thread: only the main one, and only if something hears them.
+    Threads of an executor would hold up the end of the process until their tasks are done.
     """
-    before = signal.getsignal(signal.SIGINT)
-    reaches = threading.current_thread() is threading.main_thread() and callable(before)
-    if reaches:
-        signal.signal(signal.SIGINT, lambda number, frame: note(number))
+
+    def attempt(outcome: Future[None]) -> None:
+        try:
+            work()
+            outcome.set_result(None)
+        except BaseException as error:
+            list(order)
+            outcome.set_exception(error)
+
+    outcomes: list[Future[None]] = []
     try:
-        yield reaches
+        with deferred_interrupts():
+            for _ in range(n_threads):
+                outcome: Future[None] = Future()
+                threading.Thread(target=attempt, args=[outcome], daemon=True).start()
+                outcomes.append(outcome)
+        while wait(outcomes, 0.5).not_done:  # on Windows a wait without an end handles no interrupt
+            pass
     finally:
-        if reaches:
-            signal.signal(signal.SIGINT, before)
+        list(order)
+        wait(outcomes if waits else [])
+    for outcome in outcomes:
+        outcome.result()
 
 
 @contextmanager
-def postponed() -> Iterator[None]:
-    """Have an interrupt wait for the end of the block; processes that start inside it never hear of any.
+def deferred_interrupts(*, ignored: bool = False) -> Iterator[None]:
+    """Raise an interrupt at the end of the block; processes that start inside it never receive any.
 
     Where half of something is started nothing can close it: the error of the attempt would take the interrupt's place.
     Ctrl-C on a terminal is for all processes at once, and those that are just loading would show where they were.
+
+    Parameters
+    ----------
+    ignored : bool
+        Whether it is not raised at all: one was handled before, and what it asked for is under way.
     """
-    waiting: list[int] = []
+    before, pending = signal.getsignal(signal.SIGINT), []
+    if threading.current_thread() is not threading.main_thread() or not callable(before):  # none reaches this thread
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: pending.append(number))  # of any thread that the system chooses
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if POSIX else ()
     try:
-        with unheard(waiting.append) as reaches:  # the system may deliver it to any thread
-            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT] if reaches else []) if POSIX else ()
-            try:
-                yield
-            finally:
-                if POSIX:
-                    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        yield
     finally:
-        if waiting:
+        if POSIX:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, before)
+        if pending and not ignored:
             signal.raise_signal(signal.SIGINT)
 
 
@@ -217,8 +204,8 @@ def in_parallel(
     """Yield the result of every task, in the order of the tasks, each as soon as it and all before it are done.
 
     One job runs in this process and needs nothing. More run in processes of joblib (extra ``[parallel]``), which end
-    within a second of their parent, even if it was killed; inside ``joblib.parallel_config("dask")`` they run on that
-    cluster.
+    within a second of their parent, even if it was killed. Inside ``joblib.parallel_config`` they run as that says:
+    "threading" in this process, "dask" on its cluster.
 
     Parameters
     ----------
@@ -233,6 +220,8 @@ def in_parallel(
     ------
     MissingExtraError
         If more than one job is asked for and joblib is not installed.
+    ValueError
+        If joblib was configured with a backend that returns all results at once, such as "multiprocessing".
     WorkerLostError
         If a worker process was killed.
     """
@@ -241,16 +230,22 @@ def in_parallel(
         yield from map(function, tasks)
         return
     joblib = import_extra("joblib", "parallel")
+    try:
+        share = joblib.Parallel(n_jobs=n_jobs, return_as="generator", initializer=_end_with, initargs=(os.getpid(),))
+    except ValueError as error:
+        raise ValueError(
+            "joblib is configured with a backend that returns all results at the end, so that an interrupt would lose "
+            'them; use "loky", its default, "threading" or "dask"'
+        ) from error
     calls = (joblib.delayed(function)(task) for task in tasks)
-    watch = {"initializer": _end_with, "initargs": (os.getpid(),)}
     handled, results = sys.exc_info()[1], None
     try:
         if os.name == "posix":
             for tracker in (resource_tracker, joblib.externals.loky.backend.resource_tracker):
                 tracker.ensure_running()  # whose start lets interrupts in
-        with postponed():  # until the workers have started
-            results = joblib.Parallel(n_jobs=n_jobs, return_as="generator", **watch)(calls)
-        for result in results:  # noqa: UP028 - `yield from` would close them before the filter below is set
+        with deferred_interrupts():  # until the workers have started
+            results = share(calls)
+        for result in results:  # noqa: UP028 - `yield from` would close them, and joblib warn of tasks that are left
             yield result
     except Exception as error:
         if follows_interrupt(error, handled):  # joblib met it while it closed its workers
@@ -260,10 +255,9 @@ def in_parallel(
         said = "a worker process ended before its task, perhaps for lack of memory; lower"
         raise WorkerLostError(f"{said} {option('n_jobs')} and try again") from error
     finally:
-        # An interrupt may find the workers half started: what closing them then raises must not take its place.
-        with warnings.catch_warnings(), suppress(Exception):
-            warnings.simplefilter("ignore", UserWarning)  # warns that tasks are left undone, which is intended here
-            results.close()  # type: ignore[union-attr]
+        # An interrupt may find the workers half started: what ending them then raises must not take its place.
+        with suppress(Exception):
+            results.throw(RuntimeError)  # type: ignore[union-attr]
 
 
 def _end_with(parent: int) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import ByColumn, Floats, Foreign, RandomState
+from icdh._ground.arrays import ByColumn, Floats, RandomState
 from icdh._ground.checks import Number, random_generator
 from icdh._ground.labels import printable, variable_index
 from icdh._ground.shell import shell
@@ -32,6 +32,9 @@ from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh.exceptions import DataWarning, option, warn
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from icdh._model.structural import StructuralModel
 
 NO = frozenset({"0", "absent", "control", "f", "false", "n", "no", "none", "off", "placebo", "untreated"})
@@ -259,9 +262,10 @@ class AverageEffect(NamedTuple):
     lower: Floats | None = None
     upper: Floats | None = None
 
-    def plot(self, ax: Foreign = None) -> Foreign:
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw mean, band and spread on ``ax``, and return the matplotlib figure; needs the extra ``[plot]``."""
-        return shell("plotting").plot_effect(self, ax)
+        figure: Figure = shell("plotting").plot_effect(self, ax)
+        return figure
 
 
 class TotalEffect(NamedTuple):

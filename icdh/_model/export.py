@@ -1,4 +1,4 @@
-"""Fitted models for readers, in a few lines; for DoWhy, graph and mechanisms; for pgmpy, the graph."""
+"""Fitted models for readers, in a few lines; for DoWhy, graph and mechanisms; for pgmpy and causal-learn, the graph."""
 
 from collections.abc import Sequence
 from html import escape
@@ -155,6 +155,31 @@ def to_pgmpy(model: "StructuralModel") -> Foreign:
     for i, j in np.argwhere(weights).tolist():
         dag.add_edge(names[i], names[j], weight=float(weights[i, j]))
     return dag
+
+
+def to_causallearn(model: "StructuralModel") -> Foreign:
+    """Return the DAG as a causallearn.graph.GeneralGraph.GeneralGraph; needs the extra ``[causal-learn]``.
+
+    Its matrix has -1 in row i and 1 in row j of an edge i -> j: ``graph[j, i] == 1 and graph[i, j] == -1``. Hidden
+    causes are nodes of the type LATENT.
+
+    Raises
+    ------
+    MissingExtraError
+        If causal-learn is not installed.
+    """
+    package = "causallearn.graph"
+    GraphNode = import_extra(f"{package}.GraphNode", "causal-learn").GraphNode
+    GeneralGraph = import_extra(f"{package}.GeneralGraph", "causal-learn").GeneralGraph
+    Latent = import_extra(f"{package}.NodeType", "causal-learn").NodeType.LATENT
+    weights, names = graph_with_hidden(model)
+    nodes = [GraphNode(name) for name in texts(names)]
+    for hidden in nodes[len(model.names) :]:
+        hidden.set_node_type(Latent)
+    graph = GeneralGraph(nodes)
+    for i, j in np.argwhere(weights).tolist():
+        graph.add_directed_edge(nodes[i], nodes[j])
+    return graph
 
 
 def headline(model: "StructuralModel") -> str:

@@ -11,13 +11,13 @@ A variable of labels, or of few ordered levels, has a probability for each of th
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, RandomState, TableLike
+from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, Observations, RandomState, TableLike
 from icdh._ground.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._ground.density import mean_of_counted
 from icdh._ground.labels import listed, plural, variable_index
@@ -42,6 +42,11 @@ from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh.exceptions import DataWarning, option, warn
+
+if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SUM_ROUNDING = 1e-9  # by which a sum of weights may exceed one
 
@@ -345,7 +350,7 @@ class StructuralModel:
             values[others] = self.centre[others, np.newaxis]
         return values
 
-    def predict(self, X: TableLike) -> Foreign:
+    def predict(self, X: TableLike) -> Observations:
         """Return the mean of every variable given its causes.
 
         For a categorical variable it is the most probable label; for ordered labels, the label nearest to the mean
@@ -369,7 +374,7 @@ class StructuralModel:
         mean, _ = self.mean_and_scale(self.scaled(X))
         return self._given_back(self.scaling.undo(mean), X)
 
-    def predict_scale(self, X: TableLike) -> Foreign:
+    def predict_scale(self, X: TableLike) -> Observations:
         """Return the standard deviation of every variable given its causes, in the units of X.
 
         For a categorical variable it is the probability of any but the most probable label.
@@ -378,7 +383,7 @@ class StructuralModel:
         _, scale = self.mean_and_scale(self.scaled(X))
         return self._given_back(scale * self.scaling.scale[:, np.newaxis], X, of_labels=False)
 
-    def residuals(self, X: TableLike) -> Foreign:
+    def residuals(self, X: TableLike) -> Observations:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
 
         For a categorical variable, the surprise -log P is standardised: mean 0 and variance 1 if the model holds.
@@ -390,7 +395,7 @@ class StructuralModel:
         """Return the residuals of scaled observations ``values``, both of shape (N, M)."""
         return np.array([standardised(given, values[n], values) for n, given in enumerate(self.conditionals)])
 
-    def probabilities(self, variable: Hashable, X: TableLike) -> Foreign:
+    def probabilities(self, variable: Hashable, X: TableLike) -> Observations:
         """Return the probabilities of the labels, or levels, of a variable given its causes.
 
         Parameters
@@ -465,7 +470,7 @@ class StructuralModel:
             total += mean_of_counted(nats, None if rows is None else rows[n])
         return total
 
-    def _given_back(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Foreign:
+    def _given_back(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Observations:
         """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
         labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
         if self.frame:
@@ -483,7 +488,7 @@ class StructuralModel:
 
     def sample(
         self, n_samples: int = 1, random_state: RandomState = None, *, do: ByColumn[object] | None = None
-    ) -> Foreign:
+    ) -> Observations:
         """Draw observations from the DAG, causes before effects, as they are or under an intervention.
 
         Parameters
@@ -572,7 +577,7 @@ class StructuralModel:
                     DataWarning,
                 )
 
-    def counterfactual(self, X: TableLike, do: ByColumn[object]) -> Foreign:
+    def counterfactual(self, X: TableLike, do: ByColumn[object]) -> Observations:
         """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.
 
         Parameters
@@ -628,7 +633,7 @@ class StructuralModel:
         """
         return graphs.edge_list(self.adjacency, self.names)
 
-    def to_networkx(self) -> Foreign:
+    def to_networkx(self) -> "networkx.DiGraph":
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
 
         Hidden causes are nodes as well, with ``observed="no"``: DoWhy's ``CausalModel`` takes the graph as it is.
@@ -659,6 +664,7 @@ class StructuralModel:
 
     to_dowhy = export.to_dowhy
     to_pgmpy = export.to_pgmpy
+    to_causallearn = export.to_causallearn
 
     def save(self, path: str | Path, *, edge_probability: ArrayLike | None = None) -> None:
         """Write the model into a file that `icdh.load` reads back to the last bit, without pickle.
@@ -684,7 +690,10 @@ class StructuralModel:
     summary = export.summary
     _repr_html_ = export.as_html
 
-    def plot(self, ax: Foreign = None) -> Foreign:
+    def __str__(self) -> str:
+        return self.summary()
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the graph, and return the matplotlib figure; needs the extra ``[plot]``.
 
         Parameters
@@ -697,7 +706,8 @@ class StructuralModel:
         MissingExtraError
             If matplotlib is not installed.
         """
-        return shell("plotting").plot_model(self, ax)
+        figure: Figure = shell("plotting").plot_model(self, ax)
+        return figure
 
     def report(
         self,

@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._ground.arrays import Mask
+from icdh._ground.arrays import Mask, Observations
 from icdh._model.structural import StructuralModel
 from icdh.cli._input import complete_rows, do_of, give_table, loaded, read
 from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
@@ -46,7 +46,7 @@ def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
     return LabelledTable(values, rows.columns)
 
 
-def _where_known(answer: NDArray[np.generic], gaps: Mask, rests_on: list[list[int]]) -> NDArray[np.object_]:
+def _where_known(answer: Observations, gaps: Mask, rests_on: list[list[int]]) -> NDArray[np.object_]:
     """Return answers, shape (M, N), empty where a cell in the columns that they rest on is missing."""
     shown: NDArray[np.object_] = np.array(answer, dtype=object)
     for n, columns in enumerate(rests_on):

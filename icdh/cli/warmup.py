@@ -3,12 +3,12 @@
 import argparse
 import os
 import time
-import warnings
 from typing import Any
 
 import numpy as np
 
 from icdh.cli._options import Command
+from icdh.exceptions import collected_warnings
 
 
 def run(args: argparse.Namespace) -> None:
@@ -43,8 +43,7 @@ def call_every_kernel() -> None:
     effect = np.tanh(2.0 * cause) + (0.2 + 0.2 * np.abs(cause)) * noise
     table = np.column_stack([cause, effect, other])
     counted = np.column_stack([cause, np.digitize(effect, (-0.5, 0.5)), np.digitize(cause + noise, (-0.4, 0.6))])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is learned does not matter
+    with collected_warnings():  # what is learned does not matter
         check(ICDH().fit(table), table)
         ICDH(schedule="paper", max_rounds=1, h_tol=1e6).fit(table)
         posterior(HNMSearch(search="exact").fit(table), n_samples=10)

@@ -447,6 +447,8 @@ class ModelCheck:
         hidden = map(printable, hidden_lines(self))
         return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *hidden, BLIND_SPOTS])
 
+    __str__ = summary
+
     def _repr_html_(self) -> str:
         """Return the check as a piece of HTML, text escaped."""
         nodes = [

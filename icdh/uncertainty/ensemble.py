@@ -4,15 +4,19 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Foreign, Mask
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Number
-from icdh._ground.labels import variable_index
+from icdh._ground.labels import counted, edge_lines, variable_index
+from icdh._model.export import MOST_EDGES
 from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold
+
+if TYPE_CHECKING:
+    import pandas
 
 LEAST = float(np.finfo(float).tiny)
 DECIDED = 0.95  # share of the graphs with an edge that have to agree on its direction
@@ -87,7 +91,7 @@ class GraphEnsemble:
             reaches, length = reaches | (steps @ steps > 0.0), 2 * length  # paths of twice the length
         return self._mean(reaches)
 
-    def to_frame(self) -> Foreign:
+    def to_frame(self) -> "pandas.DataFrame":
         """Return `edge_probability` as a pandas DataFrame, causes in rows, labelled by the names of the variables.
 
         Raises
@@ -177,6 +181,24 @@ class GraphEnsemble:
                 figures = (float(table[i, j]) for table in (p, p.T, self.ancestor_probability))
                 beliefs.append(EdgeBelief(self.names[i], self.names[j], *figures))
         return sorted(beliefs, key=lambda belief: -belief.probability)
+
+    def summary(self) -> str:
+        """Return the most probable edges as text: their probability, that of the reverse, and of any directed path."""
+        beliefs = self.edges()
+        rows = [
+            [
+                str(belief.cause),
+                str(belief.effect),
+                *(f"{p:.2f}" for p in (belief.probability, belief.reverse, belief.ancestor)),
+            ]
+            for belief in beliefs[:MOST_EDGES]
+        ]
+        lines = edge_lines([["cause", "effect", "probability", "reverse", "any path"], *rows]) if rows else []
+        rarer = [f"and {len(beliefs) - MOST_EDGES} less probable edges"] if len(beliefs) > MOST_EDGES else []
+        graphs = f"{counted(len(self.graphs), 'graph')} of {counted(len(self.names), 'variable')}"
+        return "\n".join([graphs, *lines, *rarer])
+
+    __str__ = summary
 
     def _mean(self, relations: Mask) -> Floats:
         return np.asarray(np.tensordot(self.weights, relations, axes=1), dtype=np.float64)

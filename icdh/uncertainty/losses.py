@@ -27,10 +27,17 @@ from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.without_fits import TableGains
 from icdh._table.transforms import is_heavy_tailed, normal_scores
+from icdh.exceptions import ArgumentTypeError
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
 from icdh.search.moves import Family, Graph, toggled, with_ancestors
 from icdh.search.orders import weigh_families
+
+
+def check_searched(model: object) -> None:
+    """Raise TypeError unless a model is an estimator whose fit keeps the evidence of families."""
+    if not isinstance(model, HNMSearch):
+        raise ArgumentTypeError("model", f"must be a fitted HNMSearch; got {type(model).__name__}")
 
 
 def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
@@ -60,6 +67,8 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     ------
     NotFittedError
         Before ``fit``.
+    TypeError
+        If the model is anything but an HNMSearch.
 
     Examples
     --------
@@ -70,6 +79,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     >>> direction_loss(model).shape
     (4, 4)
     """
+    check_searched(model)
     found, dag = model.found_graph().copy(clock), model.adjacency_matrix_ != 0
     order, rules, scores = found.table.order, found.table.rules, found.scores
     loss = np.full(dag.shape, np.nan)
@@ -139,6 +149,8 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     ------
     NotFittedError
         Before ``fit``.
+    TypeError
+        If the model is anything but an HNMSearch.
 
     Examples
     --------
@@ -149,6 +161,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     >>> hidden_loss(model).shape
     (4, 4)
     """
+    check_searched(model)
     clock = clock or Clock()
     found, dag = model.found_graph().copy(clock), model.adjacency_matrix_ != 0
     loss = np.full(dag.shape, np.nan)

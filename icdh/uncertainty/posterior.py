@@ -23,7 +23,7 @@ from icdh.search.orders import (
     weigh_families,
 )
 from icdh.uncertainty.ensemble import GraphEnsemble
-from icdh.uncertainty.losses import direction_loss
+from icdh.uncertainty.losses import check_searched, direction_loss
 
 TEMPERATURE = 1.75  # of 1 to 2.5 the best log score, 0.208 for 0.223 of 1, on 302 tables of their own
 
@@ -122,6 +122,7 @@ def posterior(
     >>> posterior(model).edge_probability.shape
     (4, 4)
     """
+    check_searched(model)
     for name, value in (("n_candidates", n_candidates), ("max_parents", max_parents), ("n_samples", n_samples)):
         Number(1, integer=True).check(name, value)
     Number(0, above=True).check("temperature", temperature)

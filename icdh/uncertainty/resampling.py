@@ -6,9 +6,7 @@ A checkpoint keeps finished resamples for a run that goes on.
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +25,7 @@ from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups
 from icdh._table.table import Table
 from icdh._version import __version__
-from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
+from icdh.exceptions import ArgumentTypeError, ConvergenceWarning, collected_warnings, option, warn
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 SAMPLINGS = ("subsample", "bootstrap")
@@ -279,6 +277,9 @@ class _Fits:
         random_state: int,
         max_seconds: float | None = None,
     ):
+        if not isinstance(estimator, CausalGraphEstimator):
+            demand = f"must be an ICDH or HNMSearch, fitted or not; got {type(estimator).__name__}"
+            raise ArgumentTypeError("estimator", demand)
         Choice(SAMPLINGS).check("sampling", sampling)
         Number(0, integer=True).check("random_state", random_state)
         Number(0, above=True, optional=True).check("max_seconds", max_seconds)
@@ -287,7 +288,7 @@ class _Fits:
         self.table = estimator.related_table(X, groups, sequence)
         quiet = {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
         self.estimator = type(estimator)(**quiet)
-        with _without_warnings():
+        with collected_warnings():  # they would repeat those of the whole table
             self.design = Design.of(interventions, self.table)  # every fit takes it as interventions
 
     def fingerprint(self) -> str:
@@ -308,7 +309,7 @@ class _Fits:
     def look_at_the_whole_table(self) -> None:
         """Choose the kinds and the transform of the columns, which all resamples share."""
         first = self._ending_in_time().set_params(random_state=self.random_state)
-        with _without_warnings():
+        with collected_warnings():
             ready = first.for_resamples(self.table, self.design)
         self.estimator = ready.set_params(max_seconds=self.estimator.max_seconds)
 
@@ -320,7 +321,7 @@ class _Fits:
     def model(self, index: int) -> StructuralModel:
         """Return the model of a resample."""
         table, design, seed = self._drawn(index)
-        with _without_warnings():
+        with collected_warnings():
             fit = self._ending_in_time().set_params(random_state=seed).fit(table, interventions=design)
         if fit.interrupted_:
             raise KeyboardInterrupt
@@ -355,12 +356,3 @@ class _Fits:
             return np.arange(M, dtype=np.int64).reshape(M, 1)
         _, units, sizes = np.unique(related.units, return_inverse=True, return_counts=True)
         return np.split(np.argsort(units.ravel(), kind="stable"), np.cumsum(sizes)[:-1])
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Fit without our warnings: they would repeat those of the whole table."""
-    with warnings.catch_warnings():
-        for category in (ConvergenceWarning, DataWarning):
-            warnings.simplefilter("ignore", category)
-        yield

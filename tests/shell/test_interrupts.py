@@ -4,7 +4,6 @@ import signal
 import sys
 import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -158,25 +157,14 @@ def test_a_search_that_is_interrupted_keeps_the_best_graph_so_far(laplace, noise
     assert evidences[0] < evidences[-1] == pytest.approx(whole.evidence_)
 
 
-@pytest.fixture
-def at_shutdown(monkeypatch):
-    """What is called before pools of threads shut down."""
-    asked = []
-
-    class Pool(ThreadPoolExecutor):
-        def shutdown(self, *arguments, **options):
-            for own in asked:
-                own()
-            return super().shutdown(*arguments, **options)
-
-    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
-    return asked
-
-
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to one thread")
-def test_tasks_that_have_not_begun_never_do(monkeypatch, at_shutdown):
+def test_tasks_that_have_not_begun_never_do(monkeypatch):
     """Ctrl-C in the first batch of 12 + 132 families, while two threads work."""
     honest, calls, heard = families.fit_node, [], threading.Event()
+
+    def interrupt(number, frame):
+        threading.Timer(0.2, heard.set).start()
+        raise KeyboardInterrupt
 
     def interrupt_one(*arguments, **options):
         calls.append(None)
@@ -186,26 +174,41 @@ def test_tasks_that_have_not_begun_never_do(monkeypatch, at_shutdown):
             heard.wait(60)
         return honest(*arguments, **options)
 
-    at_shutdown.append(lambda: heard.set() if len(calls) >= 20 else None)
-    monkeypatch.setattr(families, "fit_node", interrupt_one)
-    with pytest.raises(KeyboardInterrupt):
-        HNMSearch(n_jobs=2).fit(np.random.default_rng(0).normal(size=(50, 12)))
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        monkeypatch.setattr(families, "fit_node", interrupt_one)
+        with pytest.raises(KeyboardInterrupt):
+            HNMSearch(n_jobs=2).fit(np.random.default_rng(0).normal(size=(50, 12)))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert 20 <= len(calls) < 80
+    assert heard.is_set()  # what had begun was waited for
 
 
-def test_an_interrupt_in_one_thread_keeps_the_others_from_further_tasks(at_shutdown):
-    done, gate, here = [], threading.Event(), threading.current_thread()
+def test_an_error_in_one_thread_keeps_the_others_from_further_tasks():
+    done, gate = [], threading.Event()
 
     def task(number):
-        if threading.current_thread() is here:
+        if number == 0:
+            threading.Timer(0.2, gate.set).start()
             raise KeyboardInterrupt
         gate.wait(60)
         done.append(number)
 
-    at_shutdown.append(lambda: threading.Timer(0.2, gate.set).start())
     with pytest.raises(KeyboardInterrupt):
         _threads.map_on_threads(task, [range(50)], 2, lambda: None)
     assert len(done) <= 1
+
+
+@pytest.mark.parametrize("listens", [False, True])
+def test_no_thread_begins_for_fewer_than_two_tasks(monkeypatch, listens):
+    """But for one that must not hold up an interrupt."""
+    begun, honest = [], threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: (begun.append(thread), honest(thread)))
+    for tasks, threads in (([], 0), ([3], int(listens)), ([3, 4], 2)):
+        begun.clear()
+        assert _threads.map_on_threads(abs, [tasks], 4, lambda: None, listens=listens) == tasks
+        assert len(begun) == threads
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to one thread")

@@ -11,12 +11,12 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from helpers import ENVIRONMENT, ROOT, cases
+from helpers import ENVIRONMENT, ROOT, cases, hetero_chain
 from support.article import Round, TwoPhaseResult
 from support.estimators import best_of_restarts
-from support.utils import follows_interrupt, in_parallel, postponed
+from support.utils import deferred_interrupts, follows_interrupt, in_parallel
 
-from icdh import ConvergenceWarning
+from icdh import ConvergenceWarning, HNMSearch, bootstrap
 from icdh.exceptions import WorkerLostError
 from icdh.network import initial_weights
 
@@ -57,6 +57,23 @@ def test_stopping_early_is_quiet():
     results.close()
 
 
+@pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
+def test_resamples_do_not_depend_on_the_backend_of_joblib(backend):
+    X = hetero_chain(np.random.default_rng(0), 80)
+    estimator = HNMSearch(hidden_units=2, n_restarts=1)
+    alone = bootstrap(estimator, X, 3)
+    with joblib.parallel_config(backend):
+        np.testing.assert_array_equal(bootstrap(estimator, X, 3, n_jobs=2).graphs, alone.graphs)
+
+
+def test_a_backend_that_would_lose_results_is_refused_in_words():
+    with (
+        joblib.parallel_config("multiprocessing"),
+        pytest.raises(ValueError, match='an interrupt would lose them; use "loky"'),
+    ):
+        bootstrap(HNMSearch(), hetero_chain(np.random.default_rng(0), 80), 3, n_jobs=2)
+
+
 @pytest.mark.parametrize("where", ["while it is handled", "while workers close"])
 def test_an_error_that_an_interrupt_leads_to_does_not_hide_it(monkeypatch, where):
     class HalfStarted:
@@ -67,7 +84,7 @@ def test_an_error_that_an_interrupt_leads_to_does_not_hide_it(monkeypatch, where
                 if where == "while it is handled":
                     raise RuntimeError("cannot join thread before it is started")
 
-        def close(self):
+        def throw(self, error):
             if where == "while workers close":
                 raise RuntimeError("no executor")
 
@@ -84,7 +101,7 @@ def test_an_interrupt_while_workers_start_comes_when_they_have_started(monkeypat
             course.append("waited for")
             yield from ()
 
-        def close(self):
+        def throw(self, error):
             course.append("closed")
 
     def start(calls):
@@ -116,7 +133,7 @@ def test_a_postponed_interrupt_comes_once(deliver):
     passed = []
 
     def interrupted_twice():
-        with postponed():
+        with deferred_interrupts():
             for count in (1, 2):
                 deliver(signal.SIGINT)
                 passed.append(count)
@@ -128,10 +145,16 @@ def test_a_postponed_interrupt_comes_once(deliver):
     assert not deafness(None)
 
 
+def test_an_interrupt_that_is_ignored_never_comes():
+    with deferred_interrupts(ignored=True):
+        signal.raise_signal(signal.SIGINT)
+    assert not deafness(None)
+
+
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
 def test_other_ways_to_treat_an_interrupt_stay(handler):
     before = signal.signal(signal.SIGINT, handler)
-    with postponed():
+    with deferred_interrupts():
         assert signal.getsignal(signal.SIGINT) == handler
     assert signal.signal(signal.SIGINT, before) == handler
 

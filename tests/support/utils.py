@@ -14,4 +14,10 @@ from icdh._ground.entropy import (
     vasicek_entropy,
     without_ties,
 )
-from icdh._ground.parallel import _bundled_openblas, follows_interrupt, in_parallel, postponed, single_blas_thread
+from icdh._ground.parallel import (
+    _bundled_openblas,
+    deferred_interrupts,
+    follows_interrupt,
+    in_parallel,
+    single_blas_thread,
+)
