@@ -209,6 +209,14 @@ class Moments(NamedTuple):
     n: int
 
 
+def _cost(variance: Floats | float, n: int) -> Floats:
+    """Return the evidence that `fit_linear` gives a model of this residual variance, but for what its causes cost."""
+    variance = np.maximum(variance, 0.0)  # rounding may make it negative
+    floored = np.maximum(variance, 2.0 * VARIANCE_FLOOR)
+    cost: Floats = 0.5 * (n * variance / floored + (n - 1) * np.log(floored))
+    return cost
+
+
 class LinearGains:
     """By how much the score falls with each change of one parent, if models are linear and their noise is Gaussian.
 
@@ -253,8 +261,7 @@ class LinearGains:
         price[inside] *= -1.0
         if moments.n < LEAST_ROWS * (len(inside) + 3):
             price[price > 0.0] = np.inf
-        floor = 2.0 * VARIANCE_FLOOR
-        gains = 0.5 * (moments.n - 1) * np.log(max(variance, floor) / np.maximum(after, floor)) - price
+        gains = _cost(variance, moments.n) - _cost(after, moments.n) - price
         found = np.full(len(self.families), -np.inf)
         found[self.single] = gains[self.families.inputs_of(np.flatnonzero(self.single).tolist())]
         signs = np.ones(found.size)

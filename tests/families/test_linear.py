@@ -117,6 +117,19 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
     assert gains[5] == -np.inf
 
 
+def test_below_the_floor_of_the_variance_gains_are_still_the_differences_of_scores():
+    """A further cause explains what is left of a determined effect; the floor stays, the squares fall."""
+    x, z, e = np.random.default_rng(0).normal(size=(3, N))
+    values = standardised(x, z, x + 2e-3 * z + 1e-3 * e)
+    families = family_evidence(values).families
+    gains, both = LinearGains(families), (0, 1)
+    own, further = (families.linear_score((2, parents), "gaussian") for parents in ((0,), both))
+    assert fit_linear(values[:1], families.responses[2]).variance == 2.0 * VARIANCE_FLOOR
+    assert gains(2, (0,))[1] == pytest.approx(own - further, abs=1e-4)
+    assert gains(2, both)[1] == pytest.approx(further - own, abs=1e-4)
+    assert abs(own - further) > 1.0
+
+
 def test_threads_that_ask_for_two_nodes_at_once_do_not_mix_their_rows(monkeypatch):
     """The second node is asked for while the moments of the first are on their way."""
     rng = np.random.default_rng(0)
