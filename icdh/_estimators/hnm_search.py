@@ -11,7 +11,7 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import warn_about_fit
-from icdh._ground.arrays import ByColumn, TableLike
+from icdh._ground.arrays import ByColumn, Mask, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import deferred_interrupts
