@@ -10,8 +10,7 @@ import warnings
 import numpy as np
 
 from icdh import HNMSearch
-from icdh._rows.repeats import repeated_combinations
-from icdh._rows.serial import serial_dependence
+from icdh._rows.dependence import dependence
 
 
 def linked(rng, rows, columns=5, noise="normal"):
@@ -133,9 +132,8 @@ def warned(X, fitted):
     """Return whether a fit warns of the rows; without a fit, whether columns alone would make it warn."""
     if not fitted:
         values = np.ascontiguousarray(np.asarray(X, dtype=float).T)
-        if repeated_combinations(values) is not None:
-            return "repeats"
-        return "serial" if serial_dependence(values, values, np.zeros(values.shape[1], dtype=int)) is not None else ""
+        found = dependence(values, values)
+        return "" if found is None else found.kind
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         HNMSearch().fit(np.asarray(X, dtype=float))

@@ -18,8 +18,7 @@ from icdh._ground.labels import counted, listed, printable, variable_index
 from icdh._model.effects import Contrast, contrasts_of, drawn, outcome_values, outcomes_of, shown, under
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
-from icdh._rows.repeats import effect_of_equal_values, repeated_combinations
-from icdh._rows.serial import resembles_its_past
+from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.relations import Groups, without_groups
 from icdh._table.table import Table
@@ -404,9 +403,8 @@ def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> I
     if pair.groups is not None:
         return
     alike = {names[k]: effect_of_equal_values(influence, pair.values[k]) for k in _telling_the_cause(pair)}
-    repeats = repeated_combinations(pair.values)
-    if repeats is not None:
-        yield repeats.said(names, pair.observed.size)
+    if repeated := repeats(pair.values):
+        yield repeated.said(names, pair.observed.size)
     elif max(alike.values(), default=1.0) > 1.0:
         name = max(alike, key=lambda name: alike[name])
         yield (

@@ -6,8 +6,7 @@ from icdh._ground.arrays import Floats
 from icdh._ground.labels import listed
 from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
-from icdh._rows.repeats import repeated_combinations
-from icdh._rows.serial import serial_dependence
+from icdh._rows.dependence import dependence
 from icdh._table.experiments import Design
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
@@ -32,11 +31,8 @@ def warn_about_fit(model: StructuralModel, table: Table, design: Design) -> None
         _warn_about_determined_columns(model, table, values)
     if table.related is not None:
         return
-    dependence = repeated_combinations(table.values) or serial_dependence(
-        table.values, model.standardised_residuals(values), design.classes
-    )
-    if dependence is not None:
-        warn(dependence.said(table.names, table.n_observations), DataWarning)
+    if found := dependence(table.values, model.standardised_residuals(values)):
+        warn(found.said(table.names, table.n_observations), DataWarning)
 
 
 def _warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats) -> None:

@@ -24,7 +24,6 @@ from functools import cached_property
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._rows.serial import lagged_sums
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,10 @@ class RelatedRows:
         axis = self.groups * (2 * n_lags) + places  # sequences of groups are so far apart that no lag joins two
         placed = np.zeros((len(series), int(axis.max()) + 1))
         placed[:, axis] = series
-        return lagged_sums(placed, placed.shape[1] + n_lags)[:, :n_lags]
+        size = 1 << (placed.shape[1] + n_lags - 1).bit_length()  # sums that wrap around come after the last lag
+        spectrum = np.square(np.abs(np.fft.rfft(placed, size, axis=1)))
+        sums: Floats = np.fft.irfft(spectrum, size, axis=1)[:, :n_lags]
+        return sums
 
 
 def _numbered(labels: Iterable[Hashable]) -> Integers:

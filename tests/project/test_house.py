@@ -36,7 +36,7 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
     "_ground": "arrays < atomic clock damping entropy labels parallel shell < checks compilation density < jit",
-    "_rows": "repeats serial < related",
+    "_rows": "related < dependence",
     "_table": "categories missing_codes transforms < frames < table < arguments experiments < relations",
     "_node_model": (
         "_kernels < _outputs_kernels _additive_kernels < _descent_kernels network < "

@@ -1,0 +1,277 @@
+"""Rows that depend on one another, told from a table alone: copies, rows of the same unit, rows in sequence.
+
+Related are rows that share a value, or stand one after the other, up to four of them. They depend on one another if
+they resemble one another in what a smooth function leaves. In windows of twenty rows, in the order of the values or of
+the table, a line is taken out of the ranks of a series. The mean product of related rows, over the mean square, is then
+their intraclass correlation; it is zero on average if rows are independent.
+
+Sorted rows are independent all the same: the line takes out a smooth trend. So are rows stored in blocks: a jump concerns
+the one window that it lies in. Values repeat by rounding, too, but then related rows differ as neighbouring values do.
+
+References
+----------
+Kish, "Survey Sampling", 1965, section 5.4.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._ground.arrays import Cells, Floats, Integers
+from icdh._ground.labels import listed
+from icdh._rows.related import RelatedRows
+from icdh.exceptions import option
+
+WINDOW, MOST_RELATED = 20, 4
+DEVIATIONS = 3.5  # of the correlation of independent rows, from which related rows are alike
+MOST_ROWS, MOST_SORTED = 4000, 50_000  # that are compared, and that are sorted by several columns
+MOST_TIES = 0.1  # probability that two rows share a value, up to which a column may name units
+LEAST_LINK, LEAST_COPIES = 0.3, 0.5  # correlations of columns that repeat together
+LEAST_PRODUCT = 0.02  # of the correlations of a residual and a cause, from which a sequence matters
+MOST_LABELS = 20  # values of a column that may name blocks
+MOST_COLUMNS = 200  # that are compared
+FLAT = 0.05**2 / 12.0  # variance of ranks that differ by a twentieth of the rows: less is no noise
+INDEPENDENT = 0.1  # of the spread of a column, that sums of others must leave
+TRENDING = 0.8  # correlation of ranks with the number of the row, in tables of less than two windows
+
+
+class Dependence(NamedTuple):
+    """How rows of a table depend on one another.
+
+    Attributes
+    ----------
+    kind : {"copies", "units", "sequence", "trend"}
+        What they are: a trend is that of a table too short to tell a sequence.
+    columns : list of int
+        The columns that show it.
+    n_independent : int
+        How many independent rows the table is worth.
+    """
+
+    kind: str
+    columns: list[int]
+    n_independent: int
+
+    def said(self, names: Sequence[Hashable], n_rows: int) -> str:
+        """Return a text that names the columns, of a table of these names and so many rows, and the remedy."""
+        columns = listed(repr(names[k]) for k in self.columns)
+        worth = f"worth about {self.n_independent} independent rows"
+        return {
+            "copies": f"{n_rows} rows hold {self.n_independent} different ones: the table is {worth}, and copies make "
+            f"edges and intervals too sure; drop the copies, or pass {option('groups')} with one label for all copies "
+            "of a row",
+            "units": f"columns {columns} hold {self.n_independent} different combinations in {n_rows} rows, as if "
+            f"several rows came from each person or place: for edges among these columns the table is {worth}; pass "
+            f"{option('groups')} with one label a person, or keep one row a person",
+            "sequence": f"rows depend on those before them in the columns {columns}: for edges among these columns "
+            f"{n_rows} rows are {worth}; pass {option('sequence', True)}, {option('groups')} if rows of the same unit "
+            "follow each other, or take differences",
+            "trend": f"the columns {columns} rise or fall from row to row: if rows are in the order of time, trends "
+            f"join these columns whatever causes what, and {n_rows} rows are too few to tell; take differences",
+        }[self.kind]
+
+
+class Relation(NamedTuple):
+    """Rows in some order, whole windows of them: their positions, places along a line, and numbers of units."""
+
+    rows: Integers
+    places: Floats
+    units: Integers
+
+    @classmethod
+    def of_consecutive(cls, n_rows: int) -> "Relation":
+        """Relate rows that stand one after the other."""
+        rows = np.arange(n_rows // WINDOW * WINDOW)
+        return cls(rows, rows / n_rows, rows // MOST_RELATED)
+
+    @classmethod
+    def of_equal(cls, values: Cells) -> "Relation":
+        """Relate rows that share a value, shape (M,)."""
+        order = np.random.default_rng(0).permutation(values.size)  # of equal values, the order of the table is none
+        order = order[np.argsort(values[order], kind="stable")]
+        _, value, sizes = np.unique(values[order], return_inverse=True, return_counts=True)
+        ends = np.cumsum(sizes)
+        place = np.arange(values.size) - (ends - sizes)[value]
+        turn = place // MOST_RELATED
+        is_alone = (place % MOST_RELATED == 0) & (place == sizes[value] - 1)
+        kept = np.flatnonzero(~is_alone)
+        kept = kept[np.lexsort((value[kept], turn[kept]))][:MOST_ROWS]
+        kept = kept[: kept.size // WINDOW * WINDOW]
+        places = (ends - 0.5 * sizes)[value[kept]] / values.size
+        return cls(order[kept], places, turn[kept] * sizes.size + value[kept])
+
+    def resemblance(self, series: Floats) -> tuple[Floats, Floats]:
+        """Return the intraclass correlations of ranks of series, shape (k, M), and each over its standard deviation."""
+        windows = np.arange(0, self.rows.size, WINDOW)
+        if not windows.size:
+            return np.zeros(len(series)), np.zeros(len(series))
+        begins = np.diff(self.units, prepend=-1) != 0
+        begins[windows] = True
+        units = np.flatnonzero(begins)
+        units_of_windows = np.searchsorted(units, windows)
+
+        def of_pairs(x: Floats) -> Floats:
+            """Return the sums of products of related rows, by window."""
+            sums = np.square(np.add.reduceat(x, units, axis=-1))
+            whole: Floats = np.add.reduceat(sums, units_of_windows, axis=-1)
+            return 0.5 * (whole - np.add.reduceat(x * x, windows, axis=-1))
+
+        line = _centred(self.places)
+        line /= np.maximum(np.linalg.norm(line, axis=-1, keepdims=True), np.finfo(float).tiny)
+        left = _centred(series[:, self.rows])
+        left -= (left * line).sum(axis=-1, keepdims=True) * line
+        mean = np.square(left).sum(axis=-1) / (WINDOW - 2)
+        n_pairs = of_pairs(np.ones(self.rows.size))
+        expected = -mean * (n_pairs / WINDOW + of_pairs(line.ravel()))  # as all else was taken out of both rows
+        alike = of_pairs(left.reshape(len(series), -1)) - expected
+        shares = np.divide(alike, mean, out=np.zeros(alike.shape), where=mean > FLAT)
+        correlations: Floats = shares.sum(axis=-1) / n_pairs.sum()
+        return correlations, correlations * np.sqrt(n_pairs.sum())
+
+
+def dependence(values: Floats, residuals: Floats) -> Dependence | None:
+    """Return how rows depend on one another; None if nothing says that they do.
+
+    Parameters
+    ----------
+    values, residuals : ndarray, shape (N, M)
+        The table, one variable a row, and the residuals of a graph that was fitted to it.
+    """
+    return repeats(values) or _sequence(values, residuals) or _trend(values)
+
+
+def repeats(values: Floats) -> Dependence | None:
+    """Return the largest set of columns, of many values, whose values repeat together; None if there is none."""
+    ties = np.array(list(map(_tie_probability, values)))
+    tied = np.flatnonzero((ties > 0.0) & (ties <= MOST_TIES))
+    tied = tied[:: -(-tied.size // MOST_COLUMNS)] if tied.size else tied
+    if tied.size < 2:
+        return None
+    columns = tied if _rows_repeat(values[tied]) else tied[_linked(values[tied])]
+    if columns.size < 2:
+        return None
+    n_distinct = _n_distinct(values[columns])
+    kind = "copies" if _n_distinct(values) == n_distinct else "units"
+    return Dependence(kind, columns.tolist(), n_distinct)
+
+
+def resembles_its_past(series: Floats, values: Floats) -> bool:
+    """Return whether a series, shape (M,), depends on its past, beyond blocks that labels of a table, (N, M), tell."""
+    _, deviations = Relation.of_consecutive(series.size).resemblance(_beside_labels(series[np.newaxis], values))
+    return bool(deviations[0] > DEVIATIONS)
+
+
+def effect_of_equal_values(series: Floats, values: Floats) -> float:
+    """Return the design effect of rows that share a value, as if it named a unit; 1 if nothing says they are alike.
+
+    Parameters
+    ----------
+    series : ndarray, shape (M,)
+        What each row says.
+    values : ndarray, shape (M,)
+        The column.
+    """
+    correlations, deviations = Relation.of_equal(values).resemblance(_ranks(series[np.newaxis]))
+    if not deviations[0] > DEVIATIONS:
+        return 1.0
+    sizes = np.unique(values, return_counts=True)[1]
+    return 1.0 + float(correlations[0]) * (float(sizes @ sizes) / values.size - 1.0)
+
+
+def _centred(x: Floats) -> Floats:
+    """Return values, (..., M), minus the means of their windows, (..., M / WINDOW, WINDOW)."""
+    parts = x.reshape(*x.shape[:-1], -1, WINDOW)
+    centred: Floats = parts - parts.mean(axis=-1, keepdims=True)
+    return centred
+
+
+def _ranks(columns: Floats) -> Floats:
+    """Return ranks from 0 to 1, ties at their mean: tails that are heavy have no weight."""
+    ranks = np.empty(columns.shape)
+    for column, ranked in zip(columns, ranks, strict=True):
+        _, index, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranked[:] = (np.cumsum(counts) - 0.5 * counts)[index.ravel()] / column.size
+    return ranks
+
+
+def _rows_repeat(values: Floats) -> bool:
+    """Return whether every column is alike in rows that are equal in all others: coarse columns have few such rows."""
+    centred = values - values.mean(axis=1, keepdims=True)
+    centred /= np.linalg.norm(centred, axis=1, keepdims=True)
+    values = values[np.abs(np.diag(np.linalg.qr(centred.T, mode="r"))) > INDEPENDENT][:8]
+    values = values[:, :: -(-values.shape[1] // MOST_SORTED)]
+    if len(values) < 3:  # two tell a row, and the third agrees
+        return False
+    return all(_alike(np.delete(values, k, axis=0), column) for k, column in enumerate(values))
+
+
+def _alike(others: Floats, column: Floats) -> bool:
+    """Return whether a column, shape (M,), is alike in rows that are equal in others, shape (k, M)."""
+    _, codes = np.unique(others, axis=1, return_inverse=True)
+    correlations, deviations = Relation.of_equal(codes.ravel()).resemblance(_ranks(column[np.newaxis]))
+    return bool(correlations[0] > LEAST_COPIES and deviations[0] > DEVIATIONS)
+
+
+def _linked(values: Floats) -> Integers:
+    """Return the largest set of columns in which rows that are equal in one are alike in another."""
+    from scipy.sparse.csgraph import connected_components
+
+    ranks = _ranks(values)
+    found = np.array([Relation.of_equal(column).resemblance(ranks) for column in values])
+    linked = (found[:, 0] > LEAST_LINK) & (found[:, 1] > DEVIATIONS)
+    # What is computed from others tells them, but not they it.
+    part = connected_components(linked & linked.T)[1]
+    return np.flatnonzero(part == np.argmax(np.bincount(part)))
+
+
+def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
+    relation = Relation.of_consecutive(values.shape[1])
+    alike = []
+    for series in (residuals, values):
+        correlations, deviations = relation.resemblance(_beside_labels(series, values))
+        alike.append(np.where(deviations > DEVIATIONS, correlations, 0.0))
+    matters = np.outer(*alike) >= LEAST_PRODUCT
+    np.fill_diagonal(matters, False)
+    if not matters.any():
+        return None
+    series = RelatedRows.of(None, True, values.shape[1])
+    past = [np.array([series.correlations(row[np.newaxis]) for row in _ranks(x)]) for x in (residuals, values)]
+    effect = (series.design_effects(*past) * matters).max()
+    columns = np.flatnonzero(matters.any(axis=0) | matters.any(axis=1))
+    return Dependence("sequence", columns.tolist(), max(round(values.shape[1] / effect), 1))
+
+
+def _beside_labels(series: Floats, values: Floats) -> Floats:
+    """Return ranks of series without what columns of few values explain, in which rows may be stored in blocks."""
+    distinct = [np.unique(column) for column in values]
+    indicators = [np.ones(values.shape[1])]
+    for k in sorted(range(len(values)), key=lambda k: distinct[k].size):
+        if distinct[k].size > MOST_LABELS or 4 * (len(indicators) + distinct[k].size) > values.shape[1]:
+            break
+        indicators += [(values[k] == value).astype(float) for value in distinct[k][1:]]
+    explained = np.linalg.qr(np.array(indicators).T)[0].T
+    ranks = _ranks(series)
+    return ranks - (ranks @ explained.T) @ explained
+
+
+def _trend(values: Floats) -> Dependence | None:
+    """Return the columns of a table too short to tell a sequence, all of which may be trends; None if they are few."""
+    M = values.shape[1]
+    ranks = _ranks(values) - 0.5
+    spread = np.linalg.norm(ranks, axis=1)
+    rising = np.abs(ranks @ np.linspace(-0.5, 0.5, M)) > TRENDING * spread * np.linalg.norm(np.linspace(-0.5, 0.5, M))
+    columns = np.flatnonzero(rising & (spread > 0.0))
+    if M >= 2 * WINDOW or columns.size < 3 or 2 * columns.size <= len(values):
+        return None
+    return Dependence("trend", columns.tolist(), M)
+
+
+def _tie_probability(values: Floats) -> float:
+    """Return the probability that two different rows share a value."""
+    counts = np.unique(values, return_counts=True)[1].astype(float)
+    return float(counts @ (counts - 1.0)) / (values.size * (values.size - 1.0))
+
+
+def _n_distinct(values: Floats) -> int:
+    return int(np.unique(values, axis=1).shape[1])
