@@ -5,7 +5,7 @@ Everything accepts complex weights, so that a derivative is the imaginary part o
 """
 
 import dataclasses
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
@@ -415,3 +415,19 @@ def district_score(families, linear_fits, loadings, mean, variance, price):
     for u, v in zip(mean, variance, strict=True):
         total += 0.5 * (u * u + v - 1.0 - np.log(v))
     return total
+
+
+def window_correlation(series, places, units, window):
+    """Return the mean correlation of pairs of one unit in windows of which a line is taken out, and over its error."""
+    total, n_pairs = 0.0, 0
+    for start in range(0, len(series), window):
+        part = slice(start, start + window)
+        design = np.column_stack([np.ones(window), places[part]])
+        hat = design @ np.linalg.pinv(design)
+        left = series[part] - hat @ series[part]
+        mean = left @ left / (window - 2)
+        for i, j in combinations(range(window), 2):
+            if units[part][i] == units[part][j]:
+                total += left[i] * left[j] / mean + hat[i, j]
+                n_pairs += 1
+    return total / n_pairs, total / np.sqrt(n_pairs)

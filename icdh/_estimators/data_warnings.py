@@ -1,21 +1,24 @@
-"""Warnings of the estimators about tables: unusual units, computed columns, dependent rows."""
+"""Warnings of the estimators about tables: unusual units, computed columns, numbers of rows and units, dependence."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from icdh._ground.arrays import Floats
-from icdh._ground.labels import listed
+from icdh._ground.labels import listed, plural
 from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
-from icdh._rows.dependence import dependence
-from icdh._table.experiments import Design
-from icdh._table.table import Table
+from icdh._rows.dependence import alike_in_units, dependence, ranks_of
+from icdh._table.categories import MOST_LABELS
+from icdh._table.computed import dummies, sums_and_ratios
+from icdh._table.table import FEW_VALUES, Table
 from icdh.exceptions import DataWarning, option, warn
 
-DETERMINED = 0.01  # of the spread of a column
+LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
 
 
-def warn_about_fit(model: StructuralModel, table: Table, design: Design) -> None:
-    """Name columns that the fitted model leaves hardly any noise; say if rows depend on one another, and the remedy.
+def warn_about_fit(model: StructuralModel, table: Table) -> None:
+    """Name columns that others give, that number rows or units, and say if rows depend on one another, with remedies.
 
     Parameters
     ----------
@@ -23,32 +26,104 @@ def warn_about_fit(model: StructuralModel, table: Table, design: Design) -> None
         The fitted model. Columns that it determines are named if it is of standardised columns, as that of `HNMSearch`.
     table : Table
         The columns. Rows that it knows to depend on one another, and columns that a threshold gives, are not named.
-    design : Design
-        The interventions.
     """
-    values = model.scaled(table)
+    values, names = model.scaled(table), table.names
+    joined = np.flatnonzero(model.adjacency.any(axis=0) | model.adjacency.any(axis=1)).tolist()
+    numbering = [k for k in joined if k not in table.categories and _numbers_rows(table.values[k])]
+    if numbering:
+        found = [repr(names[k]) for k in numbering]
+        warn(
+            f"{plural(found, 'column')} that may number the rows: {listed(found)}; the order in which rows are stored "
+            f"causes nothing: drop {'them' if len(found) > 1 else 'it'}, and pass {option('sequence', True)} if that "
+            "order is time",
+            DataWarning,
+        )
+    computed = _warn_about_computed_columns(table, numbering)
     if model.kinds is not None:
-        _warn_about_determined_columns(model, table, values)
-    if table.related is not None:
-        return
-    if found := dependence(table.values, model.standardised_residuals(values)):
-        warn(found.said(table.names, table.n_observations), DataWarning)
+        _warn_about_determined_columns(model, table, values, computed)
+    if table.related is None:
+        related = dependence(table.values, model.standardised_residuals(values))
+        if related is not None:
+            warn(related.said(names, table.n_observations), DataWarning)
+        said = [*numbering, *([] if related is None else related.columns)]
+        _warn_about_units(table, [k for k in joined if k not in said])
 
 
-def _warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats) -> None:
+def _numbers_rows(column: Floats) -> bool:
+    """Return whether a column rises or falls from row to row: evenly, or for long in whole numbers."""
+    steps = np.diff(column)
+    if steps.size < 10 or not (steps * steps[0] > 0.0).all():
+        return False
+    evenly = bool(np.ptp(steps) <= 1e-9 * np.abs(steps).max())
+    return evenly or (steps.size >= LONG and not (column % 1.0).any())
+
+
+def _warn_about_computed_columns(table: Table, others: Sequence[int]) -> set[int]:
+    """Name dummies, sums and ratios, none of which has to do with other columns, and return their positions."""
+    names, varying = table.names, np.flatnonzero(table.varying)
+    numbers = [n for n in varying.tolist() if n not in table.categories and n not in others]
+    first = {table.values[n].tobytes(): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
+    sets = dummies(table.values)
+    members = {k for found in sets for k in (found.column, *found.parts)}
+    if sets:
+        listing = "; ".join(listed(repr(names[k]) for k in (found.column, *found.parts)) for found in sets)
+        warn(
+            f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them say "
+            "nothing of causes; pass the label itself, as one column",
+            DataWarning,
+        )
+    sums = list(sums_and_ratios(table.values, sorted(set(first.values()) - members)))
+    if sums:
+        listing = "; ".join(
+            f"{names[found.column]!r} (of {', '.join(repr(names[k]) for k in found.parts)})" for found in sums
+        )
+        warn(
+            f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: a "
+            "model of noise cannot tell the direction of their edges; drop columns computed from others",
+            DataWarning,
+        )
+    return members | {found.column for found in sums}
+
+
+def _warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats, named: set[int]) -> None:
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
-    for name, conditional in zip(model.names, model.conditionals, strict=True):
-        if is_of_labels(conditional) or name in table.cuts:  # `Table.warn` names the cuts
+    found = []
+    for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
+        inputs = conditional.inputs.tolist()
+        # `Table.warn` names the cuts
+        if not inputs or is_of_labels(conditional) or name in table.cuts or not named.isdisjoint({k, *inputs}):
             continue
         _, deviation = conditional.mean_and_scale(values)
-        if len(conditional.inputs) and np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
-            labels = ", ".join(repr(model.names[k]) for k in conditional.inputs)
-            warn(
-                f"column {name!r} is determined by {labels} up to a hundredth of its spread or less: a "
-                "model of noise cannot tell the direction of these edges; drop columns computed from others",
-                DataWarning,
-            )
+        if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
+            found.append(f"{name!r} (by {', '.join(repr(model.names[k]) for k in inputs)})")
+    if found:
+        warn(
+            f"{plural(found, 'column')} determined by others up to a hundredth of the spread: {'; '.join(found)}: a "
+            "model of noise cannot tell the direction of these edges; drop columns computed from others",
+            DataWarning,
+        )
+
+
+def _warn_about_units(table: Table, joined: Sequence[int]) -> None:
+    """Name columns with edges that hold whole numbers of which each seems to name a person or a place."""
+    values, found = table.values, []
+    ranks = ranks_of(values[joined])
+    for k in joined:
+        is_whole = k not in table.categories and not (values[k] % 1.0).any()
+        if is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2:
+            alike = np.count_nonzero(alike_in_units(ranks, values[k]))
+            found += [k] if alike > 1 else []  # it is like itself
+    if found:
+        name = table.names[found[0]]
+        few = table.n_distinct(found[0]) <= MOST_LABELS
+        as_labels = f"say {option('kinds', {name: 'categorical'})} or " if few else ""
+        warn(
+            f"whole numbers that may be codes of persons or places: {listed(repr(table.names[k]) for k in found)}, "
+            "since rows of one number are alike and those of the next are not; if so, "
+            f"{as_labels}pass {option('groups', name)}",
+            DataWarning,
+        )
 
 
 def warn_about_density(A: Floats) -> None:
@@ -70,7 +145,7 @@ def warn_about_density(A: Floats) -> None:
 
 
 def warn_about_columns(table: Table, scaled: Floats) -> None:
-    """Name the columns whose spread is far from one, and those that are sums or multiples of those before them.
+    """Name the columns whose spread is far from one.
 
     Parameters
     ----------
@@ -90,38 +165,3 @@ def warn_about_columns(table: Table, scaled: Floats) -> None:
             f"penalties and threshold are made for; use {option('scaling', 'standardize')}",
             DataWarning,
         )
-    _warn_about_sums(table)
-
-
-def _warn_about_sums(table: Table) -> None:
-    """Name columns that others sum up to but for a hundredth of their spread; none if rows are so few that all are."""
-    varying = np.flatnonzero(table.varying)
-    first = {table.values[n].tobytes(): n for n in varying[::-1]}
-    varying = np.sort(np.fromiter(first.values(), dtype=int))  # `Table.warn` names columns that repeat others
-    values = table.values[varying, :: -(-table.n_observations // 2000)]
-    if values.shape[1] < 2 * varying.size:
-        return
-    found, independent, basis = [], [], np.empty((0, values.shape[1]))
-    for n, column in enumerate(map(_unit, values)):
-        left = column - (basis @ column) @ basis
-        left -= (basis @ left) @ basis  # only rounding errors are left
-        if np.linalg.norm(left) > DETERMINED * np.linalg.norm(column):
-            independent.append(n)
-            basis = np.vstack([basis, left / np.linalg.norm(left)])
-        elif column.any():
-            weights, *_ = np.linalg.lstsq(np.array([_unit(values[k]) for k in independent]).T, column, rcond=None)
-            parts = [table.names[varying[k]] for k, w in zip(independent, weights, strict=True) if abs(w) > DETERMINED]
-            found.append(f"{table.names[varying[n]]!r} (of {', '.join(map(repr, parts))})")
-    if found:
-        warn(
-            f"column(s) that are sums or multiples of others, up to a hundredth of their spread: {'; '.join(found)}: a "
-            "model of noise cannot tell the direction of their edges; drop columns computed from others",
-            DataWarning,
-        )
-
-
-def _unit(values: Floats) -> Floats:
-    """Return values minus their mean, divided by their norm."""
-    shares = values / (np.abs(values).max() or 1.0)
-    shares -= shares.mean()
-    return shares / (np.linalg.norm(shares) or 1.0)

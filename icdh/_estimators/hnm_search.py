@@ -283,7 +283,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < n_named else ""
             message = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
             warn(message, ConvergenceWarning)
-        warn_about_fit(self.model_, table, design)
+        warn_about_fit(self.model_, table)
 
     def _find_hidden_causes(self, table: Table, design: Design) -> "FindHiddenCauses | None":
         """Return the search for hidden causes beside a graph, or None if they are not asked for.

@@ -294,7 +294,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
-        warn_about_fit(self.model_, table, design)
+        warn_about_fit(self.model_, table)
 
     def rethreshold(
         self, threshold: float | None = None, *, min_strength: float | None = None, max_edges: int | None = None

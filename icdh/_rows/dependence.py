@@ -5,8 +5,8 @@ they resemble one another in what a smooth function leaves. In windows of twenty
 the table, a line is taken out of the ranks of a series. The mean product of related rows, over the mean square, is then
 their intraclass correlation; it is zero on average if rows are independent.
 
-Sorted rows are independent all the same: the line takes out a smooth trend. So are rows stored in blocks: a jump concerns
-the one window that it lies in. Values repeat by rounding, too, but then related rows differ as neighbouring values do.
+Sorted rows are independent all the same: the line takes out a smooth trend. So are rows stored in blocks: a jump
+concerns the one window that it lies in. Values repeat by rounding, too, but then related rows differ as neighbours do.
 
 References
 ----------
@@ -18,20 +18,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Cells, Floats, Integers
+from icdh._ground.arrays import Cells, Floats, Integers, Mask
 from icdh._ground.labels import listed
 from icdh._rows.related import RelatedRows
 from icdh.exceptions import option
 
 WINDOW, MOST_RELATED = 20, 4
-DEVIATIONS = 3.5  # of the correlation of independent rows, from which related rows are alike
+DEVIATIONS = 3.0  # of the correlation of independent rows, from which related rows are alike
 MOST_ROWS, MOST_SORTED = 4000, 50_000  # that are compared, and that are sorted by several columns
 MOST_TIES = 0.1  # probability that two rows share a value, up to which a column may name units
 LEAST_LINK, LEAST_COPIES = 0.3, 0.5  # correlations of columns that repeat together
 LEAST_PRODUCT = 0.02  # of the correlations of a residual and a cause, from which a sequence matters
+LEAST_EFFECT = 1.3  # rows of a combination, on average, from which it may be one unit
 MOST_LABELS = 20  # values of a column that may name blocks
 MOST_COLUMNS = 200  # that are compared
-FLAT = 0.05**2 / 12.0  # variance of ranks that differ by a twentieth of the rows: less is no noise
+FLAT = 0.03**2 / 12.0  # variance of ranks that differ by three hundredths of the rows: less is no noise
 INDEPENDENT = 0.1  # of the spread of a column, that sums of others must leave
 TRENDING = 0.8  # correlation of ranks with the number of the row, in tables of less than two windows
 
@@ -152,8 +153,17 @@ def repeats(values: Floats) -> Dependence | None:
     if columns.size < 2:
         return None
     n_distinct = _n_distinct(values[columns])
-    kind = "copies" if _n_distinct(values) == n_distinct else "units"
-    return Dependence(kind, columns.tolist(), n_distinct)
+    is_copied = _n_distinct(values) == n_distinct
+    if not is_copied and LEAST_EFFECT * n_distinct > values.shape[1]:
+        return None
+    return Dependence("copies" if is_copied else "units", columns.tolist(), n_distinct)
+
+
+def alike_in_units(ranks: Floats, column: Floats) -> Mask:
+    """Return which columns, given as ranks, (N, M), are alike in rows that share a value of a column, (M,)."""
+    correlations, deviations = Relation.of_equal(column).resemblance(ranks)
+    alike: Mask = (correlations > LEAST_LINK) & (deviations > DEVIATIONS)
+    return alike
 
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:
@@ -172,7 +182,7 @@ def effect_of_equal_values(series: Floats, values: Floats) -> float:
     values : ndarray, shape (M,)
         The column.
     """
-    correlations, deviations = Relation.of_equal(values).resemblance(_ranks(series[np.newaxis]))
+    correlations, deviations = Relation.of_equal(values).resemblance(ranks_of(series[np.newaxis]))
     if not deviations[0] > DEVIATIONS:
         return 1.0
     sizes = np.unique(values, return_counts=True)[1]
@@ -186,7 +196,7 @@ def _centred(x: Floats) -> Floats:
     return centred
 
 
-def _ranks(columns: Floats) -> Floats:
+def ranks_of(columns: Floats) -> Floats:
     """Return ranks from 0 to 1, ties at their mean: tails that are heavy have no weight."""
     ranks = np.empty(columns.shape)
     for column, ranked in zip(columns, ranks, strict=True):
@@ -209,7 +219,7 @@ def _rows_repeat(values: Floats) -> bool:
 def _alike(others: Floats, column: Floats) -> bool:
     """Return whether a column, shape (M,), is alike in rows that are equal in others, shape (k, M)."""
     _, codes = np.unique(others, axis=1, return_inverse=True)
-    correlations, deviations = Relation.of_equal(codes.ravel()).resemblance(_ranks(column[np.newaxis]))
+    correlations, deviations = Relation.of_equal(codes.ravel()).resemblance(ranks_of(column[np.newaxis]))
     return bool(correlations[0] > LEAST_COPIES and deviations[0] > DEVIATIONS)
 
 
@@ -217,15 +227,15 @@ def _linked(values: Floats) -> Integers:
     """Return the largest set of columns in which rows that are equal in one are alike in another."""
     from scipy.sparse.csgraph import connected_components
 
-    ranks = _ranks(values)
-    found = np.array([Relation.of_equal(column).resemblance(ranks) for column in values])
-    linked = (found[:, 0] > LEAST_LINK) & (found[:, 1] > DEVIATIONS)
+    ranks = ranks_of(values)
+    linked = np.array([alike_in_units(ranks, column) for column in values])
     # What is computed from others tells them, but not they it.
     part = connected_components(linked & linked.T)[1]
     return np.flatnonzero(part == np.argmax(np.bincount(part)))
 
 
 def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
+    n_rows, values, residuals = values.shape[1], values[:, :MOST_SORTED], residuals[:, :MOST_SORTED]
     relation = Relation.of_consecutive(values.shape[1])
     alike = []
     for series in (residuals, values):
@@ -236,10 +246,10 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
     if not matters.any():
         return None
     series = RelatedRows.of(None, True, values.shape[1])
-    past = [np.array([series.correlations(row[np.newaxis]) for row in _ranks(x)]) for x in (residuals, values)]
+    past = [np.array([series.correlations(row[np.newaxis]) for row in ranks_of(x)]) for x in (residuals, values)]
     effect = (series.design_effects(*past) * matters).max()
     columns = np.flatnonzero(matters.any(axis=0) | matters.any(axis=1))
-    return Dependence("sequence", columns.tolist(), max(round(values.shape[1] / effect), 1))
+    return Dependence("sequence", columns.tolist(), max(round(n_rows / effect), 1))
 
 
 def _beside_labels(series: Floats, values: Floats) -> Floats:
@@ -251,18 +261,20 @@ def _beside_labels(series: Floats, values: Floats) -> Floats:
             break
         indicators += [(values[k] == value).astype(float) for value in distinct[k][1:]]
     explained = np.linalg.qr(np.array(indicators).T)[0].T
-    ranks = _ranks(series)
+    ranks = ranks_of(series)
     return ranks - (ranks @ explained.T) @ explained
 
 
 def _trend(values: Floats) -> Dependence | None:
     """Return the columns of a table too short to tell a sequence, all of which may be trends; None if they are few."""
     M = values.shape[1]
-    ranks = _ranks(values) - 0.5
+    if M >= 2 * WINDOW:
+        return None
+    ranks = ranks_of(values) - 0.5
     spread = np.linalg.norm(ranks, axis=1)
     rising = np.abs(ranks @ np.linspace(-0.5, 0.5, M)) > TRENDING * spread * np.linalg.norm(np.linspace(-0.5, 0.5, M))
     columns = np.flatnonzero(rising & (spread > 0.0))
-    if M >= 2 * WINDOW or columns.size < 3 or 2 * columns.size <= len(values):
+    if columns.size < 3 or 2 * columns.size <= len(values):
         return None
     return Dependence("trend", columns.tolist(), M)
 

@@ -234,15 +234,12 @@ class Design:
     without_causes : ndarray of bool, shape (N,)
         The variables whose causes are not searched. It is decided once, for a whole table: in a part of its rows every
         variable is left alone less often.
-    classes : ndarray of int, shape (M,)
-        A number for every row: rows of the same condition, or with the same variables set, have the same one.
     """
 
     left_alone: Mask
     contexts: Floats
     conditions: list[Hashable]
     without_causes: Mask
-    classes: Integers
 
     @classmethod
     def of(cls, interventions: "InterventionsLike", table: Table, rows: Mask | None = None) -> "Design":
@@ -273,7 +270,7 @@ class Design:
             design = cls._of_conditions(interventions, table)
         else:
             mask, nothing = _checked_mask(interventions, table), np.zeros((0, table.n_observations))
-            design = cls(~mask, nothing, [], np.zeros(table.n_variables, dtype=bool), _classes(mask))
+            design = cls(~mask, nothing, [], np.zeros(table.n_variables, dtype=bool))
         if rows is not None:
             design = design.of_rows(rows)
         few = design.left_alone.sum(axis=1) < FEWEST_ROWS
@@ -298,8 +295,7 @@ class Design:
             left_alone &= ~np.outer(variables_meant(targets, table.names, f"targets[{condition!r}]"), held)
         conditions = interventions.contexts
         contexts = np.array([rows[condition] for condition in conditions]).reshape(len(conditions), needed)
-        classes = np.sum([k * held for k, held in enumerate(rows.values())], axis=0)
-        return cls(left_alone, _of_unit_size(contexts), conditions, np.zeros(table.n_variables, dtype=bool), classes)
+        return cls(left_alone, _of_unit_size(contexts), conditions, np.zeros(table.n_variables, dtype=bool))
 
     def of_rows(self, rows: Integers | Mask) -> "Design":
         """Return the design of some rows: a mask of shape (M,), or row numbers.
@@ -315,7 +311,6 @@ class Design:
             _of_unit_size(held[kept]),
             [self.conditions[k] for k in kept],
             self.without_causes,
-            self.classes[rows],
         )
 
     @property
@@ -363,13 +358,6 @@ def _of_unit_size(held: Mask) -> Floats:
     """Return contexts of root mean square one, shape (K, M), from the rows where their conditions hold."""
     shares: Floats = np.maximum(held.mean(axis=1, keepdims=True), np.finfo(float).tiny)
     return held / np.sqrt(shares)
-
-
-def _classes(mask: Mask) -> Integers:
-    """Return a number for every row of a mask of shape (N, M), the same for rows with the same variables set."""
-    if not mask.any():
-        return np.zeros(mask.shape[1], dtype=np.int64)
-    return np.unique(mask, axis=1, return_inverse=True)[1].ravel()
 
 
 InterventionsLike: TypeAlias = ArrayLike | Interventions | Design | None

@@ -2,8 +2,6 @@
 
 import argparse
 import os
-import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -21,6 +19,7 @@ from icdh.cli._input import STANDARD_INPUT, read_input, source, succeeds, target
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
 from icdh.cli._messages import BAD_INPUT, report, watched
 from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, Command, Learned, number, read, written
+from icdh.cli._roots import question_about_roots
 from icdh.diagnostics.result import EdgeCheck
 from icdh.files import graph_writer, read_graph, write_graph, write_text
 from icdh.files.graphs import EDGE_LISTS, PROBABILITIES
@@ -31,8 +30,6 @@ from icdh.plotting.graph import drawn_weights
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
-
-GIVEN = ("age", "birth year", "date", "ethnicity", "gender", "race", "season", "sex", "year")  # nothing causes these
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     complete = _write(args, fitted, records, ensemble, truth)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:
-        if question := _question_about_roots(model.adjacency_matrix_, rows.table.names):
+        if question := question_about_roots(model.adjacency_matrix_, rows.table.names, args.dates):
             report("note", question)
         print(*edge_list(model, records), *target_lines(model), sep="\n")
         if ensemble is not None:
@@ -76,17 +73,6 @@ def _with_directions(
         loss = direction_loss(model, clock=clock) if loss is None else loss
         clock.stage = "hidden common causes"
         return replace(fitted, direction_loss=loss, hidden_loss=hidden_loss(model, clock=clock))
-
-
-def _question_about_roots(adjacency: Floats, names: Sequence[object]) -> str | None:
-    """Return the question whether variables such as age have causes; None if no arrow points to one."""
-    by_nature = [str(name).casefold().replace("_", " ") in GIVEN for name in names]
-    given = np.flatnonzero(np.logical_and(by_nature, adjacency.any(axis=0))).tolist()
-    if not given:
-        return None
-    arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]
-    roots = shlex.quote(printable(",".join(str(names[n]) for n in given)))
-    return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, say --roots {roots}"
 
 
 def _write(

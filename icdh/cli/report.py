@@ -74,12 +74,11 @@ def _source(args: argparse.Namespace) -> str:
 def _look_again(model: StructuralModel, rows: Input) -> None:
     """Warn of what a fit to these rows would have warned of."""
     from icdh._estimators.data_warnings import warn_about_fit
-    from icdh._table.experiments import Design
     from icdh._table.relations import with_relations
 
     table = with_relations(model.as_table(rows.table), rows.groups, rows.sequence)
     table.warn()
-    warn_about_fit(model, table, Design.of(rows.interventions, table))
+    warn_about_fit(model, table)
 
 
 COMMAND = Command(

@@ -210,10 +210,11 @@ def _holds_comments(head: Sequence[Row]) -> bool:
 
 def _holds_units(rows: Sequence[list[str]], decimal: str, thousands: str | None) -> bool:
     """Return whether the first row has no numbers, and text where all rows below have numbers or nothing."""
+    if not rows or any(is_number(cell, decimal, thousands) for cell in rows[0]):
+        return False
     columns = list(zip(*rows, strict=False))
     kinds = [[None if cell in MISSING else is_number(cell, decimal, thousands) for cell in cells] for cells in columns]
-    of_numbers = any(kind[0] is False and False not in kind[1:] and True in kind for kind in kinds)
-    return of_numbers and not any(kind[0] for kind in kinds)
+    return any(kind[0] is False and False not in kind[1:] and True in kind for kind in kinds)
 
 
 def _without_comments(rows: Iterable[Row]) -> Iterator[Row]:

@@ -37,7 +37,7 @@ ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
     "_ground": "arrays < atomic clock damping entropy labels parallel shell < checks compilation density < jit",
     "_rows": "related < dependence",
-    "_table": "categories missing_codes transforms < frames < table < arguments experiments < relations",
+    "_table": "categories computed missing_codes transforms < frames < table < arguments experiments < relations",
     "_node_model": (
         "_kernels < _outputs_kernels _additive_kernels < _descent_kernels network < "
         "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "

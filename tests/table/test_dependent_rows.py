@@ -6,19 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from helpers import cases
-from naive import autocorrelation, bartlett_effect
-from support.table import (
-    _agreeing,
-    _Columns,
-    _explained_by_position,
-    _Pairs,
-    _pairs,
-    _rising_blocks,
-    autocorrelations,
-    bartlett,
-    repeated_combinations,
-    serial_dependence,
-)
+from naive import autocorrelation, bartlett_effect, window_correlation
+from support.table import WINDOW, RelatedRows, Relation, dependence, effect_of_equal_values, resembles_its_past
 
 from icdh import ICDH, HNMSearch
 from icdh.exceptions import DataWarning
@@ -61,7 +50,7 @@ def autoregressive(rng, rows, columns, rho):
 
 def of_columns(X):
     values = np.ascontiguousarray(np.asarray(X, dtype=float).T)
-    return repeated_combinations(values), serial_dependence(values, values, np.zeros(len(X), dtype=int))
+    return dependence(values, values)
 
 
 @pytest.mark.parametrize("kind", INDEPENDENT)
@@ -71,7 +60,7 @@ def test_independent_rows_are_not_warned_of(kind):
         X = rng.normal(size=(500, 4))
         X[:, 1] += np.tanh(2.0 * X[:, 0])
         X[:, 3] += X[:, 1] * np.exp(0.3 * X[:, 2])
-        assert of_columns(INDEPENDENT[kind](X, rng)) == (None, None)
+        assert of_columns(INDEPENDENT[kind](X, rng)) is None
 
 
 def test_copies_and_an_oversampled_class_are_counted():
@@ -79,72 +68,138 @@ def test_copies_and_an_oversampled_class_are_counted():
     X = np.column_stack([rng.normal(size=(150, 3)), rng.random(150) < 0.3])
     copies = rng.permutation(np.tile(X, (4, 1)))
     for table in (copies, np.round(copies, 1)):
-        repeats, _ = of_columns(table)
-        assert repeats == ([0, 1, 2], len(np.unique(table, axis=0)), True)
+        assert of_columns(table) == ("copies", [0, 1, 2], len(np.unique(table, axis=0)))
     X = np.column_stack([rng.normal(size=(150, 4)), np.arange(150) < 15])
-    repeats, _ = of_columns(np.vstack([X] + 8 * [X[:15]]))
-    assert (repeats.n_distinct, repeats.whole_rows) == (150, True)
+    found = of_columns(np.vstack([X] + 8 * [X[:15]]))
+    assert (found.kind, found.n_independent) == ("copies", 150)
 
 
 def test_columns_of_persons_are_told_from_those_of_visits():
     rng = np.random.default_rng(2)
     persons = np.repeat(rng.normal(size=(40, 3)), 15, axis=0)
     table = rng.permutation(np.column_stack([persons[:, :2], rng.normal(size=600), persons[:, 2]]))
-    repeats, _ = of_columns(np.round(table, 2))
-    assert repeats == ([0, 1, 3], 40, False)
-
-
-@pytest.mark.parametrize(("n_values", "agrees"), [(60, False), (120, True)])
-def test_rows_of_equal_values_must_agree_more_often_than_chance_lets_them(n_values, agrees):
-    """They agree in 65 %, their neighbours in 35 %: 4 deviations, sqrt(2 * 0.5 * 0.5 / 89) each, of 89 values."""
-    rows, values = np.arange(100), np.zeros((1, 300))
-    values[0, 165:200] = values[0, 235:] = 1.0
-    columns = _Columns(values, np.arange(300)[np.newaxis], np.zeros(1))
-    assert _agreeing(columns, _Pairs(rows, rows + 100, rows + 200, n_values), 300).tolist() == [agrees]
+    assert of_columns(np.round(table, 2)) == ("units", [0, 1, 3], 40)
 
 
 def test_series_are_noticed_and_a_single_one_is_not():
     rng = np.random.default_rng(3)
     X = autoregressive(rng, 400, 3, 0.8)
     X[:, 1] = rng.normal(size=400)
-    _, serial = of_columns(X)
-    assert serial.columns == [0, 2]
-    assert 2.0 < serial.effect < 9.0  # (1 + 0.8^2) / (1 - 0.8^2) = 4.6
-    assert of_columns(X[:, :2]) == (None, None)
-    assert of_columns(rng.permutation(X)) == (None, None)
+    found = of_columns(X)
+    assert (found.kind, found.columns) == ("sequence", [0, 2])
+    assert 2.0 < 400 / found.n_independent < 9.0  # (1 + 0.8^2) / (1 - 0.8^2) = 4.6
+    assert of_columns(X[:, :2]) is None
+    assert of_columns(rng.permutation(X)) is None
 
 
 def test_residuals_that_are_independent_settle_it():
-    rng, classes = np.random.default_rng(4), np.zeros(400, dtype=int)
+    rng = np.random.default_rng(4)
     x = autoregressive(rng, 400, 1, 0.9).T
     y = x + rng.normal(size=x.shape)
     values = np.vstack([x, y])
-    assert serial_dependence(values, values, classes) is not None
-    assert serial_dependence(values[::-1], np.vstack([y - x, x]), classes).columns == [0, 1]  # x given y
-    assert serial_dependence(values, np.vstack([y - x, y - x]), classes) is None
+    assert dependence(values, values) is not None
+    assert dependence(values[::-1], np.vstack([y - x, x])).columns == [0, 1]  # x given y
+    assert dependence(values, np.vstack([y - x, y - x])) is None
 
 
-def test_conditions_are_no_sequence():
-    rng, classes = np.random.default_rng(5), np.repeat(np.arange(14), 50)
-    values = rng.normal(size=(3, 700)) + rng.normal(size=(3, 14))[:, classes]
-    assert serial_dependence(values, values, np.zeros(700, dtype=int)) is not None
-    assert serial_dependence(values, values, classes) is None
+def in_blocks(rng, labels, jumps, by_label):
+    """Independent rows whose means jump from block to block; a column says which block, or none does."""
+    X = rng.normal(size=(labels.size, 3)) + jumps * rng.normal(size=(labels.max() + 1, 3))[labels]
+    return np.column_stack([X, labels]) if by_label else X
 
 
-def test_rows_sorted_by_a_frequent_value_are_blocks_to_the_row():
-    values = np.append(np.random.default_rng(8).normal(size=70), np.zeros(30))
-    explained, is_sorted = _explained_by_position(values[np.newaxis], np.zeros(100, dtype=int))
-    assert is_sorted.all()
-    np.testing.assert_allclose((values == 0.0) @ explained.T @ explained, values == 0.0, atol=1e-12)
+@cases(
+    ("rows", "blocks", "jumps", "by_label"),
+    (700, 14, 1.0, False),
+    (700, 14, 3.0, True),
+    (400, 20, 2.0, True),  # of a window each
+    (4000, 50, 2.0, False),
+)
+def test_blocks_are_no_sequence(rows, blocks, jumps, by_label):
+    for seed in range(10):
+        rng = np.random.default_rng([5, seed])
+        assert of_columns(in_blocks(rng, np.repeat(np.arange(blocks), rows // blocks), jumps, by_label)) is None
 
 
-def test_design_effects_are_those_of_slow_sums():
+def test_counts_written_out_row_by_row_are_no_copies():
+    """Admissions to Berkeley by department, sex and outcome (Bickel, Hammel, O'Connell, Science 1975)."""
+    yes = [512, 89, 353, 17, 120, 202, 138, 131, 53, 94, 22, 24]
+    no = [313, 19, 207, 8, 205, 391, 279, 244, 138, 299, 351, 317]
+    cells = [(k // 2, k % 2, outcome) for k in range(12) for outcome in (1, 0)]
+    counts = [count for pair in zip(yes, no, strict=True) for count in pair]
+    assert of_columns(np.repeat(cells, counts, axis=0)) is None
+
+
+def test_days_by_hours_are_no_persons():
+    rng = np.random.default_rng(0)
+    day, hour = np.divmod(np.arange(25 * 24), 24)
+    X = np.column_stack([day, hour, np.sin(hour / 4.0) + rng.normal(size=600)])[rng.random(600) < 0.98]
+    found = of_columns(X)
+    assert found is None or found.kind == "sequence"
+
+
+@pytest.mark.parametrize("kind", ["consecutive", "equal"])
+def test_resemblance_is_that_of_slow_sums(kind):
+    rng = np.random.default_rng(6)
+    column, series = np.round(rng.normal(size=90), 1), rng.normal(size=(2, 90))
+    relation = Relation.of_consecutive(90) if kind == "consecutive" else Relation.of_equal(column)
+    assert relation.rows.size % WINDOW == 0
+    slow = [window_correlation(row[relation.rows], relation.places, relation.units, WINDOW) for row in series]
+    np.testing.assert_allclose(relation.resemblance(series), np.transpose(slow), atol=1e-12)
+
+
+def test_related_rows_share_their_value_and_none_stands_alone():
+    column = np.random.default_rng(8).integers(30, size=400).astype(float)
+    relation = Relation.of_equal(column)
+    values, sizes = np.unique(relation.units, return_counts=True)
+    assert sizes.max() == 4
+    assert relation.rows.size == np.unique(relation.rows).size
+    assert all(np.ptp(column[relation.rows[relation.units == value]]) == 0.0 for value in values)
+
+
+def test_resemblance_of_independent_rows_is_zero_on_average():
+    rng = np.random.default_rng(9)
+    x = np.sort(np.round(rng.normal(size=2000), 2))
+    correlations, deviations = Relation.of_equal(x).resemblance(0.3 * np.tanh(x) + rng.normal(size=(200, 2000)))
+    assert abs(correlations.mean()) < 4.0 * correlations.std() / np.sqrt(200)
+    assert 0.6 < deviations.std() < 1.1
+
+
+def test_units_make_a_mean_as_uncertain_as_their_correlation_says():
+    rng = np.random.default_rng(10)
+    unit = np.repeat(rng.normal(size=60), 10)
+    series = np.repeat(rng.normal(size=60), 10) + rng.normal(size=600)
+    assert 3.0 < effect_of_equal_values(series, unit) < 6.5  # 1 + 9 * 0.5
+    assert effect_of_equal_values(rng.permutation(series), unit) == 1.0
+    assert effect_of_equal_values(np.sin(unit) + 0.1 * rng.normal(size=600), unit) == 1.0
+
+
+def test_a_series_that_resembles_its_past_is_told_from_blocks():
+    rng = np.random.default_rng(11)
+    labels = np.repeat(np.arange(8.0), 50)
+    assert resembles_its_past(autoregressive(rng, 400, 1, 0.6)[:, 0], labels[np.newaxis])
+    assert not resembles_its_past(3.0 * labels + rng.normal(size=400), labels[np.newaxis])
+
+
+def test_design_effects_of_a_sequence_are_those_of_slow_sums():
     rng = np.random.default_rng(6)
     x, y = (autoregressive(rng, 50, 2, 0.6).T for _ in range(2))
+    series = RelatedRows.of(None, True, 50)
+    of_x, of_y = (np.array([series.correlations(row[np.newaxis]) for row in own]) for own in (x, y))
     x, y = (own - own.mean(axis=1, keepdims=True) for own in (x, y))
-    np.testing.assert_allclose(autocorrelations(x), [autocorrelation(own) for own in x], atol=1e-12)
-    slow = [[bartlett_effect(a, b) for b in y] for a in x]
-    np.testing.assert_allclose(bartlett(autocorrelations(x), autocorrelations(y)), slow, atol=1e-12)
+    lags = series.pairs * 50.0 / 2.0
+    np.testing.assert_allclose(of_x * lags / 50.0, [autocorrelation(own)[1:] for own in x], atol=1e-12)
+    slow = [[max(bartlett_effect(a, b), 1.0) for b in y] for a in x]
+    np.testing.assert_allclose(series.design_effects(of_x, of_y), slow, atol=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "warned"), [(16, True), (60, False)])
+def test_a_table_of_few_trending_rows_is_asked_about(rows, warned):
+    years = np.linspace(0.0, 1.0, rows)
+    X = years[:, np.newaxis] * np.arange(1.0, 8.0) + 0.05 * np.random.default_rng(12).normal(size=(rows, 7))
+    found = of_columns(X)
+    assert (found is not None and found.kind == "trend") == warned
+    assert of_columns(np.random.default_rng(13).permutation(X)) is None
 
 
 @pytest.mark.parametrize("estimator", [HNMSearch(n_restarts=1), ICDH(scaling="standardize", max_rounds=2)])
@@ -160,13 +215,3 @@ def test_a_fit_warns_once_and_names_the_remedy(estimator, make, words):
     (told,) = [own for own in caught if "independent rows" in str(own.message)]
     assert (told.category, told.filename) == (DataWarning, __file__)
     assert re.search(words, str(told.message))
-
-
-def test_ten_blocks_of_rising_values_are_blocks_and_eleven_are_none():
-    np.testing.assert_array_equal(_rising_blocks(np.tile(np.arange(30.0), 10)), np.arange(0, 300, 30))
-    assert _rising_blocks(np.tile(np.arange(30.0), 11)) is None
-
-
-def test_values_of_a_tenth_of_the_rows_make_pairs_and_more_frequent_ones_make_none():
-    assert _pairs(np.repeat(np.arange(10), 10)) is not None
-    assert _pairs(np.repeat(np.arange(9), 10)) is None
