@@ -24,7 +24,19 @@ from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import NOT_GIVEN, Command, Either, File, Option
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
-COMMANDS = ("fit", "predict", "sample", "effects", "check", "report", "direction", "simulate", "evaluate", "warmup")
+COMMANDS = (
+    "fit",
+    "predict",
+    "sample",
+    "effects",
+    "check",
+    "report",
+    "direction",
+    "simulate",
+    "evaluate",
+    "explain",
+    "warmup",
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -14,14 +14,12 @@ from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted, edge_lines, printable
 from icdh._model.export import hidden_line, weight_unit
-from icdh._model.structural import StructuralModel
-from icdh.cli._input import Input, complete_rows, source
+from icdh.cli._input import Input, source
 from icdh.cli._messages import INTERRUPTED, report, watched
 from icdh.cli._options import DEFAULTS, METHODS, Learned, option_named
-from icdh.diagnostics.result import EdgeCheck, edge_records, edge_rows, legend
-from icdh.diagnostics.track_record import Marginals
+from icdh.diagnostics.result import EdgeCheck, edge_rows, marks_explained, unweighed
 from icdh.exceptions import import_extra, option
-from icdh.files import LabelledTable, read_graph
+from icdh.files import read_graph
 from icdh.knowledge import Knowledge
 from icdh.progress import Progress
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 
 
 NO_EDGES = "no edge stands out in these rows: that is no evidence that nothing causes anything"
+EXPLAIN = "what these mean: icdh explain"
 
 
 def knowledge_of(args: argparse.Namespace) -> Knowledge:
@@ -155,32 +154,47 @@ def check_uncertainty(args: argparse.Namespace) -> None:
         raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 
-def records_of(fitted: StructuralModel, table: LabelledTable) -> list[EdgeCheck]:
-    """Return a record of each edge, strongest first; no track records if fewer than two rows are complete."""
-    rows = complete_rows(table)
-    return edge_records(fitted, Marginals.of(fitted.as_table(rows)) if len(rows.values) > 1 else None)
-
-
 def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
-    """Return the lines that a fit prints: a summary, the edges, strongest first, and a legend."""
+    """Return the lines that a fit prints: a summary, the edges, strongest first, and what their marks mean.
+
+    `icdh explain` says the rest.
+    """
     unit = weight_unit(model.model_)
-    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [NO_EDGES])]
-    lines += [*legend(records, unit), *_about_subsample(model, records)]
-    return [*lines, *(printable(hidden_line(cause)) for cause in model.model_.hidden_causes)]
+    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
+    lines += marks_explained(records)
+    lines += [printable(hidden_line(cause)) for cause in model.model_.hidden_causes]
+    lines += filter(None, [unweighed(records, unit), _about_rows(model, records), _about_search(model, records)])
+    return [*lines, EXPLAIN] if records else lines
 
 
-def _about_subsample(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
-    """Return a line about the rows that strengths and losses are counted in, if not in all."""
+def _about_search(model: Learned, records: Sequence[EdgeCheck]) -> str:
+    """Return a line about what was not searched; of a search that ended, that no edge is no evidence."""
+    if not (model.timed_out_ or model.interrupted_):
+        return "" if records else NO_EDGES
+    ended = f"{option('max_seconds')} was over" if model.timed_out_ else "the fit was interrupted"
+    moves = len(model.history_)
+    what = "moves" if isinstance(model, HNMSearch) else "rounds"
+    if not moves:
+        return f"{ended} before the first of the {what}: nothing was searched, and no edge means nothing"
+    return f"{ended} after {moves} {what}: edges that are not listed may not have been searched"
+
+
+def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
+    """Return a line about the rows that strengths are counted in, if not in all as they are."""
     from icdh._estimators.graph_search import TUNING
 
     n_rows = model.model_.about.get("n_observations", 0)
-    if not records or not isinstance(model, HNMSearch) or n_rows <= TUNING.long_table:
-        return []
+    if not records or not isinstance(model, HNMSearch):
+        return ""
     found = model.found_graph()
-    decided = [repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)]]
-    but = f", but of all for edges to {', '.join(decided)}" if decided else ""
-    of_these = f"strengths and losses are in nats of these{but}"
-    return [f"the search compared graphs on {TUNING.subsample:,} of {n_rows:,} rows: {of_these}"]
+    if n_rows <= TUNING.long_table:
+        worth = found.scores.families.worth
+        if worth is None:
+            return ""
+        return f"rows depend on one another: nats count {n_rows} as down to {n_rows / worth.largest_effect():.0f}"
+    decided = counted(len(found.decided), "variable")
+    but = f"; edges to {decided} of all" if found.decided else ""
+    return f"strengths are in nats of {TUNING.subsample:,} of {n_rows:,} rows{but}"
 
 
 def _head(model: Learned, n_edges: int) -> str:

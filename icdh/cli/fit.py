@@ -16,11 +16,11 @@ from icdh._ground.labels import aligned, counted, printable
 from icdh._model.hidden import bidirected_strengths, graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh.cli._input import STANDARD_INPUT, read_input, source, succeeds, target_lines
-from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
+from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned
 from icdh.cli._messages import BAD_INPUT, report, watched
 from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, Command, Learned, number, read, written
 from icdh.cli._roots import question_about_roots
-from icdh.diagnostics.result import EdgeCheck
+from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.files import graph_writer, read_graph, write_graph, write_text
 from icdh.files.graphs import EDGE_LISTS, PROBABILITIES
 from icdh.files.text import delimited
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     model = learned(args, rows)
     ensemble, failure = ensemble_of(args, model, rows, clock)
     fitted = _with_directions(args, model, ensemble, clock)
-    records = records_of(fitted, rows.table)
+    records = edge_records(fitted)
     complete = _write(args, fitted, records, ensemble, truth)
     # After the files: whoever reads the output may have gone (icdh fit ... | head).
     if not args.quiet:

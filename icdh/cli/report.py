@@ -10,9 +10,10 @@ from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
 from icdh.cli import _options as options
 from icdh.cli._input import STANDARD_INPUT, Input, check_files, loaded, read_input, succeeds, target_lines
-from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned, records_of
+from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned
 from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.cli._options import Command, Learned
+from icdh.diagnostics.result import edge_records
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if not complete:
         if fitted is not None:
-            print(*edge_list(fitted, records_of(fitted.model_, rows.table)), sep="\n")
+            print(*edge_list(fitted, edge_records(fitted.model_)), sep="\n")
         return BAD_INPUT
     if not args.quiet:
         print(args.output)

@@ -19,7 +19,7 @@ from icdh._table.table import Table
 from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck, NodeCheck, edge_records
-from icdh.diagnostics.track_record import Marginals
+from icdh.diagnostics.track_record import Marginals, said_of_arrows
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import direction_loss, hidden_loss
@@ -121,8 +121,10 @@ def check(
     nodes = [_node(names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch) and not fitted.hidden_causes:
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
-    edges = sorted(edge_records(fitted, Marginals.of(table), settled), key=lambda edge: edge.doubt)
-    return ModelCheck(nodes, edges, table.n_observations, part.size, weight_unit(fitted), fitted.hidden_causes)
+    edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
+    unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
+    record = said_of_arrows(Marginals.of(table), unknown, names) if unit == "nats" else ""
+    return ModelCheck(nodes, edges, table.n_observations, part.size, unit, fitted.hidden_causes, record)
 
 
 def _fitted(model: object) -> StructuralModel:

@@ -19,20 +19,20 @@ from icdh._ground.labels import counted, edge_lines, html_table, printable
 from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
-from icdh.diagnostics.track_record import LEGEND, NEITHER, Marginals, TrackRecord
 from icdh.search.moves import DOUBTFUL
 
 DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow
 SURVIVES = 10.0  # nats: an arrow that loses as many if it is hidden stands
+WEAK = 10.0  # nats: an edge of less may be chance
 LEAST_SEEN = 0.8  # of the rows: where noise comes and goes by orders of magnitude, a fit is not exact enough for a test
-UNKNOWN_SHARE = 0.59  # of all arrows counted: for those without a record
 FEW_ROWS = 200  # the power of the tests is stated of 1000
 ZERO = -0.05  # nats: smaller losses are rounding
 STRENGTHS = {
-    "nats": "strength: nats (units of log-likelihood) lost without the edge; doubt edges below 10 nats",
+    "nats": "strength: nats (units of log-likelihood) lost without the edge",
     "weight": "weight: the size of the effect in the fitted network, without a unit",
 }
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
+WEAK_EDGE = f"worth less than {WEAK:g} nats: doubt that there is an edge"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
@@ -114,6 +114,8 @@ class EdgeCheck:
         The variables.
     strength : float
         The edge's weight: of `icdh.HNMSearch` nats that it is worth.
+    weak : bool
+        Whether the edge itself is in doubt: it is worth less than ten nats.
     direction_loss : float or None
         How many nats of evidence the best graph loses in which the arrow points the other way; see
         `icdh.uncertainty.direction_loss`. None where knowledge settles the direction or nobody computed the loss.
@@ -123,8 +125,6 @@ class EdgeCheck:
     probability : float or None
         That of this direction given an edge, by posterior or resamples, where they were computed; 0.0 of an edge that
         none of them has.
-    track_record : TrackRecord or None
-        How often arrows of this kind pointed forward in recorded tables; None where labels are cause or effect.
     known : bool
         Whether knowledge settles the direction already.
     """
@@ -132,10 +132,10 @@ class EdgeCheck:
     cause: Hashable
     effect: Hashable
     strength: float
+    weak: bool
     direction_loss: float | None
     hidden_loss: float | None
     probability: float | None
-    track_record: TrackRecord | None
     known: bool
 
     @property
@@ -156,30 +156,26 @@ class EdgeCheck:
 
     @property
     def marks(self) -> str:
-        """The signs of lists and pictures: ? if it is close, * if a hidden common cause may replace it."""
-        return f"{'?' * self.close}{'*' * self.replaceable}"
+        """The signs of lists: ~ of a weak edge, ? if it is close, * if a hidden common cause may replace it."""
+        return f"{'~' * self.weak}{'?' * self.close}{'*' * self.replaceable}"
 
     @property
-    def doubt(self) -> tuple[bool, bool, float, float, float]:
+    def doubt(self) -> tuple[bool, bool, float, float]:
         """The key that sorts edges: those to settle by knowledge first.
 
-        Those that knowledge settled come last; first those that the data hardly decide, then arrows of a kind that
-        often pointed backward, then those that lose least.
+        Those that knowledge settled come last; first those that the data hardly decide, then those that lose least.
         """
-        share = UNKNOWN_SHARE if self.track_record is None else self.track_record.share
         lost = np.inf if self.direction_loss is None else self.direction_loss
-        return self.known, not self.close, share, lost, self.strength
+        return self.known, not self.close, lost, self.strength
 
 
-def edge_records(model: StructuralModel, marginals: Marginals | None, settled: Mask | None = None) -> list[EdgeCheck]:
+def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[EdgeCheck]:
     """Return a record for each edge of a model, the strongest first.
 
     Parameters
     ----------
     model : StructuralModel
         The model, with what it knows of its edges.
-    marginals : Marginals or None
-        Those of its table; without them, and where no search weighed the edges, there are no track records.
     settled : ndarray of bool, shape (N, N), optional
         The edges whose direction knowledge settles; by default what the model was learned with.
     """
@@ -190,9 +186,8 @@ def edge_records(model: StructuralModel, marginals: Marginals | None, settled: M
     )
     settled_by_model: Mask = np.isinf(loss) if model.settled is None else model.settled != 0.0
     given = settled_by_model if settled is None else settled
+    has_nats = weight_unit(model) == "nats"
     direction = probability / np.maximum(probability + probability.T, np.finfo(float).tiny)
-    if weight_unit(model) != "nats":
-        marginals = None
 
     def known(values: Floats, edge: tuple[int, int]) -> float | None:
         return float(values[edge]) if np.isfinite(values[edge]) else None
@@ -202,10 +197,10 @@ def edge_records(model: StructuralModel, marginals: Marginals | None, settled: M
             model.names[i],
             model.names[j],
             float(model.adjacency[i, j]),
+            has_nats and not given[i, j] and float(model.adjacency[i, j]) < WEAK,
             known(loss, (i, j)),
             known(hidden, (i, j)),
             known(direction, (i, j)),
-            None if marginals is None or given[i, j] else marginals.record(i, j),
             bool(given[i, j]),
         )
         for i, j in graphs.strongest_first(model.adjacency)
@@ -273,11 +268,9 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
         The unit of their strengths.
     """
     below_zero = any(edge.direction_loss is not None and edge.direction_loss < ZERO for edge in edges)
-    worse = any(edge.track_record is not None and edge.track_record.unlikely for edge in edges)
     strengths = [_nats(edge.strength, edge.known) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
     turned = ["given" if edge.known else _nats(edge.direction_loss) for edge in edges]
     probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
-    marks, meanings = [edge.marks for edge in edges], (("?", doubt(edges)), ("*", REPLACEABLE))
     columns = [
         Column("cause", [printable(edge.cause) for edge in edges], []),
         Column("effect", [printable(edge.effect) for edge in edges], []),
@@ -287,14 +280,16 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
         ),
         Column("if hidden", [_nats(edge.hidden_loss) for edge in edges], [IF_HIDDEN, survival(edges)]),
         Column("direction", probabilities, ["direction: its probability"]),
-        Column(
-            "track record",
-            ["" if edge.track_record is None else str(edge.track_record) for edge in edges],
-            [f"{LEGEND}; {NEITHER} is worse than a coin" if worse else LEGEND],
-        ),
-        Column("", marks, [f"{mark} {meaning}" for mark, meaning in meanings if mark in "".join(marks)]),
+        Column("", [edge.marks for edge in edges], marks_explained(edges)),
     ]
     return [*columns[:2], *(column for column in columns[2:] if any(column.cells))]
+
+
+def marks_explained(edges: Sequence[EdgeCheck]) -> list[str]:
+    """Return a line for each mark that occurs in a list of edges."""
+    marks = "".join(edge.marks for edge in edges)
+    meanings = ("~", WEAK_EDGE), ("?", doubt(edges)), ("*", REPLACEABLE)
+    return [f"{mark} {meaning}" for mark, meaning in meanings if mark in marks]
 
 
 def doubt(edges: Sequence[EdgeCheck]) -> str:
@@ -374,9 +369,6 @@ def _question(number: int, edge: EdgeCheck) -> list[str]:
         known.append(f"{edge.direction_loss:.3g} nats lost by reversing it")
     if edge.probability is not None:
         known.append(f"probability {edge.probability:.2f}")
-    if edge.track_record is not None:
-        because = edge.track_record.because
-        known.append(f"{edge.track_record} of the arrows in real tables where {because} pointed the right way")
     return [
         f"    # {number}. {cause} -> {effect} was found: {', '.join(known)}.",
         f"    # [{cause}, {effect}],",
@@ -407,6 +399,8 @@ class ModelCheck:
         The unit of the strengths of edges.
     hidden_causes : tuple of HiddenCause
         Those of the model.
+    track_record : str
+        What became of arrows like these in other tables, in a sentence; empty where none was counted.
     """
 
     nodes: list[NodeCheck]
@@ -415,6 +409,7 @@ class ModelCheck:
     n_checked: int
     unit: str = "nats"
     hidden_causes: tuple[HiddenCause, ...] = ()
+    track_record: str = ""
 
     @property
     def rejected(self) -> bool:
@@ -444,8 +439,10 @@ class ModelCheck:
 
     def summary(self) -> str:
         """Return the check in plain words, with what it cannot see."""
-        hidden = map(printable, hidden_lines(self))
-        return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *hidden, BLIND_SPOTS])
+        more = filter(None, [*map(printable, hidden_lines(self)), self.track_record])
+        return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *more, BLIND_SPOTS])
+
+    __str__ = summary
 
     __str__ = summary
 
@@ -456,7 +453,8 @@ class ModelCheck:
         ]
         heading, *edges = edge_rows(self.edges[:MOST_EDGES], self.unit)
         tables = html_table(("variable", "p-value", "noise", "verdict"), nodes) + html_table(heading, edges)
-        meanings = escape("; ".join([*legend(self.edges, self.unit), *hidden_lines(self)]))
+        more = filter(None, [*hidden_lines(self), self.track_record])
+        meanings = escape("; ".join([*legend(self.edges, self.unit), *more]))
         return f"<div><p><strong>{verdict(self)}</strong></p>{tables}<p>{meanings}</p><p>{BLIND_SPOTS}</p></div>"
 
     def to_dict(self) -> dict[str, object]:
@@ -471,10 +469,10 @@ class ModelCheck:
             "edges": [_as_dict(edge) for edge in self.edges],
             "hidden_causes": hidden_lines(self),
             "legend": "; ".join(legend(self.edges, self.unit)),
+            "track_record": self.track_record,
             "blind_spots": BLIND_SPOTS,
         }
 
 
 def _as_dict(edge: EdgeCheck) -> dict[str, object]:
-    record = None if edge.track_record is None else edge.track_record._asdict()
-    return asdict(edge) | {"track_record": record, "close": edge.close}
+    return asdict(edge) | {"close": edge.close, "weak": edge.weak}

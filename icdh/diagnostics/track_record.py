@@ -30,10 +30,12 @@ Reisach, Tami, Seiler, Chambaz, Weichwald: "A scale-invariant sorting criterion 
 noise models", NeurIPS 2023 (R2-sortability).
 """
 
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from icdh._ground.labels import listed, printable
 from icdh._table.table import Table
 from icdh._table.transforms import explained_variance
 
@@ -54,11 +56,6 @@ class TrackRecord(NamedTuple):
     high: float
     because: str
 
-    @property
-    def unlikely(self) -> bool:
-        """Whether such arrows pointed backward more often than forward."""
-        return self.share < 0.5
-
     def __str__(self) -> str:
         return f"{100 * self.share:.0f} %"
 
@@ -67,15 +64,6 @@ BOTH = TrackRecord(0.82, 0.75, 0.87, "the effect has heavier tails and is better
 TAILS = TrackRecord(0.54, 0.46, 0.64, "the effect has heavier tails than its cause, but is not better explained")
 EXPLAINED = TrackRecord(0.54, 0.46, 0.64, "the effect is better explained than its cause, but has no heavier tails")
 NEITHER = TrackRecord(0.37, 0.27, 0.46, "the effect has neither heavier tails than its cause nor is better explained")
-
-LEGEND = (
-    "track record: how many arrows with the same signs (the effect has heavier tails; other columns explain it better) "
-    "pointed the right way in 407 other, real tables; no verdict on this one"
-)
-UNLIKELY = (
-    f"its effect has neither heavier tails nor is better explained; in 407 other, real tables {NEITHER} of such arrows "
-    "pointed the right way"
-)
 
 
 class Marginals(NamedTuple):
@@ -112,3 +100,27 @@ class Marginals(NamedTuple):
         if tails:
             return BOTH if explained else TAILS
         return EXPLAINED if explained else NEITHER
+
+
+def said_of_arrows(marginals: Marginals, edges: Sequence[tuple[int, int]], names: Sequence[Hashable]) -> str:
+    """Return in a sentence what became of arrows like these in other tables; empty if none was counted.
+
+    Parameters
+    ----------
+    marginals : Marginals
+        Those of the table.
+    edges : sequence of pairs
+        Cause and effect of every arrow whose direction nobody knows, by position.
+    names : sequence
+        The variables.
+    """
+    records = {edge: record for edge in edges if (record := marginals.record(*edge)) is not None}
+    if not records:
+        return ""
+    mean = sum(record.share for record in records.values()) / len(records)
+    worst = [f"{printable(names[i])} -> {printable(names[j])}" for (i, j), r in records.items() if r is NEITHER]
+    least = f", of {listed(worst, 5)} {NEITHER}: settle these first" if worst else ""
+    return (
+        f"track record: of arrows with the same signs {100 * mean:.0f} % pointed the right way in 407 other tables"
+        f"{least}; no verdict on this one"
+    )

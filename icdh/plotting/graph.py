@@ -18,7 +18,6 @@ from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh.diagnostics.result import REPLACEABLE, EdgeCheck, doubt, edge_records
-from icdh.diagnostics.track_record import UNLIKELY
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
@@ -433,7 +432,7 @@ def plot_model(
     weights, names = graph_with_hidden(model)
     N = len(model.names)
     weights[:N, :N], unit = drawn_weights(model)
-    styles = edge_styles(edge_records(model, None) if records is None else records, model.names)
+    styles = edge_styles(edge_records(model) if records is None else records, model.names)
     return plot_graph(
         weights,
         names,
@@ -454,7 +453,7 @@ def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
 
 
 def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict[Edge, EdgeStyle]:
-    """Return the styles of the edges of a model: given, doubtful, unlikely, and marked if they may be hidden causes.
+    """Return the styles of the edges of a model: given, doubtful, and marked if they may be hidden causes.
 
     Parameters
     ----------
@@ -467,8 +466,6 @@ def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict
     styles, place = {}, {name: k for k, name in enumerate(names)}
     for record in records:
         style = GIVEN if record.known else doubtful if record.close else EdgeStyle()
-        if record.track_record is not None and record.track_record.unlikely:
-            style = style._replace(color=LOOK.unlikely, meanings=(*style.meanings, f"orange: {UNLIKELY}"))
         if record.replaceable:
             style = style._replace(mark=f"{style.mark}*", meanings=(*style.meanings, f"*: {REPLACEABLE}"))
         styles[place[record.cause], place[record.effect]] = style

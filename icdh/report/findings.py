@@ -35,7 +35,6 @@ from icdh.diagnostics.result import (
     unweighed,
     verdict,
 )
-from icdh.diagnostics.track_record import UNLIKELY
 from icdh.plotting.graph import edge_width
 from icdh.plotting.layout import bends, bounds, label_places, layered_layout
 from icdh.plotting.style import LOOK, box_sizes, lines_of
@@ -198,7 +197,7 @@ def findings(
     checked = {} if check is None else {(record.cause, record.effect): record for record in check.edges}
     records = [
         replace(checked.get((record.cause, record.effect), record), probability=record.probability)
-        for record in edge_records(model, None)
+        for record in edge_records(model)
     ]
     _, _, *columns = edge_columns(records, weight_unit(model))
     edges = _edges(model, rows, records, columns)
@@ -219,7 +218,6 @@ def findings(
         "doubt": doubt(records),
         "replaceable": REPLACEABLE,
         "unweighed": unweighed(records, weight_unit(model)),
-        "unlikely": UNLIKELY if any(edge["unlikely"] for edge in edges) else "",
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in model.effects()[:40]],
@@ -267,9 +265,8 @@ def _edges(
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     edges: list[dict[str, object]] = []
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
-        unlikely = record.track_record is not None and record.track_record.unlikely
         hidden = record.replaceable
-        warns = {"if turned": record.close, "if hidden": hidden, "": record.marks != "", "track record": unlikely}
+        warns = {"if turned": record.close, "if hidden": hidden, "": record.marks != ""}
         edges.append(
             {
                 "cause": str(record.cause),
@@ -277,7 +274,6 @@ def _edges(
                 "probability": None if model.edge_probability is None else float(model.edge_probability[i, j]),
                 "given": record.known,
                 "doubtful": record.close and not record.known,
-                "unlikely": unlikely,
                 "replaceable": hidden,
                 "cells": [(column.cells[k], warns.get(column.heading, False)) for column in columns],
                 "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else None,

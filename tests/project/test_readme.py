@@ -15,7 +15,7 @@ from icdh.metrics import edge_differences
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-READING = (ROOT / "docs" / "reading.rst").read_text(encoding="utf-8")
+READING = (ROOT / "icdh" / "cli" / "reading.rst").read_text(encoding="utf-8")
 FIGURES = ROOT / "benchmarks" / "figures"
 WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
