@@ -238,6 +238,8 @@ def _reject_what_is_no_table(X: TableLike, argument: str) -> None:
         raise TypeError(f"{argument} is a sparse matrix; pass a dense array ({argument}.toarray())")
     if X is None:
         raise TypeError(f"{argument} is None; pass a table of observations")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(f"{argument} is a LazyFrame, whose rows are not computed yet; pass {argument}.collect()")
     if isinstance(X, (str, bytes, PathLike)):
         raise TypeError(f"{argument} is the text {X!r}; read a file by icdh.files.read_table(path) and pass the result")
     if isinstance(X, Mapping):
@@ -312,6 +314,8 @@ def _number(cell: Foreign, place: str, refuses_labels: bool) -> float:
     kind = type(cell).__name__
     if kind in MISSING_TYPES:
         return np.nan
+    if isinstance(cell, (Mapping, list, tuple, np.ndarray)):
+        raise TypeError(f"{place} holds several values a cell ({kind}); make a column of each, or drop it")
     if isinstance(cell, (str, bytes)):
         remedy = _ENCODE_OR_SEARCH if refuses_labels else ENCODE
         raise TypeError(f"{place} holds text such as {cell!r}, not numbers; {remedy}")

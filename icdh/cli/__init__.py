@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from icdh._ground.labels import did_you_mean, listed
 from icdh._version import __version__
 from icdh.cli._input import check_files, is_model
-from icdh.cli._messages import BAD_INPUT, as_option, explain
+from icdh.cli._messages import BAD_INPUT, as_option, explained
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import NOT_GIVEN, Command, Either, File, Option
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
@@ -81,7 +81,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
             if sys.stdout is not None:
                 sys.stdout.flush()
         except OSError as error:
-            raise SystemExit(explain(error)) from None
+            raise SystemExit(explained(error)) from None
         raise
 
 
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         except (KeyboardInterrupt, Exception) as error:
             if args.debug:
                 traceback.print_exc()
-            return explain(error)
+            return explained(error)
 
 
 def _prepare_streams() -> None:
@@ -180,6 +180,8 @@ class CommandParser(argparse.ArgumentParser):
         takes_model = "--model" in self._option_string_actions and not known.model and is_model(known.data)
         if takes_model and len(unknown) == 1 and not unknown[0].startswith("-"):
             known.model, known.data, unknown = known.data, unknown[0], []  # first the model, then the table
+        if unknown and unknown[0].startswith(("--where", "--filter", "--rows-where")):
+            self.error("no option selects rows: write those to read into a file of their own; quote > and < in a shell")
         if unknown:
             options = [option for option in self._option_string_actions if option.startswith("--")]
             meant = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""

@@ -82,7 +82,7 @@ def as_option(argument: str, value: tuple[object, ...] = (), of: object = None) 
     return words
 
 
-def explain(error: BaseException) -> int:
+def explained(error: BaseException) -> int:
     """Write one line about an error, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         drop(sys.stdout)

@@ -165,7 +165,9 @@ class _MissingValues(argparse.Action):
         setattr(namespace, self.dest, known)
 
 
-TABLE = read("table as text (CSV, TSV, ..., also gzipped), observations in rows; - is standard input", "the table")
+TABLE = read(
+    "table (CSV, TSV, .dta, .sav, .xlsx, .parquet, ...), observations in rows; - is standard input", "the table"
+)
 MODEL = read("a fitted model, written by icdh fit --save", "the model")
 TEXT_FORMAT = {
     "--sep --delimiter": text("C", "separator: a character, tab or space; detected by default", dest="delimiter"),

@@ -15,6 +15,7 @@ from icdh._table.missing_codes import Codes
 from icdh.files.text import (
     DELIMITERS,
     MISSING,
+    THOUSANDS,
     TRUTH,
     days_of,
     is_date,
@@ -194,6 +195,10 @@ class Column:
             return refused(f"thousands are separated in it{more}", "thousands", mark)
         if all(is_number(cell, other) for cell in odd):
             return refused(f"its decimal mark is {'a point' if other == '.' else 'a comma'}", "decimal", other)
+        for between in THOUSANDS:
+            if between != other and all(is_number(cell, other, between) for cell in odd):
+                what = f"its decimal mark is {'a point' if other == '.' else 'a comma'}, and it has thousands"
+                return refused(what, *(("thousands", ".") if between == "." else ("decimal", other)))
         alike = [cell for cell in odd if looks_like_a_number(cell)]
         if len(odd) <= 3 and rows <= 0.3 * self.n_rows and not alike:  # few words in few rows
             return refused(f"in {counted(rows, 'row')}, it may mean a missing value", "missing_values", odd)

@@ -13,11 +13,11 @@ from numpy.typing import DTypeLike, NDArray
 from icdh._ground.arrays import Mask
 from icdh._ground.atomic import write_text
 from icdh._ground.labels import default_names, did_you_mean, listed
-from icdh._table.frames import columns_of
 from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import said_of_gaps
-from icdh.exceptions import DataWarning, import_extra, option, warn
+from icdh.exceptions import DataWarning, option, warn
 from icdh.files.columns import Column, RefusedColumn
+from icdh.files.foreign import columns_of_file, ending, is_nested, text_of
 from icdh.files.sheet import Options, Refusals, Sheet, logger, sheet_of
 from icdh.files.text import Quoted, Source, delimited, label_of
 
@@ -75,12 +75,14 @@ def read_table(
     categorical: Collection[str] | None = None,
     missing_values: Declared = None,
 ) -> LabelledTable:
-    r"""Read a table of numbers from a text file, or from a Parquet file (``.parquet``; needs the extra ``[parquet]``).
+    r"""Read a table of numbers from a text file, or from one of another program, by its ending.
 
     Parameters
     ----------
     path : str, Path or binary file
-        A CSV or TSV file, packed by gzip or not.
+        A CSV or TSV file, packed by gzip or not. Or, through pandas, a file of Stata (``.dta``), SPSS (``.sav``), SAS
+        (``.sas7bdat``, ``.xpt``) or Excel (``.xlsx``, its first sheet), all by the extra ``[formats]``, or a Parquet or
+        Feather file (the extra ``[parquet]``). Labels of values stay labels, and codes of missing values are gaps.
     header : bool, optional
         Whether the first line holds the column names; by default it does if it holds text, or a quoted cell above one
         that is not quoted.
@@ -190,7 +192,7 @@ def read_with_labels(path: Source, labels: Sequence[str], **options: Any) -> tup
 def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]]]:
     """Return the wanted columns of a file as a table, and the labels of its rows; see `read_with_labels`."""
     refusals = Refusals(label_of(path))
-    read = _read_parquet if str(path).lower().endswith(".parquet") else _read_text
+    read = _read_foreign if ending(path) else _read_text
     names, values = read(path, options, refusals)
     labels = [column for _, column in values[len(values) - len(options.labels) :]]
     values, names = values[: len(values) - len(labels)], names and names[: len(names) - len(labels)]
@@ -371,19 +373,24 @@ def check_names(names: Sequence[str], place: str) -> None:
         seen.add(name)
 
 
-def _read_parquet(path: Source, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
-    """Return names and values of the columns of a Parquet file."""
-    table = import_extra("pyarrow.parquet", "parquet").read_table(path)
-    arrays, names = columns_of(table) or [], table.column_names
+def _read_foreign(path: Source, options: Options, refusals: Refusals) -> tuple[list[str] | None, _Values]:
+    """Return names and values of the columns of a file that is not text."""
+    names, arrays = columns_of_file(path)
+    if not arrays or not arrays[0].size:
+        raise ValueError(f"{refusals.name} is empty; it must hold a table of numbers")
     columns = _columns_of(Sheet(names, names, iter(()), "", ".", None), options, refusals)
+    flat = []
     for column in columns:
         cells = arrays[column.at]
+        if is_nested(cells):
+            refusals.add(f"column {column.name!r} holds several values a cell", "drop", [column.key])
+            continue
+        flat.append(column)
         if cells.dtype.kind in "biuf" and not column.declared:
             column.parts.append(cells.astype(np.float64))
         else:
-            moments = cells.astype("datetime64[us]") if cells.dtype.kind == "M" else cells
-            column.add(["" if cell is None else str(cell) for cell in moments.tolist()])
-    return [column.name for column in columns], _values(columns, None, True, refusals)
+            column.add(text_of(cells))
+    return [column.name for column in columns], _values(flat, None, True, refusals)
 
 
 def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns: Sequence[Column]) -> None:

@@ -39,8 +39,30 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 MISSING = frozenset(
-    ["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NaT", "null", "NULL", "None", "?", ".", "-"]
+    [
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "<NA>",
+        "#N/A",
+        "NaN",
+        "nan",
+        "NaT",
+        "null",
+        "NULL",
+        "None",
+        "?",
+        ".",
+        "-",
+        "\u2013",
+        "\u2014",
+    ]
 )
+_TYPOGRAPHIC = str.maketrans(
+    {"\u2212": "-", "\u2019": "'", "\uff0b": "+"}
+)  # a minus, an apostrophe and a plus of print
+THOUSANDS = ",.' _"
 SPACES = " \u00a0\u202f"  # what separates thousands in print
 
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -67,6 +89,8 @@ def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float
     thousands : str, optional
         What separates thousands.
     """
+    if not cell.isascii():
+        cell = cell.translate(_TYPOGRAPHIC)
     if thousands and _with_thousands(thousands, decimal).fullmatch(cell):
         cell = re.sub(f"[{SPACES}]" if thousands == " " else re.escape(thousands), "", cell)
     if "_" in cell or not cell.isascii() or (decimal == "," and "." in cell):
@@ -84,8 +108,9 @@ def is_number(cell: str, decimal: str = ".", thousands: str | None = None) -> bo
 
 def thousands_mark(cells: Collection[str], decimal: str) -> str | None:
     """Return the mark that makes all cells numbers with separated thousands, None if there is none."""
-    marks = (mark for mark in ",.' _" if mark != decimal)
-    return next((mark for mark in marks if all(map(_with_thousands(mark, decimal).fullmatch, cells))), None)
+    printed = [cell.translate(_TYPOGRAPHIC) for cell in cells]
+    marks = (mark for mark in THOUSANDS if mark != decimal)
+    return next((mark for mark in marks if all(map(_with_thousands(mark, decimal).fullmatch, printed))), None)
 
 
 def days_of(cells: Collection[str]) -> dict[str, float]:
@@ -212,8 +237,10 @@ def read_text(source: Source, encoding: str | None = None) -> str:
             raise ValueError(f"{name} is a damaged gzip file: {error}; copy or download it again") from error
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):
-            raise ValueError(f"{name} is not text but {kind}; export the table as CSV")
+            raise ValueError(f"{name} is not text but {kind}; give it the ending of its format, or export it as CSV")
     text = _decoded(name, data, encoding)
+    if re.match(r"\s*(<!doctype html|<html|<head)", text.removeprefix(_MARK), re.IGNORECASE):
+        raise ValueError(f"{name} is a web page, not a table; download the file itself, often by a link called raw")
     if "\0" in text:
         raise ValueError(
             f"{name} is not text in {encoding or 'UTF-8'}: it holds NUL characters; "

@@ -46,7 +46,7 @@ ROOMS = {
     "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "conditionals < hidden < effects persist export < structural",
-    "files": "text < sheet columns < tables < graphs",
+    "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
         "imputation data_warnings < base < arranged < two_phase_fit graph_search < refit < icdh hnm_search"
