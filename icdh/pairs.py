@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from icdh._ground.arrays import Floats, Integers, RandomState
 from icdh._ground.checks import Number, random_generator
 from icdh._ground.entropy import default_spacing, vasicek_entropy, without_ties
+from icdh._ground.result import Result
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
@@ -72,7 +73,7 @@ class DirectionFit:
 
 
 @dataclass(frozen=True)
-class CausalDirection:
+class CausalDirection(Result):
     """The verdict of `causal_direction`.
 
     Attributes
@@ -92,6 +93,25 @@ class CausalDirection:
     confidence: float
     forward: DirectionFit = field(repr=False)
     backward: DirectionFit = field(repr=False)
+
+    def summary(self) -> str:
+        """Return the verdict in a line."""
+        return f"{self.direction}: score {self.score:.4g} nats a row, confidence {self.confidence:.3g}"
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a dict of every value of a cause, in both directions: mean and standard deviation of the effect."""
+        return [
+            {"direction": direction, "cause": cause, "mean": mean, "scale": scale}
+            for direction, fit in (("x->y", self.forward), ("y->x", self.backward))
+            for cause, mean, scale in zip(
+                *(own.tolist() for own in (fit.cause_values, fit.mean, fit.scale)), strict=True
+            )
+        ]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return verdict, score, confidence and both fits as what JSON can hold."""
+        verdict = {"direction": self.direction, "score": self.score, "confidence": self.confidence}
+        return verdict | {"fits": self.records()}
 
 
 def causal_direction(

@@ -16,6 +16,7 @@ from icdh import graphs
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Number
 from icdh._ground.labels import counted, edge_lines, html_table, printable
+from icdh._ground.result import Result
 from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
@@ -384,7 +385,7 @@ def _quoted(name: object) -> str:
 
 
 @dataclass(frozen=True)
-class ModelCheck:
+class ModelCheck(Result):
     """What a check found; see `icdh.check`.
 
     Attributes
@@ -442,10 +443,6 @@ class ModelCheck:
         more = filter(None, [*map(printable, hidden_lines(self)), self.track_record])
         return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *more, BLIND_SPOTS])
 
-    __str__ = summary
-
-    __str__ = summary
-
     def _repr_html_(self) -> str:
         """Return the check as a piece of HTML, text escaped."""
         nodes = [
@@ -457,6 +454,10 @@ class ModelCheck:
         meanings = escape("; ".join([*legend(self.edges, self.unit), *more]))
         return f"<div><p><strong>{verdict(self)}</strong></p>{tables}<p>{meanings}</p><p>{BLIND_SPOTS}</p></div>"
 
+    def records(self) -> list[dict[str, object]]:
+        """Return a dict of every edge."""
+        return [_as_dict(edge) for edge in self.edges]
+
     def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
         return {
@@ -466,7 +467,7 @@ class ModelCheck:
             "n_observations": self.n_observations,
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
-            "edges": [_as_dict(edge) for edge in self.edges],
+            "edges": self.records(),
             "hidden_causes": hidden_lines(self),
             "legend": "; ".join(legend(self.edges, self.unit)),
             "track_record": self.track_record,

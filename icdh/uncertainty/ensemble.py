@@ -4,19 +4,16 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.checks import Number
 from icdh._ground.labels import counted, edge_lines, variable_index
+from icdh._ground.result import Result
 from icdh._model.export import MOST_EDGES
-from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold
-
-if TYPE_CHECKING:
-    import pandas
 
 LEAST = float(np.finfo(float).tiny)
 DECIDED = 0.95  # share of the graphs with an edge that have to agree on its direction
@@ -50,7 +47,7 @@ class EdgeBelief(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GraphEnsemble:
+class GraphEnsemble(Result):
     """Directed acyclic graphs of the same variables, each with a weight.
 
     Attributes
@@ -91,15 +88,15 @@ class GraphEnsemble:
             reaches, length = reaches | (steps @ steps > 0.0), 2 * length  # paths of twice the length
         return self._mean(reaches)
 
-    def to_frame(self) -> "pandas.DataFrame":
-        """Return `edge_probability` as a pandas DataFrame, causes in rows, labelled by the names of the variables.
+    def records(self) -> list[dict[str, object]]:
+        """Return a dict of every edge of `edges`."""
+        return [edge._asdict() for edge in self.edges()]
 
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-        """
-        return import_extra("pandas", "dataframe").DataFrame(self.edge_probability, self.names, self.names)
+    def to_dict(self) -> dict[str, object]:
+        """Return the edges and the number of graphs as what JSON can hold."""
+        names = list(map(str, self.names))
+        edges = [record | {end: str(record[end]) for end in ("cause", "effect")} for record in self.records()]
+        return {"names": names, "n_graphs": len(self.graphs), "edges": edges}
 
     def path_probability(self, *variables: str | int) -> float:
         """Return the probability that all edges of a directed path are there.
@@ -197,8 +194,6 @@ class GraphEnsemble:
         rarer = [f"and {len(beliefs) - MOST_EDGES} less probable edges"] if len(beliefs) > MOST_EDGES else []
         graphs = f"{counted(len(self.graphs), 'graph')} of {counted(len(self.names), 'variable')}"
         return "\n".join([graphs, *lines, *rarer])
-
-    __str__ = summary
 
     def _mean(self, relations: Mask) -> Floats:
         return np.asarray(np.tensordot(self.weights, relations, axes=1), dtype=np.float64)

@@ -99,7 +99,7 @@ def test_too_many_variables_for_a_sum_are_refused():
     assert sampled.best is None
     assert np.isnan(sampled.effective_samples)
     assert not sampled.edge_probability.any()
-    assert sampled.to_frame().loc["x3", "x4"] == 0.0
+    assert list(sampled.to_frame()) == []
 
 
 def test_weights_are_scores_over_the_temperature_and_candidates_keep_the_graph(weights):

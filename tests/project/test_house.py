@@ -35,7 +35,7 @@ STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
-    "_ground": "arrays < atomic clock damping entropy labels parallel shell < checks compilation density < jit",
+    "_ground": "arrays < atomic clock damping entropy labels parallel result shell < checks compilation density < jit",
     "_rows": "related < dependence",
     "_table": "categories computed missing_codes transforms < frames < table < arguments experiments < relations",
     "_node_model": (

@@ -1,0 +1,33 @@
+"""What every result is alike in: it prints as a summary, and becomes a dict or a frame."""
+
+from icdh._ground.arrays import Foreign
+from icdh.exceptions import import_extra
+
+
+class Result:
+    """Base of results."""
+
+    def summary(self) -> str:
+        """Return the result in plain words."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
+        raise NotImplementedError
+
+    def records(self) -> list[dict[str, object]]:
+        """Return its rows: a dict of each edge, or of what else it is about."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Foreign:
+        """Return its rows as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        return import_extra("pandas", "dataframe").DataFrame(self.records())
+
+    def __str__(self) -> str:
+        return self.summary()
