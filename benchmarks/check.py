@@ -201,10 +201,9 @@ def answered(kind, seed):
     rng = np.random.default_rng(seed)
     drawn = [edges[k] for k in rng.permutation(len(edges))]
     by_nats = sorted(edges, key=lambda edge: edge.direction_loss)
-    by_record = sorted(edges, key=lambda edge: (edge.track_record.share, edge.direction_loss))
     row = {"kind": kind, "seed": seed, "graph": "questions", "edges": len(edges)}
     row["before"] = int(metrics.shd(model.adjacency_matrix_, truth))
-    for how, order in (("doubt", edges), ("random", drawn), ("nats", by_nats), ("record", by_record)):
+    for how, order in (("doubt", edges), ("random", drawn), ("nats", by_nats)):
         place = {name: k for k, name in enumerate(model.model_.names)}
         pairs = [(place[edge.cause], place[edge.effect]) for edge in order[:N_QUESTIONS]]
         forbidden = [pair for i, j in pairs for pair in ((i, j), (j, i)) if not leads[pair]]
@@ -320,7 +319,7 @@ def show(rows):
                     print(f"{'':<18} {rejected_by_distance(own)}")
         own = [row for row in rows if (row["kind"], row["graph"]) == (kind, "questions")]
         if own:
-            means = {how: np.mean([row[how] for row in own]) for how in ("before", "doubt", "random", "nats", "record")}
+            means = {how: np.mean([row[how] for row in own]) for how in ("before", "doubt", "random", "nats")}
             print(f"{kind:<18} questions     {len(own):3d} tables, SHD {means}")
     for peer in ("DoWhy", "lingam"):
         for name in dict.fromkeys((row["kind"], row["graph"]) for row in rows if row.get("peer") == peer):

@@ -115,8 +115,6 @@ class EdgeCheck:
         The variables.
     strength : float
         The edge's weight: of `icdh.HNMSearch` nats that it is worth.
-    weak : bool
-        Whether the edge itself is in doubt: it is worth less than ten nats.
     direction_loss : float or None
         How many nats of evidence the best graph loses in which the arrow points the other way; see
         `icdh.uncertainty.direction_loss`. None where knowledge settles the direction or nobody computed the loss.
@@ -128,16 +126,18 @@ class EdgeCheck:
         none of them has.
     known : bool
         Whether knowledge settles the direction already.
+    weak : bool
+        Whether the edge itself is in doubt: it is worth less than ten nats.
     """
 
     cause: Hashable
     effect: Hashable
     strength: float
-    weak: bool
     direction_loss: float | None
     hidden_loss: float | None
     probability: float | None
     known: bool
+    weak: bool = False
 
     @property
     def close(self) -> bool:
@@ -198,11 +198,11 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
             model.names[i],
             model.names[j],
             float(model.adjacency[i, j]),
-            has_nats and not given[i, j] and float(model.adjacency[i, j]) < WEAK,
             known(loss, (i, j)),
             known(hidden, (i, j)),
             known(direction, (i, j)),
             bool(given[i, j]),
+            has_nats and not given[i, j] and float(model.adjacency[i, j]) < WEAK,
         )
         for i, j in graphs.strongest_first(model.adjacency)
     ]
@@ -476,4 +476,4 @@ class ModelCheck(Result):
 
 
 def _as_dict(edge: EdgeCheck) -> dict[str, object]:
-    return asdict(edge) | {"close": edge.close, "weak": edge.weak}
+    return asdict(edge) | {"close": edge.close}

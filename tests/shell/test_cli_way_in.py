@@ -14,11 +14,8 @@ from support.utils import Clock, compiling
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, graphs, posterior, simulate
 from icdh.diagnostics import result
 from icdh.diagnostics.result import edge_records
-from icdh.diagnostics.track_record import NEITHER, TAILS, UNLIKELY, Marginals
 from icdh.exceptions import ArgumentValueError, DataWarning, naming, option
 from icdh.files import read_table, write_table
-from icdh.plotting.graph import edge_styles
-from icdh.plotting.style import LOOK
 from icdh.uncertainty import direction_loss
 
 X = hetero_chain(np.random.default_rng(0), 300)
@@ -137,36 +134,18 @@ def test_no_reversal_gains_where_a_search_ends():
 def records_with(searched, nats, **of_the_first):
     """The records of edges all of whose directions lose some nats, but for what is told of the first."""
     loss = np.where(searched.adjacency_matrix_ != 0, nats, np.nan)
-    records = edge_records(replace(searched.model_, direction_loss=loss), None)
-    first, *others = (replace(edge, track_record=None) for edge in records)
-    return [replace(first, **of_the_first), *others]
+    records = edge_records(replace(searched.model_, direction_loss=loss))
+    return [replace(records[0], **of_the_first), *records[1:]]
 
 
 def test_arrows_that_lose_little_are_marked_and_explained(searched):
     records = records_with(searched, 50.0, direction_loss=1.5)
-    _, names, *edges, strength, turned, mark = edge_list(searched, records)
+    _, names, *edges, mark, last = edge_list(searched, records)
     assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
     (marked,) = [line.split() for line in edges if line.endswith("?")]
     assert (marked[0], marked[2], marked[-2]) == (records[0].cause, records[0].effect, "1.5")
-    assert strength.startswith("strength: nats (units of log-likelihood)")
-    assert turned == "if turned: nats lost by reversing this arrow"
+    assert last == "what these mean: icdh explain"
     assert mark == "? reversing it loses less than 6 nats: the data hardly tell its direction"
-
-
-@pytest.mark.parametrize(("record", "worse"), [(NEITHER, True), (TAILS, False)])
-def test_track_records_stand_in_the_list_and_colour_arrows(searched, record, worse):
-    records = records_with(searched, np.nan, track_record=record)
-    _, heading, first, *lines = edge_list(searched, records)
-    assert heading.endswith("track record")
-    assert first.split()[4:] == [f"{100 * record.share:.0f}", "%"]
-    assert not any("%" in line for line in lines[: len(records) - 1])
-    (said,) = [line for line in lines if line.startswith("track record: ")]
-    assert "pointed the right way in 407 other, real tables" in said
-    assert said.endswith("worse than a coin") == worse
-    styles = edge_styles(records, searched.model_.names)
-    orange = [style.meanings for style in styles.values() if style.color == LOOK.unlikely]
-    assert orange == [(f"orange: {UNLIKELY}",)] * worse
-    assert "track record" not in "".join(edge_list(searched, records[1:]))
 
 
 def test_a_graph_without_edges_says_that_this_is_no_evidence(tmp_path, printed):
@@ -180,22 +159,6 @@ def drawn(printed, table):
     out = printed("fit", table, "--plot", "graph.svg")
     printed("report", table, "-o", "page.html")
     return out, *(Path(name).read_text(encoding="utf-8") for name in ("graph.svg", "page.html"))
-
-
-def test_track_records_reach_list_picture_and_report(chain_file, monkeypatch, printed):
-    monkeypatch.setattr(Marginals, "record", lambda self, cause, effect: NEITHER)
-    out, picture, page = drawn(printed, chain_file)
-    assert "37 %" in out
-    assert f"orange: {UNLIKELY}" in picture
-    assert LOOK.unlikely in picture
-    assert 'class="edge unlikely"' in page
-    assert '<td class="n warn">37 %</td>' in page
-
-
-def test_a_table_without_two_whole_rows_has_no_track_record(chain_file, printed):
-    values = np.where(np.eye(3)[np.arange(60) % 3], np.nan, read_table(chain_file).values[:60])
-    write_table("gaps.csv", values, ["a", "b", "c"])
-    assert "track record" not in printed("fit", "gaps.csv", "--missing", "impute")
 
 
 def test_marks_reach_list_picture_and_report(chain_file, monkeypatch, printed):
