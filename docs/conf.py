@@ -27,7 +27,8 @@ autodoc_typehints = "none"  # numpydoc says it in words
 numpydoc_show_class_members = False
 
 logging.getLogger("icdh").setLevel(logging.WARNING)  # Sphinx prints notes
-ORDER = ("first_hour", "effect", "knowledge", "how_sure", "what_if", "as_library")
+ORDER = ("first_hour", "effect", "knowledge", "how_sure", "what_if", "as_library", "train_it_yourself")
+ORDER += ("check_a_gradient",)
 scripts = Path(__file__).parent / "scripts"
 shutil.rmtree(scripts, ignore_errors=True)
 scripts.mkdir()

@@ -287,7 +287,7 @@ def node_inputs(weights: Weights, n: int) -> Floats:
         The node.
     """
     w1 = weights.w1[n].T
-    return np.array(w1, order="C") if weights.hidden_bias is None else np.vstack([w1, weights.hidden_bias[n]])
+    return np.array(w1 if weights.hidden_bias is None else np.vstack([w1, weights.hidden_bias[n]]), order="C")
 
 
 def forward(X: TableLike, weights: Weights) -> tuple[Floats, Floats]:

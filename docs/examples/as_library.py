@@ -5,8 +5,6 @@
 Nothing but the picture, as_library.png, needs more than numpy, scipy and numba. A[i, j] is the edge i -> j everywhere.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.optimize import check_grad
 
@@ -26,16 +24,10 @@ weights = network.initial_weights(data.X, 4, True, np.random.default_rng(0))
 value, gradient = likelihood.nll_and_gradient(data.X, weights)
 print(f"negative log-likelihood {value:.3f} nats")
 
-
-def with_w2(w2):
-    """Return the network with other output weights of the means."""
-    return replace(weights, w2=w2.reshape(weights.w2.shape))
-
-
 error = check_grad(
-    lambda w2: likelihood.nll(data.X, with_w2(w2)),
-    lambda w2: likelihood.nll_and_gradient(data.X, with_w2(w2))[1].w2.ravel(),
-    weights.w2.ravel(),
+    lambda theta: likelihood.nll(data.X, weights.from_vector(theta)),
+    lambda theta: likelihood.nll_and_gradient(data.X, weights.from_vector(theta))[1].to_vector(),
+    weights.to_vector(),
 )
 print(f"the gradient differs from finite differences by {error:.1e}")
 

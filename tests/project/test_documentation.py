@@ -1,5 +1,6 @@
 """Every public function says what each of its parameters is: to tools by a hint, to people by a word."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -143,7 +144,20 @@ SHOWN = {  # by each script, at the least
     "how_sure": ["if turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
     "what_if": ["one more unit of dose", "dose on answer", "raised by 1", "with the dose at zero"],
     "as_library": ["negative log-likelihood", "finite differences", "h = ", "SHD to the truth"],
+    "train_it_yourself": ["negative log-likelihood", "by icdh.two_phase.algorithm_1", "SHD to the truth"],
+    "check_a_gradient": ["differences: ", "complex step: ", "automatic differentiation: ", "the values differ by"],
 }
+
+
+WITHOUT_PICTURES = {"train_it_yourself", "check_a_gradient"}
+
+
+def test_the_three_algorithms_take_thirty_lines():
+    path = EXAMPLES / "train_it_yourself.py"
+    lines, functions = path.read_text(encoding="utf-8").splitlines(), ast.parse(path.read_bytes()).body
+    taken = [lines[own.lineno - 1 : own.end_lineno] for own in functions if isinstance(own, ast.FunctionDef)]
+    assert len(taken) == 3
+    assert sum(bool(line.strip()) for own in taken for line in own) <= 30
 
 
 def test_every_script_is_tested():
@@ -162,11 +176,19 @@ def test_every_script_prints_what_it_explains(name, tmp_path, monkeypatch, chain
     out, err = capsys.readouterr()
     assert err == ""
     assert [part for part in SHOWN[name] if part not in out] == []
-    written = ["graph.csv", "graph.png", "model.icdh", "report.html"] if name == "first_hour" else [f"{name}.png"]
+    pictures = [] if name in WITHOUT_PICTURES else [f"{name}.png"]
+    written = ["graph.csv", "graph.png", "model.icdh", "report.html"] if name == "first_hour" else pictures
     assert sorted(os.listdir()) == sorted([*written, f"{name}.py", "data.csv"])
     if name == "first_hour":
         assert icdh.load("model.icdh").names == ["a", "b", "c"]
         assert "</html>" in Path("report.html").read_text(encoding="utf-8")
+    if name == "train_it_yourself":
+        before, ours, theirs = map(float, re.findall(r" (\d\.\d{3})", out))
+        assert ours == pytest.approx(theirs, abs=0.01)
+        assert ours < before - 0.2
+    if name == "check_a_gradient":
+        by_differences, *exact = (float(number) for number in re.findall(r" (\d+e[-+]\d+)", out))
+        assert max(exact) < 1e-12 < by_differences < 1e-4
     distances = [int(number) for number in re.findall(r"knowledge: SHD (\d+)", out)]
     assert distances == sorted(distances, reverse=True)
     losses = [float(number) for number in re.findall(r"if turned: (\S+) nats", out)]
