@@ -27,13 +27,13 @@ class GradientDescent:
     def means(self, X: Floats, scale: Floats, weights: Weights) -> Iterator[tuple[float, Weights]]:
         """Yield the objective and the weights of every step."""
         for _ in range(self.steps):
-            value, gradient = phase_two_objective(X, scale, weights, l1=self.l1, l2=0.01, rho=1.0, alpha=0.1)
+            value, gradient = phase_two_objective(X, scale, weights, l1=self.l1, l2=0.01, rho=0.1, alpha=0.1)
             yield value, weights
             weights = weights.map(lambda part, slope: part - self.rate * slope, gradient)
 
     def fit(self, X: Floats, seed: int = 0) -> tuple[list[float], Weights]:
         """Return the objective of every step, and the network with its scales."""
-        start = initial_weights(X, 4, True, np.random.default_rng(seed))
+        start = initial_weights(X, 4, True, np.random.default_rng(seed)).map(lambda part: 0.3 * part)
         steps = list(self.means(X, np.ones(X.shape), start))
         problem = Problem.of(X, l1=self.l1, noise="unequal", bias=True)
         return [value for value, _ in steps], algorithm_2(problem, steps[-1][1])
