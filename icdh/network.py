@@ -25,7 +25,7 @@ dL/dW             ``nll_and_gradient``     as W         nats / that of W       `
 A                 ``Weights.adjacency()``  (N, N)       1 / that of the cause  `icdh.network`
 h, dh/dA          ``acyclicity(A)``        scalar, A's  none                   `icdh.acyclicity`, derived there
 lambda1, lambda2  ``l1``, ``l2``           scalar       nats / that of W       given
-rho, alpha        ``rho``, ``alpha``       scalar       nats                   `icdh.two_phase.as_printed`
+rho, alpha        ``rho``, ``alpha``       scalar       nats                   ``phase_two_objective``
 c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `icdh.two_phase.as_printed`
 ================  =======================  ===========  =====================  ================================
 """
