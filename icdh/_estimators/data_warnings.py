@@ -52,7 +52,7 @@ def warn_about_fit(model: StructuralModel, table: Table) -> None:
 def _numbers_rows(column: Floats) -> bool:
     """Return whether a column rises or falls from row to row: evenly, or for long in whole numbers."""
     steps = np.diff(column)
-    if steps.size < 10 or not (steps * steps[0] > 0.0).all():
+    if steps.size < 10 or abs(np.sign(steps).sum()) < steps.size:
         return False
     evenly = bool(np.ptp(steps) <= 1e-9 * np.abs(steps).max())
     return evenly or (steps.size >= LONG and not (column % 1.0).any())

@@ -34,6 +34,7 @@ MOST_LABELS = 20  # values of a column that may name blocks
 MOST_COLUMNS = 200  # that are compared
 FLAT = 0.03**2 / 12.0  # variance of ranks that differ by three hundredths of the rows: less is no noise
 INDEPENDENT = 0.1  # of the spread of a column, that sums of others must leave
+SHORTEST_TREND = 8  # rows: fewer are in order by chance
 TRENDING = 0.8  # correlation of ranks with the number of the row, in tables of less than two windows
 
 
@@ -268,7 +269,7 @@ def _beside_labels(series: Floats, values: Floats) -> Floats:
 def _trend(values: Floats) -> Dependence | None:
     """Return the columns of a table too short to tell a sequence, all of which may be trends; None if they are few."""
     M = values.shape[1]
-    if M >= 2 * WINDOW:
+    if not SHORTEST_TREND <= M < 2 * WINDOW:
         return None
     ranks = ranks_of(values) - 0.5
     spread = np.linalg.norm(ranks, axis=1)

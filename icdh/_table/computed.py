@@ -7,10 +7,8 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 
-EXACT, NEARLY = (
-    0.01,
-    0.15,
-)  # shares of a column's spread that others leave: whatever rounding is, and if that explains it
+# Shares of a column's spread that others leave: whatever rounding is, and if that explains it.
+EXACT, NEARLY = 0.01, 0.15
 OVER_ROUNDING = 1.5  # standard deviations of rounding errors
 LEAST_OVERLAP = 10.0  # rows that two independent columns of zeros and ones would share, where none is shared
 MOST_ROWS, MOST_COLUMNS = 2000, 500  # that are compared
@@ -108,6 +106,6 @@ def _step(column: Floats) -> float:
     """Return the power of ten that a column was rounded to, zero if it has more than four decimals."""
     sizes = np.abs(column)
     for step in (1.0, 0.1, 0.01, 0.001, 0.0001):
-        if np.allclose(sizes / step, np.round(sizes / step), rtol=0.0, atol=1e-6):
+        if step <= np.ptp(column) and np.allclose(sizes / step, np.round(sizes / step), rtol=0.0, atol=1e-6):
             return step
     return 0.0

@@ -315,7 +315,8 @@ def _number(cell: Foreign, place: str, refuses_labels: bool) -> float:
     if kind in MISSING_TYPES:
         return np.nan
     if isinstance(cell, (Mapping, list, tuple, np.ndarray)):
-        raise TypeError(f"{place} holds several values a cell ({kind}); make a column of each, or drop it")
+        what = f"a {kind}, not a number (an argument must be a string or a number)"
+        raise TypeError(f"{place} holds {what}: make a column of each of its values, or drop it")
     if isinstance(cell, (str, bytes)):
         remedy = _ENCODE_OR_SEARCH if refuses_labels else ENCODE
         raise TypeError(f"{place} holds text such as {cell!r}, not numbers; {remedy}")
