@@ -1,11 +1,18 @@
 """The acyclicity function h of NOTEARS and its gradient."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 from icdh._ground.arrays import Floats, TableLike
 from icdh._table.arguments import square_of
 
 __all__ = ["acyclicity"]
+
+# A function of a finite weighted adjacency matrix, shape (N, N), zero for DAGs and else positive, with its gradient;
+# infinite or NaN where it is not defined.
+Acyclicity: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 # Above this trace h is continued linearly, so that rho h^2 stays finite.
 LARGEST_TRACE = 1e100

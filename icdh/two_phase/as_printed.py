@@ -31,7 +31,6 @@ from icdh._ground.checks import Number
 from icdh._ground.clock import OutOfTime
 from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
 from icdh._table.arguments import observations_of, scale_beside
-from icdh.acyclicity import trace_exponential
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 from icdh.knowledge import EdgeRules
 from icdh.likelihood import loss_and_gradient
@@ -225,7 +224,7 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
                 clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
                 result = run_lbfgs(lagrangian, theta, unknowns.bounds, TOLERANCE, keep)
                 theta = result.x
-                h = trace_exponential(unknowns.weights(theta).adjacency())[0]
+                h = problem.acyclicity(unknowns.weights(theta).adjacency())[0]
                 if h <= C * h_previous or rho >= limits.rho_max:  # As printed the inner loop has no end.
                     break
                 rho *= S
@@ -323,7 +322,7 @@ def _smooth_part(
     """Return the objective of Phase II, where ``shift`` stands for its lasso, and the gradient of all but the lasso."""
     loss, gradient = loss_and_gradient(problem.features, weights, sigma, problem.rows)
     A = weights.adjacency()
-    h, dh_dA = trace_exponential(A)
+    h, dh_dA = problem.acyclicity(A)
     ratio = np.divide(dh_dA, A, out=np.zeros(A.shape), where=A > 0.0).T[:, np.newaxis]
     value = loss + shift
     value += 0.5 * problem.l2 * float(np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.clock import Clock
 from icdh.graphs import break_cycles
 from icdh.network import Weights, node_inputs, root_mean_square
 from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective
@@ -62,7 +61,6 @@ def minimise_on_dag(
     w: Floats,
     starts: Sequence[Start],
     tolerance: float,
-    clock: Clock | None = None,
 ) -> tuple[NetworkObjective, Minimum]:
     """Minimise the objective of Phase II over DAGs; return that of the best DAG's inputs, and its minimum.
 
@@ -78,10 +76,8 @@ def minimise_on_dag(
         Further weights to start every child from.
     tolerance : float
         Relative decrease at which a start is judged; the best is minimised to the end.
-    clock : Clock, optional
-        Counts evaluations of one child, and ends them when the time is over.
     """
-    descent = DagDescent(network, starts, tolerance, clock or Clock())
+    descent = DagDescent(network, starts, tolerance)
     descent.begin(*without_cycles(part, w))
     for _ in range(TUNING.most_rounds):
         if not descent.add_edges():
@@ -94,9 +90,9 @@ def minimise_on_dag(
 class DagDescent:
     """The minima of all children of a DAG, which grows by edges; arguments as of `minimise_on_dag`."""
 
-    def __init__(self, network: NetworkObjective, starts: Sequence[Start], tolerance: float, clock: Clock):
-        self.network, self.starts, self.tolerance, self.clock = network, starts, tolerance, clock
-        self._look = partial(clock.check, 1)
+    def __init__(self, network: NetworkObjective, starts: Sequence[Start], tolerance: float):
+        self.network, self.starts, self.tolerance, self.clock = network, starts, tolerance, network.problem.clock
+        self._look = partial(self.clock.check, 1)
         self.minima: list[ChildMinimum] = []
 
     def begin(self, part: NetworkObjective, w: Floats) -> None:
@@ -106,7 +102,7 @@ class DagDescent:
 
     def graph(self) -> tuple[NetworkObjective, Floats]:
         """Return the objective by the inputs of the DAG, and their weights."""
-        part = NetworkObjective([child.family for child in self.minima])
+        part = self.network.of_families(child.family for child in self.minima)
         return part, np.concatenate([child.minimum.w for child in self.minima])
 
     def add_edges(self) -> bool:
@@ -169,7 +165,7 @@ def further_starts(network: NetworkObjective, explore: Iterable[Weights], reache
 
 def _stretched(network: NetworkObjective, weights: Weights, reach: float) -> Start:
     """Return the weights, rescaled so that each child's largest is ``reach / root mean square of the input``."""
-    rms, stretched = root_mean_square(network.families[0].features), []
+    rms, stretched = root_mean_square(network.problem.features), []
     for n, family in enumerate(network.families):
         w = node_inputs(weights, n)
         largest = (np.abs(w[family.inputs]).max(axis=1, initial=0.0) * rms[family.inputs]).max(initial=0.0)

@@ -14,7 +14,7 @@ part and a lasso, in a form that is cheap to evaluate and well conditioned:
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar, cast
@@ -27,7 +27,7 @@ from icdh._ground.clock import Clock
 from icdh._ground.labels import default_names
 from icdh._table.arguments import observations_of
 from icdh._table.frames import column_labels
-from icdh.acyclicity import trace_exponential
+from icdh.acyclicity import Acyclicity, trace_exponential
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, Weights, features_of, node_inputs
 from icdh.two_phase._kernels import projected_least_squares
@@ -56,6 +56,8 @@ class Problem:
         The observations that count for the distribution of each variable; by default all.
     clock : Clock
         Ends fits, by raising OutOfTime.
+    acyclicity : Acyclicity
+        The function h that is zero for DAGs alone.
     """
 
     values: Floats
@@ -66,6 +68,7 @@ class Problem:
     bias: bool = False
     rows: Mask | None = None
     clock: Clock = field(default_factory=Clock)
+    acyclicity: Acyclicity = trace_exponential
 
     @classmethod
     def of(
@@ -272,8 +275,12 @@ class NetworkObjective:
 
     Parameters
     ----------
+    problem : Problem
+        The table and its acyclicity function.
     families : sequence of FamilyObjective
         One for every child, in order.
+    rho, alpha : float
+        Penalty weight and multiplier of the terms alpha h + (rho/2) h^2; by default there are none.
 
     Attributes
     ----------
@@ -283,8 +290,8 @@ class NetworkObjective:
         See `Objective`.
     """
 
-    def __init__(self, families: Sequence[FamilyObjective]):
-        self.families = tuple(families)
+    def __init__(self, problem: Problem, families: Iterable[FamilyObjective], rho: float = 0.0, alpha: float = 0.0):
+        self.problem, self.families, self.rho, self.alpha = problem, tuple(families), rho, alpha
         sizes = [family.inputs.size for family in self.families]
         self._ends = np.cumsum(sizes)[:-1]
         self.effects = np.repeat(np.arange(len(sizes)), sizes)
@@ -306,7 +313,15 @@ class NetworkObjective:
         """
         allowed = ~problem.rules.forbidden
         causes = [np.flatnonzero(allowed[:, n]) for n in range(len(scale))]
-        return cls([FamilyObjective.of(problem, n, causes[n], scale[n]) for n in range(len(scale))])
+        return cls(problem, [FamilyObjective.of(problem, n, causes[n], scale[n]) for n in range(len(scale))])
+
+    def of_families(self, families: Iterable[FamilyObjective]) -> "NetworkObjective":
+        """Return the objective of the same children by other inputs."""
+        return NetworkObjective(self.problem, families, self.rho, self.alpha)
+
+    def with_multipliers(self, rho: float, alpha: float) -> "NetworkObjective":
+        """Return the objective with the terms alpha h + (rho/2) h^2: the augmented Lagrangian."""
+        return NetworkObjective(self.problem, self.families, rho, alpha)
 
     def by_child(self, w: Array) -> Iterator[tuple[FamilyObjective, Array]]:
         """Return the objective of every child with what belongs to its inputs, for instance their weights."""
@@ -318,13 +333,17 @@ class NetworkObjective:
 
     def without(self, absent: Mask, w: Floats) -> tuple["NetworkObjective", Floats]:
         """Return the objective without some of the inputs, and the weights of the others."""
-        families = [family.among(family.inputs[~missing]) for family, missing in self.by_child(absent)]
-        return NetworkObjective(families), w[~absent]
+        families = (family.among(family.inputs[~missing]) for family, missing in self.by_child(absent))
+        return self.of_families(families), w[~absent]
 
     def smooth(self, w: Floats) -> tuple[float, Floats]:
         """Return the objective without the lasso, and its gradient."""
         values, gradients = zip(*(family.smooth(hidden) for family, hidden in self.by_child(w)), strict=True)
-        return sum(values), np.concatenate(gradients)
+        value, gradient = sum(values), np.concatenate(gradients)
+        if self.rho == self.alpha == 0.0:
+            return value, gradient
+        h, dh = self.acyclicity(w)
+        return value + self.alpha * h + 0.5 * self.rho * h * h, gradient + (self.alpha + self.rho * h) * dh
 
     def adjacency(self, w: Floats) -> Floats:
         """Return the weighted adjacency matrix, A[i, n] = |w1[n, :, i]|; those of required edges are never zero."""
@@ -343,7 +362,7 @@ class NetworkObjective:
         A = self.adjacency(w)
         if not np.isfinite(A).all():
             return np.nan, np.full(w.shape, np.nan)
-        h, dh_dA = trace_exponential(A)
+        h, dh_dA = self.problem.acyclicity(A)
         ratio = np.zeros((len(A) + 1, len(A)))
         np.divide(dh_dA, A, out=ratio[:-1], where=A > 0.0)
         return h, ratio[self.causes, self.effects, np.newaxis] * w
@@ -374,28 +393,6 @@ class NetworkObjective:
             output_bias=outputs[:, units] if bias else None,
         )
         return float(value), network
-
-
-class Lagrangian(NetworkObjective):
-    """The objective of a network with the terms alpha h + (rho/2) h^2.
-
-    Parameters
-    ----------
-    network : NetworkObjective
-        The objective without these terms.
-    rho, alpha : float
-        Penalty weight and multiplier.
-    """
-
-    def __init__(self, network: NetworkObjective, rho: float, alpha: float):
-        super().__init__(network.families)
-        self.rho, self.alpha = rho, alpha
-
-    def smooth(self, w: Floats) -> tuple[float, Floats]:
-        """Return the objective without the lasso, and its gradient."""
-        value, gradient = super().smooth(w)
-        h, dh = self.acyclicity(w)
-        return value + self.alpha * h + 0.5 * self.rho * h * h, gradient + (self.alpha + self.rho * h) * dh
 
 
 Objective: TypeAlias = FamilyObjective | NetworkObjective

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._ground.arrays import Floats
-from icdh._ground.clock import Clock, OutOfTime
+from icdh._ground.clock import OutOfTime
 from icdh._ground.density import gaussian_nll
 from icdh._ground.parallel import single_blas_thread
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import C, S, algorithm_1
 from icdh.two_phase.dag import further_starts, minimise_on_dag, without_cycles
-from icdh.two_phase.objective import Lagrangian, Minimum, NetworkObjective, Problem
+from icdh.two_phase.objective import Minimum, NetworkObjective, Problem
 from icdh.two_phase.rounds import (
     FAST_ALONE,
     OUT_OF_TIME,
@@ -105,10 +105,10 @@ def fit_means(
         reached = part, w
 
     try:
-        end = augmented_lagrangian(network, start, schedule.decided_h, rho_max, schedule.tolerance, clock, keep)
+        end = augmented_lagrangian(network, start, schedule.decided_h, rho_max, schedule.tolerance, keep)
         if end.h <= schedule.decided_h:
             starts = further_starts(network, explore or [weights], schedule.reaches)
-            part, minimum = minimise_on_dag(network, end.part, end.minimum.w, starts, schedule.tolerance, clock)
+            part, minimum = minimise_on_dag(network, end.part, end.minimum.w, starts, schedule.tolerance)
             end = end._replace(part=part, minimum=minimum)
     except OutOfTime:
         part, w = without_cycles(*reached)
@@ -124,7 +124,6 @@ def augmented_lagrangian(
     h_tol: float,
     rho_max: float,
     tolerance: float,
-    clock: Clock,
     keep: Callable[[NetworkObjective, Floats], None],
 ) -> Multipliers:
     """Follow the augmented Lagrangian method from rho = 1, alpha = 0 until h is at most ``h_tol`` (Algorithm 3).
@@ -143,8 +142,6 @@ def augmented_lagrangian(
         The penalty weight at which the method gives up.
     tolerance : float
         Relative decrease at which a subproblem ends.
-    clock : Clock
-        Counts evaluations of one child, and raises OutOfTime when the time is over.
     keep : callable
         Called with objective and weights that were reached, after every iteration.
 
@@ -157,11 +154,11 @@ def augmented_lagrangian(
     -----
     The inner loop ends as soon as h < c h_previous; as printed it has no end.
     """
-    rho, alpha, h_previous = 1.0, 0.0, np.inf
+    rho, alpha, h_previous, clock = 1.0, 0.0, np.inf, network.problem.clock
     look = partial(clock.check, len(network.families))
     while True:
         clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
-        minimum = minimise_by_lbfgs(Lagrangian(network, rho, alpha), w, tolerance, look, partial(keep, network))
+        minimum = minimise_by_lbfgs(network.with_multipliers(rho, alpha), w, tolerance, look, partial(keep, network))
         network, w = network.without(network.is_free & ~minimum.w.any(axis=1), minimum.w)
         keep(network, w)
         h = network.acyclicity(w)[0]

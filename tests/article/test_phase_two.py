@@ -9,7 +9,6 @@ from scipy.optimize import minimize
 from support.article import (
     FAST_ALONE,
     DagDescent,
-    Lagrangian,
     NetworkObjective,
     QuadraticModel,
     Schedule,
@@ -26,9 +25,11 @@ from support.article import (
 from support.article import _step_in_orthant as step_in_orthant
 from support.utils import Clock
 
+import icdh.acyclicity
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
 from icdh.network import Weights, initial_weights
+from icdh.two_phase import Limits, algorithm_3
 
 
 def network_objective(X, weights, l1=0.01, l2=0.01, scale=1.0, **rules):
@@ -62,7 +63,7 @@ def problem_and_weights(rng, m=8, n=4, m1=3, bias=True):
 def assert_objective_is_exact(X, scale, weights, problem, rho, alpha):
     """Value and gradient of the augmented Lagrangian against slow loops, at the W2 that the problem found."""
     w = problem.input_weights(weights)
-    value, by_w = Lagrangian(problem, rho, alpha).smooth(w)
+    value, by_w = problem.with_multipliers(rho, alpha).smooth(w)
     objective, network = problem.solution(w, weights)
 
     def slow(entries):
@@ -94,7 +95,7 @@ def test_gradient_where_units_are_saturated():
     X, _, weights, problem = problem_and_weights(np.random.default_rng(3))
     weights = dataclasses.replace(weights, w1=weights.w1 * 2000.0)
     assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
-    value, by_w = Lagrangian(problem, 1.0, 0.0).smooth(problem.input_weights(weights))
+    value, by_w = problem.with_multipliers(1.0, 0.0).smooth(problem.input_weights(weights))
     assert np.isfinite([value, *by_w.flat]).all()
 
 
@@ -119,7 +120,7 @@ def test_the_split_vector_is_the_augmented_lagrangian():
     rng = np.random.default_rng(5)
     _, _, weights, problem = problem_and_weights(rng)
     problem, w = problem.without(np.arange(problem.effects.size) % 2 == 1, problem.input_weights(weights))
-    split = SplitVector(Lagrangian(problem, 2.0, 0.3))
+    split = SplitVector(problem.with_multipliers(2.0, 0.3))
     theta = split.vector(w)
     theta += rng.uniform(0.1, 0.2, size=theta.size)
     gradient = split.penalised(theta)[1]
@@ -270,7 +271,7 @@ def test_the_descent_adds_edges_until_no_absent_one_would_pay():
         closed = A.copy()
         closed[problem.causes[k], problem.effects[k]] = 1.0
         assert slope[k] <= 1.02 * 0.01 or not is_dag(closed)
-    descent = DagDescent(problem, starts, 1e-6, Clock())
+    descent = DagDescent(problem, starts, 1e-6)
     descent.begin(empty, none)
     assert descent.add_edges()  # not all were missing, and others may be now
 
@@ -280,7 +281,7 @@ def test_cycles_are_cut_at_their_weakest_edge_before_the_descent():
     strength = {(0, 1): 3.0, (1, 2): 2.0, (2, 0): 1.0, (1, 0): 0.5}
     part, w = problem.without(~at(problem, strength), problem.input_weights(weights))
     w[:] = [[strength[edge]] for edge in zip(part.causes.tolist(), part.effects.tolist(), strict=True)]
-    descent = DagDescent(problem, [], 1e-6, Clock())
+    descent = DagDescent(problem, [], 1e-6)
     descent.begin(*without_cycles(part, w))
     part, w = descent.graph()
     assert set(zip(*np.nonzero(part.adjacency(w)), strict=True)) == {(0, 1), (1, 2)}
@@ -408,7 +409,7 @@ def test_a_step_stops_at_zero_and_is_the_best_of_the_others(seed, damping):
 
 def test_a_child_keeps_the_weights_of_every_input_that_it_keeps():
     problem, *_, weights = empty_dag(hetero_chain(np.random.default_rng(27), 100))
-    descent = DagDescent(problem, [], 1e-6, Clock())
+    descent = DagDescent(problem, [], 1e-6)
     descent.begin(*problem.without(~at(problem, [(1, 2)]), np.ones_like(problem.input_weights(weights))))
     held = descent.minima[2].minimum.w
     both, w = descent._with_causes(2, np.array([0]))
@@ -425,3 +426,25 @@ def test_further_starts_are_those_that_are_given(monkeypatch):
     ((_, alone, _), _), ((_, given, _), _) = seen
     assert alone[0] is own
     assert [weights is other for weights, other in zip(given, others, strict=True)] == [True, True]
+
+
+def log_determinant(A):
+    """-log det(I - A∘A) and its gradient, as of DAGMA: infinite where the spectral radius of A∘A is one or more."""
+    M = np.eye(len(A)) - A * A
+    if np.abs(np.linalg.eigvals(A * A)).max() >= 1.0:
+        return np.inf, np.full(A.shape, np.nan)
+    return -np.linalg.slogdet(M)[1], 2.0 * A * np.linalg.inv(M).T
+
+
+@pytest.mark.parametrize("phase", [procedure.fit_means, algorithm_3])
+def test_another_function_of_acyclicity_takes_every_place_of_the_first(monkeypatch, phase):
+    """Not one value is asked of the trace of the exponential."""
+    X = hetero_chain(np.random.default_rng(0), 200)
+    problem = dataclasses.replace(problem_of(X.T, l1=0.05), acyclicity=log_determinant)
+    weights = initial_weights(X, 3, False, np.random.default_rng(2))
+    monkeypatch.setattr(icdh.acyclicity, "_expm1", lambda B: pytest.fail("the exponential was asked"))
+    scale, end = (np.ones(X.T.shape), 1e16) if phase is procedure.fit_means else (np.ones(X.shape), Limits(h_tol=1e-4))
+    step = phase(problem, scale, weights, end)
+    assert step.h == log_determinant(step.weights.adjacency())[0] <= 1e-4
+    assert is_dag(step.weights.adjacency() > 0.1)
+    assert np.count_nonzero(step.weights.adjacency() > 0.1) >= 2

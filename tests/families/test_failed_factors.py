@@ -31,9 +31,10 @@ def problem_without_a_solution(node):
 
     With 64 observations of scale one and activations of one half all sums are exact.
     """
-    families = list(network_objective(table(), 0.01).families)
+    problem = network_objective(table(), 0.01)
+    families = list(problem.families)
     families[node] = dataclasses.replace(families[node], output_ridge=0.0)
-    problem = NetworkObjective(families)
+    problem = problem.of_families(families)
     w = problem.input_weights(initial_weights(table().T, 2, False, np.random.default_rng(1)))
     w[problem.effects == node] = 0.0
     return problem, w
