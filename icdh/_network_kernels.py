@@ -11,6 +11,30 @@ import numpy as np
 from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
 
 
+@kernel(fastmath=CONTRACT, inline="always")
+def sigmoid(z):
+    """Return the activation s of a hidden unit; it and the following three are all that kernels know of its form."""
+    return 1.0 / (1.0 + exp(-z))
+
+
+@kernel(fastmath=CONTRACT, inline="always")
+def slope_of(s):
+    """Return ds/dz."""
+    return s * (1.0 - s)
+
+
+@kernel(fastmath=CONTRACT, inline="always")
+def weighed_slope_of(s, weighed):
+    """Return weight ds/dz, given weight s."""
+    return weighed * (1.0 - s)
+
+
+@kernel(fastmath=CONTRACT, inline="always")
+def bend_of(s):
+    """Return the second derivative of s by z, divided by the first."""
+    return 1.0 - 2.0 * s
+
+
 @kernel(fastmath=CONTRACT)
 def activate(features, inputs, w, start, rows, s):
     """Set the hidden activations ``s[h] = sigmoid(sum_i w[i, h] features[inputs[i]])`` of one block.
@@ -38,7 +62,7 @@ def activate(features, inputs, w, start, rows, s):
                 z[m] += a * xa[m]
             i += 1
         for m in range(rows):
-            z[m] = 1.0 / (1.0 + exp(-z[m]))
+            z[m] = sigmoid(z[m])
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -128,7 +152,7 @@ def _pull_back(s, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
         for m in range(rows):
             by_w2 += sh[m] * g_mean[m]
             by_w3 += sh[m] * g_slope[m]
-            target[m] = (a * g_mean[m] + b * g_slope[m]) * (sh[m] * (1.0 - sh[m]))
+            target[m] = (a * g_mean[m] + b * g_slope[m]) * slope_of(sh[m])
         d_w2[h] += by_w2
         d_w3[h] += by_w3
 

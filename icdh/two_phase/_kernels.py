@@ -19,7 +19,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
-from icdh._network_kernels import activate, add_products
+from icdh._network_kernels import activate, add_products, bend_of, slope_of, weighed_slope_of
 
 
 @kernel(fastmath=CONTRACT)
@@ -56,7 +56,7 @@ def _pull(s: Floats, w2: Floats, root: Floats, residual: Floats, start: int, row
     for h in range(pull.shape[0]):
         factor, sh, target = w2[h], s[h, start : start + rows], pull[h]
         for m in range(rows):
-            target[m] = -factor * (weight[m] * error[m]) * (sh[m] * (1.0 - sh[m]))
+            target[m] = -factor * (weight[m] * error[m]) * slope_of(sh[m])
 
 
 @kernel()
@@ -109,7 +109,7 @@ def _fill_jacobian(
         x, sh = features[causes[k], start : start + rows], s[units[k], start : start + rows]
         factor, base, row = w2[units[k]], jacobian[units[k]], jacobian[w2.size + k]
         for m in range(rows):
-            row[m] = factor * (base[m] * (1.0 - sh[m])) * x[m]
+            row[m] = factor * weighed_slope_of(sh[m], base[m]) * x[m]
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -135,9 +135,9 @@ def _bend(
         x, sh, target = features[causes[k], start : start + rows], s[units[k], start : start + rows], bend[k]
         factor, total = w2[units[k]], 0.0
         for m in range(rows):
-            slope = -(weight[m] * error[m]) * (sh[m] * (1.0 - sh[m])) * x[m]
+            slope = -(weight[m] * error[m]) * slope_of(sh[m]) * x[m]
             total += slope
-            target[m] = factor * (1.0 - 2.0 * sh[m]) * slope
+            target[m] = factor * bend_of(sh[m]) * slope
         by_output[k] += total
 
 
