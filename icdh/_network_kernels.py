@@ -11,12 +11,7 @@ import numpy as np
 from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
 
 
-@kernel(fastmath=CONTRACT, inline="always")
-def sigmoid(z):
-    """Return the activation s of a hidden unit; it and the following three are all that kernels know of its form."""
-    return 1.0 / (1.0 + exp(-z))
-
-
+# What kernels know of the activation s = sigmoid(z): these three, and the last line of `activate`.
 @kernel(fastmath=CONTRACT, inline="always")
 def slope_of(s):
     """Return ds/dz."""
@@ -62,7 +57,7 @@ def activate(features, inputs, w, start, rows, s):
                 z[m] += a * xa[m]
             i += 1
         for m in range(rows):
-            z[m] = sigmoid(z[m])
+            z[m] = 1.0 / (1.0 + exp(-z[m]))
 
 
 @kernel(fastmath=REASSOCIATE)

@@ -100,23 +100,24 @@ class Weights:
         w1 = array_of(self.w1, "w1", ("N", "m1", "N"))
         nodes, units, _ = w1.shape
         w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
-        parts = {name: array_of(getattr(self, name), name, (nodes, units)) for name in ("w2", "w3")}
-        parts["w3_bias"] = array_of(self.w3_bias, "w3_bias", (nodes,))
+        parts = {"w1": w1, "w3_bias": array_of(self.w3_bias, "w3_bias", (nodes,))}
+        parts |= {name: array_of(getattr(self, name), name, (nodes, units)) for name in ("w2", "w3")}
         if self.hidden_bias is not None:
             parts["hidden_bias"] = array_of(self.hidden_bias, "hidden_bias", (nodes, units))
         if self.output_bias is not None:
             parts["output_bias"] = array_of(self.output_bias, "output_bias", (nodes,))
-        for name, part in {"w1": w1, **parts}.items():
+        for name, part in parts.items():
             part.flags.writeable = False
             object.__setattr__(self, name, part)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Weights):
             return NotImplemented
-        return self._shapes == other._shapes and np.array_equal(self.to_vector(), other.to_vector())
+        mine, theirs = self._parts, other._parts
+        return mine.keys() == theirs.keys() and all(map(np.array_equal, mine.values(), theirs.values()))
 
     def __hash__(self) -> int:
-        return hash((*self._shapes.items(), (self.to_vector() + 0.0).tobytes()))  # -0.0 equals 0.0
+        return hash((self.w1.shape, *self._parts, (self.to_vector() + 0.0).tobytes()))  # -0.0 equals 0.0
 
     def __reduce__(self) -> tuple[type["Weights"], tuple[Floats | None, ...]]:
         return Weights, (self.w1, self.w2, self.w3, self.w3_bias, self.hidden_bias, self.output_bias)
@@ -125,10 +126,6 @@ class Weights:
     def _parts(self) -> dict[str, Floats]:
         """The arrays that there are, by name."""
         return {name: part for name, part in vars(self).items() if part is not None}
-
-    @property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {name: part.shape for name, part in self._parts.items()}
 
     @property
     def n_variables(self) -> int:
@@ -172,8 +169,8 @@ class Weights:
         """
         sizes = [part.size for part in self._parts.values()]
         pieces = np.split(array_of(theta, "theta", (sum(sizes),)), np.cumsum(sizes)[:-1])
-        named = zip(self._shapes.items(), pieces, strict=True)
-        return Weights(**{name: piece.reshape(shape) for (name, shape), piece in named})
+        named = zip(self._parts.items(), pieces, strict=True)
+        return Weights(**{name: piece.reshape(part.shape) for (name, part), piece in named})
 
     def map(self, function: Callable[..., Floats], *others: "Weights") -> "Weights":
         """Return the weights that a function makes of each array, for instance a step along a gradient.

@@ -72,8 +72,7 @@ def observations_of(X: TableLike, n_variables: int | str) -> Floats:
     if len(values) == 0:
         raise ArgumentValueError("X", "has no rows; pass at least one observation")
     if np.abs(values).max(initial=0.0) > LARGEST_SCALED_VALUE:
-        limit = f"{LARGEST_SCALED_VALUE:.0e}"
-        raise ArgumentValueError("X", f"holds values above {limit}; divide the columns by their spreads")
+        raise ArgumentValueError("X", f"holds values above {LARGEST_SCALED_VALUE:.0e}; divide them by their spread")
     return np.ascontiguousarray(values.T)
 
 

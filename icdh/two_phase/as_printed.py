@@ -45,10 +45,7 @@ SMALLEST_FLOOR = 1e-3  # of exp(W3_0), in root mean squared residuals: L has no 
 
 
 def algorithm_1(
-    problem: Problem,
-    weights: Weights,
-    limits: Limits = LIMITS,
-    callback: Callable[[Round], None] | None = None,
+    problem: Problem, weights: Weights, limits: Limits = LIMITS, callback: Callable[[Round], None] | None = None
 ) -> TwoPhaseResult:
     """Alternate Phase II and Phase I until the likelihood stands still (Algorithm 1).
 

@@ -19,7 +19,6 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.density import node_nll
-from icdh._network_kernels import node_activations
 from icdh.network import NetworkConditional, Weights, root_mean_square
 from icdh.search.moves import Family
 from icdh.two_phase.objective import FamilyObjective, Problem
@@ -182,11 +181,10 @@ class FamilyFitter:
 
     def outputs(self, child: int, causes: Sequence[int], fit: FamilyFit) -> tuple[Floats, Floats]:
         """Return mean and scale of a fitted family, each of shape (M,)."""
-        inputs = np.array([*causes, len(self.problem.values)][: len(fit.hidden)], dtype=np.int64)
-        s = np.empty((fit.hidden.shape[1], self.problem.values.shape[1]))
-        node_activations(self.problem.features, inputs, fit.hidden, s)
-        mean = fit.w2[: len(s)] @ s + (fit.w2[-1] if self.problem.bias else 0.0)
-        return mean, _scale(s, fit.w3, fit.w3_bias)
+        units, intercept = fit.hidden.shape[1], float(fit.w2[-1]) if self.problem.bias else 0.0
+        inputs, floor = np.array(causes, dtype=np.int64), float(np.exp(fit.w3_bias))
+        conditional = NetworkConditional(inputs, fit.hidden, fit.w2[:units], fit.w3, floor, intercept)
+        return conditional.mean_and_scale(self.problem.values)
 
     def nats(self, child: int, mean: Floats, scale: Floats) -> float:
         """Return the negative log-likelihood of a child given mean and scale, sum over the observations that count."""
@@ -209,18 +207,13 @@ class FamilyFitter:
         s, mean = means.s[:units], means.w2 @ means.s
         residual, rows = self.problem.values[child] - mean, self.problem.rows_of(child)
         w3, w3_bias = fit_scale(s, residual, w3, w3_bias, noise, rows)
-        scale = _scale(s, w3, w3_bias)
+        scale: Floats = np.maximum(w3 @ s, 0.0) + np.exp(w3_bias)
         nats, edges = self.nats(child, mean, scale), hidden[: len(hidden) - self.problem.bias]
         lasso = np.abs(hidden[objective.is_free]).sum()
         squares = np.vdot(edges, edges) + np.vdot(means.w2[:units], means.w2[:units])
         l1, l2 = self.unit * self.problem.l1, self.unit * self.problem.l2
         penalised = float(nats + l1 * lasso + 0.5 * l2 * squares)
         return FamilyFit(hidden, means.w2, w3, w3_bias, nats, penalised, False), scale
-
-
-def _scale(s: Floats, w3: Floats, w3_bias: float) -> Floats:
-    scale: Floats = np.maximum(w3 @ s, 0.0) + np.exp(w3_bias)
-    return scale
 
 
 def refit_to_graph(weights: Weights, graph: Mask, fitter: FamilyFitter) -> dict[Family, FamilyFit]:

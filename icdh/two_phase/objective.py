@@ -107,8 +107,7 @@ class Problem:
         Choice(NOISE).check("noise", noise)
         Flag().check("bias", bias)
         names = column_labels(X) or default_names(len(values))
-        free = EdgeRules.of(np.eye(len(values), dtype=bool))
-        return cls(values, free if knowledge is None else Knowledge.of(knowledge).rules(names), l1, l2, noise, bias)
+        return cls(values, Knowledge.of(knowledge).rules(names), l1, l2, noise, bias)
 
     @cached_property
     def features(self) -> Floats:
