@@ -3,6 +3,7 @@
 import io
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -10,9 +11,10 @@ import pandas as pd
 import pytest
 from helpers import cases, hetero_chain
 
-from icdh import ICDH, HNMSearch, graphs
+from icdh import ICDH, HiddenCause, HNMSearch, check, graphs
 from icdh.exceptions import MissingExtraError
 from icdh.files import read_graph, write_graph
+from icdh.uncertainty import GraphEnsemble
 
 
 def test_the_summary_says_who_learned_what(fitted):
@@ -100,10 +102,17 @@ def test_json_reads_back_and_graphml_has_the_edges(fitted):
     assert [(edge.get("source"), edge.get("target")) for edge in edges] == [edge[:2] for edge in fitted.edge_list()]
 
 
-@pytest.mark.parametrize(("method", "module"), [("to_dowhy", "dowhy.gcm"), ("to_pgmpy", "pgmpy.base")])
-def test_the_extra_is_named(fitted, monkeypatch, method, module):
+NEEDED = [
+    ("to_dowhy", "dowhy.gcm", "dowhy"),
+    ("to_pgmpy", "pgmpy.base", "pgmpy"),
+    ("to_causallearn", "causallearn.graph.GraphNode", "causal-learn"),
+]
+
+
+@pytest.mark.parametrize(("method", "module", "extra"), NEEDED)
+def test_the_extra_is_named(fitted, monkeypatch, method, module, extra):
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'icdh\[{method[3:]}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"pip install 'icdh\[{extra}\]'"):
         getattr(fitted, method)()
 
 
@@ -133,6 +142,33 @@ def test_pgmpy_gets_the_graph(fitted):
     assert list(dag.nodes) == ["a", "b", "c"]
     expected = {edge[:2]: pytest.approx(edge.strength) for edge in fitted.edge_list()}
     assert {(i, j): d["weight"] for i, j, d in dag.edges(data=True)} == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_causallearn_gets_the_graph_and_hidden_causes_as_latent(fitted):
+    pytest.importorskip("causallearn.graph")
+    from causallearn.graph.NodeType import NodeType
+
+    graph, A = fitted.to_causallearn(), fitted.adjacency_matrix_ != 0
+    np.testing.assert_array_equal(graph.graph, A.T.astype(int) - A.astype(int))
+    pairs = {(edge.get_node1().get_name(), edge.get_node2().get_name()) for edge in graph.get_graph_edges()}
+    assert pairs == {edge[:2] for edge in fitted.edge_list()}
+    confounded = replace(fitted.model_, hidden_causes=(HiddenCause(["a", "c"], [1.0, 2.0], 9.0),))
+    *_, hidden = confounded.to_causallearn().get_nodes()
+    assert hidden.get_node_type() == NodeType.LATENT
+
+
+def test_results_print_as_their_summary(fitted, chain):
+    found = check(fitted, chain)
+    assert str(found) == found.summary()
+    assert str(fitted.model_) == fitted.summary()
+    sure = GraphEnsemble(["a", "b", "c"], np.stack([fitted.adjacency_matrix_ != 0] * 4), np.full(4, 0.25))
+    graphs, heading, *edges = str(sure).splitlines()
+    assert graphs == "4 graphs of 3 variables"
+    assert heading.split() == ["cause", "->", "effect", "probability", "reverse", "any", "path"]
+    assert len(edges) == len(fitted.edge_list())
+    assert {line.split()[3] for line in edges} == {"1.00"}
+    assert str(replace(sure, graphs=np.zeros((1, 3, 3), dtype=bool), weights=np.ones(1))) == "1 graph of 3 variables"
 
 
 def test_names_of_one_text_do_not_merge():

@@ -10,7 +10,8 @@ from helpers import cases, hetero_chain
 from scipy import sparse
 from support.table import Table
 
-from icdh import ICDH, DataWarning, HNMSearch
+from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, posterior, refits
+from icdh.uncertainty import direction_loss, hidden_loss
 
 X = hetero_chain(np.random.default_rng(0), 100)
 
@@ -266,3 +267,22 @@ def test_rethreshold_checks_its_argument_and_changes_nothing(chain, value):
         model.rethreshold(value)
     np.testing.assert_array_equal(model.adjacency_matrix_, before)
     assert model.threshold == 0.3
+
+
+@pytest.mark.parametrize("question", [posterior, direction_loss, hidden_loss])
+def test_what_keeps_no_evidence_of_families_is_refused(question):
+    learned = quick().fit(X)
+    for model in (learned, learned.model_, None, HNMSearch):
+        with pytest.raises(TypeError, match=f"^model must be a fitted HNMSearch; got {type(model).__name__}"):
+            question(model)
+    with pytest.raises(NotFittedError, match="call fit"):
+        question(HNMSearch())
+
+
+@pytest.mark.parametrize("resampled", [bootstrap, refits])
+def test_what_cannot_be_fitted_to_resamples_is_refused(resampled):
+    for estimator in (quick().fit(X).model_, None, ICDH):
+        with pytest.raises(
+            TypeError, match=f"^estimator must be an ICDH or HNMSearch.*; got {type(estimator).__name__}"
+        ):
+            resampled(estimator, X, 2)

@@ -368,3 +368,12 @@ def test_warnings_name_the_line_that_called_fit(estimator, missing):
     with pytest.warns(DataWarning) as caught:
         estimator.set_params(missing=missing).fit(X)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("kind", [ICDH, HNMSearch])
+def test_type_checkers_know_every_fitted_attribute(kind, chain):
+    table = chain.values.copy()
+    table[::50, 1] = np.nan
+    model = kind(missing="impute", n_imputations=2, hidden_units=2).fit(pd.DataFrame(table, columns=chain.columns))
+    typed = {name for base in kind.__mro__ for name in vars(base).get("__annotations__", {})}
+    assert {name for name in vars(model) if name.endswith("_")} <= typed

@@ -3,6 +3,8 @@
 import ctypes
 import os
 import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 from helpers import python
 from support.utils import parallel as _threads
 
-from icdh import HNMSearch, simulate
+from icdh import ConvergenceWarning, DataWarning, HNMSearch, bootstrap, simulate
+from icdh.exceptions import collected_warnings, warn
 
 FIRST_ACT = """
 import numpy as np
@@ -99,3 +102,34 @@ def test_a_callback_can_stop_a_search_on_threads(dense):
         model = HNMSearch(n_jobs=2, column_transform="none", callback=stop).fit(dense)
     assert model.interrupted_
     assert threading.active_count() == before
+
+
+def test_threads_that_impute_and_resample_leave_the_filters_of_warnings(dense):
+    """The filters belong to all threads: four that set and restore them leave those of one another."""
+    table = dense[:60, :3].copy()
+    table[::20, 1] = np.nan
+    gate = threading.Barrier(4)
+
+    def fit():
+        estimator = HNMSearch(hidden_units=1, n_restarts=1, missing="impute", n_imputations=2).fit(table)
+        gate.wait(60)
+        bootstrap(estimator.set_params(n_imputations=1), table, 2)
+
+    bootstrap(HNMSearch(hidden_units=1, n_restarts=1), dense[:60, :3], 1)  # what is imported adds filters of its own
+    before = warnings.filters.copy()
+    with ThreadPoolExecutor(4) as pool:
+        for outcome in [pool.submit(fit) for _ in range(4)]:
+            outcome.result()
+    assert warnings.filters == before
+
+
+def test_warnings_are_collected_for_one_thread_alone():
+    with collected_warnings() as outer, ThreadPoolExecutor(1) as pool:
+        warn("first", DataWarning)
+        with collected_warnings() as inner:
+            warn("second", ConvergenceWarning)
+        with pytest.raises(DataWarning, match="elsewhere"):  # tests turn warnings into errors
+            pool.submit(warn, "elsewhere", DataWarning).result()
+    assert (outer, inner) == ([("first", DataWarning)], [("second", ConvergenceWarning)])
+    with pytest.warns(DataWarning, match="shown again"):
+        warn("shown again", DataWarning)
