@@ -4,6 +4,7 @@ Run as ``python benchmarks/readme_picture.py``; it writes first.svg and sachs.sv
 the pictures with what the commands learn, on every supported version.
 """
 
+import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,24 +19,27 @@ FIGURES = Path(__file__).parent / "figures"
 SIMULATED = ("--edges-per-variable", "1.5", "--seed", "6")
 
 
-def save(name, *arguments, **options):
+def save(path, *arguments, **options):
     with mpl.rc_context({"svg.hashsalt": "icdh"}):
         figure = plot_comparison(*arguments, **options)
-        with replace_on_success(FIGURES / name) as temporary:
+        with replace_on_success(path) as temporary:
             figure.savefig(temporary, metadata={"Date": None})
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=FIGURES, help="where the pictures go")
+    figures = parser.parse_args().folder
     with TemporaryDirectory() as folder:
         data, truth = (f"{folder}/{name}.csv" for name in ("data", "truth"))
         cli.main(["simulate", data, truth, *SIMULATED, "--quiet"])
         table, (graph, names) = read_table(data), read_graph(truth)
     model = HNMSearch().fit(table)
-    save("first.svg", model.adjacency_matrix_, graph, names, weight="nats")
+    save(figures / "first.svg", model.adjacency_matrix_, graph, names, weight="nats")
     sachs = load_sachs()
     model = ICDH(scaling="standardize", random_state=0).fit(sachs.table)
     titles = ("learned from 853 cells", "consensus of the literature")
-    save("sachs.svg", model.adjacency_matrix_, sachs.adjacency, sachs.feature_names, titles=titles)
+    save(figures / "sachs.svg", model.adjacency_matrix_, sachs.adjacency, sachs.feature_names, titles=titles)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ is that of a normal model of the logits: the error of each list is what resampli
 beyond that by an unknown standard deviation, the same in all groups, with a half-normal prior of scale 0.5.
 """
 
+import argparse
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
@@ -99,6 +101,7 @@ def line(name, counts, ends):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     lists = np.array(list(LISTS.values()), dtype=float)
     counts = lists[..., :2]
     show_ways(counts)

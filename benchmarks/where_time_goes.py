@@ -20,11 +20,11 @@ from harness import Results, summary
 from scipy.optimize import _lbfgsb_py
 
 from icdh import ICDH, simulate
-from icdh.two_phase import dag, newton, objective, procedure
+from icdh.two_phase import dag, objective, procedure, solvers
 
 PARTS = {
     "evaluations": (objective, "projected_least_squares"),
-    "Hessians": (newton, "mean_hessian"),
+    "Hessians": (solvers, "mean_hessian"),
     "Newton": (dag, "minimise_by_newton"),
     "L-BFGS-B": (_lbfgsb_py._lbfgsb, "setulb"),
     "acyclicity": (objective, "acyclicity"),
