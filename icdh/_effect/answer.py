@@ -2,206 +2,37 @@
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from icdh import graphs
-from icdh._effect.estimation import TUNING
-from icdh._effect.families import Numbers
-from icdh._effect.pair import QUANTILES, PairFit, comparison_of, fits_of
-from icdh._effect.question import Asked, Pair, covariates_of, pairs_of, table_of, with_labels
-from icdh._effect.result import Comparison, Effect, Interval
+from icdh._effect.average import Difference, percent
+from icdh._effect.covariates import adjustment_set, check_path, notes_on_covariates, notes_on_tiers
+from icdh._effect.mixture import mixture, parent_sets
+from icdh._effect.result import Curve, Effect, Interval, Strength
+from icdh._effect.sample import Estimate, Sample, multiple_of, observed_strengths, robustness_value
+from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import ByColumn, Floats, RandomState, TableLike
+from icdh._ground.arrays import ByColumn, Floats, Integers, RandomState, TableLike
 from icdh._ground.checks import Choice, random_generator
-from icdh._ground.labels import counted, listed, printable, variable_index
-from icdh._model.effects import Contrast, contrasts_of, drawn, outcome_values, outcomes_of, shown, under
+from icdh._ground.labels import listed, printable, variable_index
+from icdh._model.effects import Contrast, contrasts_of, outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
 from icdh._table.categories import Label
-from icdh._table.relations import Groups, without_groups
-from icdh._table.table import Table
+from icdh._table.relations import Groups, with_relations, without_groups
+from icdh._table.table import Table, mean_and_deviation, rows_by_content, said_of_gaps
 from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
+from icdh.uncertainty.posterior import posterior
 
-BIASED = "adjusting for what comes after the cause may bias the answer"
-
-
-def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int) -> None:
-    """Raise ValueError if a graph has no path from a cause to an effect: it then gives no estimate, not even zero.
-
-    Parameters
-    ----------
-    adjacency : ndarray, shape (N, N)
-        The graph.
-    names : sequence
-        Its variables.
-    cause, effect : int
-        Their positions.
-    """
-    reach = graphs.descendants(adjacency)
-    if reach[cause, effect]:
-        return
-    pair = f"{names[cause]!r} to {names[effect]!r}"
-    way = _way(adjacency, names, effect, cause) if reach[effect, cause] else ""
-    opposite = f" (it has the opposite direction: {way})" if way else ""
-    raise ValueError(
-        f"the graph has no path from {pair}{opposite}, so it gives no estimate; that is not evidence of no effect: an "
-        f"edge may be too weak for so few rows. Name the common causes of the two in {option('adjust')}; "
-        "in a randomised trial there are none"
-    )
-
-
-def _way(adjacency: Floats, names: Sequence[Hashable], start: int, end: int) -> str:
-    """Return the variables on a directed path of a DAG, as text: an edge from its end to its start closes a cycle."""
-    closed = adjacency.copy()
-    closed[end, start] = 1.0
-    cycle = graphs.find_cycle(closed)[:-1]
-    first = cycle.index(start)
-    return " -> ".join(printable(names[k]) for k in cycle[first:] + cycle[:first])
-
-
-def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
-    """Return the covariates that a graph asks for: the other parents of the variables on paths from cause to effect.
-
-    Of all valid sets this one gives the most precise answer.
-
-    Parameters
-    ----------
-    adjacency : ndarray, shape (N, N)
-        The graph.
-    cause, effect : int
-        Their positions.
-
-    References
-    ----------
-    Henckel, Perkovic, Maathuis: "Graphical criteria for efficient total effect estimation via adjustment in causal
-    linear models", Journal of the Royal Statistical Society B 84, 2022.
-    """
-    reach = graphs.descendants(adjacency)
-    between = reach[cause] & (reach[:, effect] | (np.arange(len(adjacency)) == effect))
-    parents = (adjacency[:, between] != 0).any(axis=1)
-    chosen = parents & ~between
-    chosen[cause] = False
-    return np.flatnonzero(chosen).tolist()
-
-
-def notes_on_covariates(
-    adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int, covariates: Sequence[int]
-) -> list[str]:
-    """Return what a graph has against covariates that a user chose.
-
-    Parameters
-    ----------
-    adjacency : ndarray, shape (N, N)
-        The graph.
-    names : sequence
-        Its variables.
-    cause, effect : int
-        Their positions.
-    covariates : sequence of int
-        The positions of the covariates.
-    """
-    reach = graphs.descendants(adjacency)
-    after = [k for k in covariates if reach[cause, k]]
-    pair = f"{printable(names[cause])} to {printable(names[effect])}"
-    takes = f"by the graph on a path from {pair}, so adjusting takes that part of the effect away"
-    notes = _note([names[k] for k in after if reach[k, effect]], takes)
-    biases = f"by the graph caused by {names[cause]}: {BIASED}"
-    notes += _note([names[k] for k in after if not reach[k, effect]], biases)
-    if reach[effect, cause]:
-        notes.append(f"the graph has the opposite direction: {_way(adjacency, names, effect, cause)}")
-    return notes
-
-
-def notes_on_tiers(knowledge: Knowledge, names: Sequence[Hashable], cause: int, covariates: Sequence[int]) -> list[str]:
-    """Return what tiers have against covariates, whoever chose them.
-
-    Parameters
-    ----------
-    knowledge : Knowledge
-        With or without tiers.
-    names : sequence
-        The variables.
-    cause : int
-        Its position.
-    covariates : sequence of int
-        The positions of the covariates.
-    """
-    cannot_cause = Knowledge(tiers=knowledge.tiers).rules(names, strict=False).forbidden[:, cause]
-    return _note([names[k] for k in covariates if cannot_cause[k]], f"in a later tier than {names[cause]}: {BIASED}")
-
-
-def _note(names: Sequence[Hashable], what: str) -> list[str]:
-    return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"] if names else []
-
-
-def effect_of_model(
-    model: StructuralModel,
-    cause: int,
-    effect: int,
-    contrast: Sequence[Label] | None,
-    level: float,
-    random_state: RandomState,
-) -> Effect:
-    """Return the answer of a model alone, without an interval.
-
-    Parameters
-    ----------
-    model : StructuralModel
-        The model.
-    cause, effect : int
-        Their positions.
-    contrast : pair or None
-        The values that the cause is set from and to.
-    level : float
-        Kept beside the answer.
-    random_state : int, SeedSequence, Generator or None
-        Draws the rows.
-
-    Raises
-    ------
-    ValueError
-        If the graph has no path from cause to effect.
-    """
-    check_path(model.adjacency, model.names, cause, effect)
-    rows = drawn(model, 20_000, random_generator(random_state))
-    contrasts = contrasts_of(rows.values[cause], model.categories.get(cause), contrast)
-    outcomes = outcomes_of(model.categories.get(effect))
-    comparisons = []
-    for asked in contrasts:
-        pair = [under(model, rows, {cause: value})[effect] for value in asked[:2]]
-        for outcome, code in outcomes:
-            comparisons.append(_comparison(asked, outcome, *(outcome_values(values, code) for values in pair)))
-    note = (
-        "no interval, and nothing corrects the model's curves where they miss the rows, which it does not keep; give "
-        f"the table as well, and {option('adjust', 'graph')}"
-    )
-    n_rows = model.about.get("n_observations") or 0
-    names = model.names[cause], model.names[effect]
-    return Effect(*names, tuple(comparisons), None, "all", level, n_rows, n_rows, {}, math.nan, {}, (note,))
-
-
-def _comparison(contrast: Contrast, outcome: str, low: Floats, high: Floats) -> Comparison:
-    moved, is_risk = high - low, set(np.unique(np.append(low, high)).tolist()) <= {0.0, 1.0}
-    quantiles = () if is_risk else QUANTILES
-    spread = float(high.std() / low.std()) if low.std() > 0.0 else math.nan
-    return Comparison(
-        contrast.reference,
-        contrast.value,
-        outcome,
-        (Interval(float(low.mean())), Interval(float(high.mean()))),
-        Interval(float(moved.mean())),
-        float(moved.std() / math.sqrt(moved.size)),
-        math.nan,
-        Interval(float(high.mean() / low.mean())) if is_risk and low.mean() > 0.0 else None,
-        {q: Interval(float(np.quantile(high, q) - np.quantile(low, q))) for q in quantiles},
-        None if is_risk else Interval(spread),
-    )
-
-
-TARGETS = ("all", "treated", "untreated")
+Within: TypeAlias = str | int | Sequence[str | int] | Mapping[str, list[Hashable]] | None
+FEWEST_ROWS = 10
+BENT = 0.01  # p-value below which a curve is no straight line
+CURVE_POINTS = 25
 
 
 def effect(
@@ -213,10 +44,10 @@ def effect(
     contrast: Sequence[Label] | None = None,
     target: str = "all",
     where: ByColumn[Label] | None = None,
+    within: Within = None,
     level: float = 0.95,
     groups: Groups = None,
     sequence: bool = False,
-    trim: float = 0.0,
     kinds: ByColumn[str] | None = None,
     model: object = None,
     knowledge: Knowledge | Mapping[str, object] | None = None,
@@ -224,49 +55,54 @@ def effect(
 ) -> Effect:
     """Estimate what a change of one variable does to another, with an interval.
 
+    A cause of two values or labels has a mean effect (`icdh._effect.average`); a number has one for each unit, and a
+    curve (`icdh._effect.slope`).
+
     Parameters
     ----------
-    X : array_like or DataFrame, shape (M, N), or a fitted model
-        Observations in rows. Of a fitted model alone, the answer has no interval.
+    X : array_like or DataFrame, shape (M, N)
+        Observations in rows.
     cause, effect : str or int
         The variables.
-    adjust : sequence of str or int, or "graph"
+    adjust : sequence of str or int, "graph" or "posterior"
         The covariates: common causes of the two, measured before the cause was; none, ``[]``, in a randomised trial.
         With ``model`` its graph tells which come after the cause. "graph" takes those that the graph of ``model`` asks
-        for.
+        for; "posterior" averages over the graphs of `icdh.posterior`, adjusted for the causes of the cause in each.
     contrast : pair, optional
         The values that the cause is set from and to. By default 0 and 1, no and yes, or the reference label and each
-        other one; if it is a number, the two of its values nearest to half a standard deviation below and above its
-        mean.
+        other one; the effect of a number is that of each unit, and with ``contrast`` that of a step along its curve.
     target : {"all", "treated", "untreated"}
         Whose mean effect is asked for: that of all rows, or of those with the second or the first value of the
-        contrast.
+        contrast. Not of a number, nor with ``within``.
     where : mapping, optional
-        Only rows in which these variables have these values: ``{"sex": 0}``. Families are fitted to all rows.
+        Only rows in which these variables have these values: ``{"sex": 0}``.
+    within : str or int, sequence of these, or mapping from names to labels of rows, optional
+        Columns of units, such as states and years, which are no variables: rows are compared within the units of each
+        (fixed effects), and rows of one unit of the first depend on one another, unless ``groups`` names others.
     level : float
-        The probability of the intervals.
+        The probability of the interval.
     groups : str, int or array_like, shape (M,), optional
         Rows that depend on one another, such as those of a person: a column, which is then no variable, or one label a
         row.
     sequence : bool
         Whether rows depend on those before them; blocks of consecutive rows, as many as rows in each, then count as
         groups.
-    trim : float
-        Rows whose probability of either value of the contrast is smaller are left out of the target.
     kinds : mapping, optional
-        Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels.
+        Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
+        they are declared categorical.
     model : HNMSearch, ICDH or StructuralModel, optional
-        Whose graph is asked; by default an `icdh.HNMSearch` is fitted to X where ``adjust`` is "graph".
+        Whose graph is asked; by default an `icdh.HNMSearch` is fitted to X where a graph is needed. "posterior" needs
+        a fitted `icdh.HNMSearch`.
     knowledge : Knowledge or mapping, optional
         What is known of the graph that is fitted; covariates in a later tier than the cause are named in a warning.
     random_state : int, SeedSequence, Generator or None
-        Draws folds and initial weights.
+        Draws the folds.
 
     Returns
     -------
     icdh.Effect
-        Difference and interval, means or risks under both values, their ratio, how quantiles and spread move, the crude
-        difference, how many rows speak, and notes.
+        Estimate and interval, what they are of, the curve of a number, how strong a hidden common cause would have to
+        be, and notes.
 
     Raises
     ------
@@ -276,17 +112,14 @@ def effect(
     Warns
     -----
     DataWarning
-        If the answer is an extrapolation: few rows speak for a value of the cause, or many have no counterpart. If rows
-        depend on one another (copies, rows of equal causes, rows in sequence), and neither ``groups`` nor ``sequence``
-        says so.
+        Of every note: rows lack counterparts, or all but no variation of the cause is left; covariates come after the
+        cause; rows depend on one another (copies, rows of equal causes, rows in sequence), and neither ``groups``,
+        ``within`` nor ``sequence`` says so.
 
     Notes
     -----
-    The estimator is augmented and cross-fitted (`icdh._effect.estimation`): the effect given cause and covariates, and
-    the cause given covariates, are fitted by networks or linear models, whichever has the higher evidence, and used at
-    other rows than they are fitted to. It assumes that the covariates hold all common causes of the two. Labels and
-    grades are compared value by value. The effect of a number is that of a smooth curve: where the true one bends
-    strongly, its interval is too narrow.
+    It assumes that the covariates hold all common causes of the two. Covariates act by splines and products in pairs;
+    jumps in several of them at once are missed, which a note says in most tables.
 
     Examples
     --------
@@ -297,22 +130,21 @@ def effect(
     >>> treated = (rng.random(400) < 1 / (1 + np.exp(-age))) * 1.0
     >>> X = np.column_stack([age, treated, treated + 2 * age + rng.normal(size=400)])
     >>> answer = icdh.effect(X, "x1", "x2", ["x0"])
-    >>> round(answer.comparisons[0].crude, 1), answer.lower < 1.0 < answer.upper
+    >>> round(answer.unadjusted, 1), answer.lower < 1.0 < answer.upper
     (2.6, True)
     """
-    Choice(TARGETS).check("target", target)
+    Choice(("all", "treated", "untreated")).check("target", target)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
-    if not 0.0 <= trim < 0.5:
-        raise ValueError(f"trim must be at least 0 and below 0.5; got {trim!r}")
     if isinstance(adjust, str):
-        Choice(("graph",)).check("adjust, if not a list of covariates,", adjust)
-    alone = _model_of(X)
-    if alone is not None:
-        _check_alone(adjust, target, where, groups, sequence, trim)
-        pair = [variable_index(key, alone.names, name) for name, key in (("cause", cause), ("effect", effect))]
-        return effect_of_model(alone, pair[0], pair[1], contrast, level, random_state)
+        Choice(("graph", "posterior")).check("adjust, if not a list of covariates,", adjust)
+    if _model_of(X) is not None:
+        raise TypeError(
+            f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
+            "or ask the model alone for effects() and average_effect()"
+        )
     X, labels = without_groups(X, groups)
+    X, units = _without_units(X, within)
     graph = _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
@@ -323,45 +155,64 @@ def effect(
     if source == goal:
         raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
-    if isinstance(adjust, str) and graph is None:
-        search = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
-        graph = search.fit(X, groups=labels, sequence=sequence).model_
-    covariates, notes = _covariates(adjust, graph, table, source, goal)
-    notes += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
-    constant = [k for k in covariates if table.n_distinct(k) < 2]
-    covariates = [k for k in covariates if k not in constant]
-    asked = Asked(source, goal, covariates, contrast, target, where, trim)
-    fits = fits_of(pairs_of(table, asked), seed)
-    outcomes = outcomes_of(table.categories.get(goal))
-    rows = {value: speak for fit in fits for value, speak in fit.effective_rows.items()}
-    names = [table.names[k] for k in (*covariates, source, goal)]
-    warnings = [*_doubts(fits, rows), *_dependence(fits[0], outcomes[0][1], names), *notes]
-    for message in warnings:
+    asked = _Question.of(table, (source, goal), units, where, seed, target, level)
+    asked.check([])
+    pairs = [
+        (pair, outcome) for pair in asked.contrasts(contrast) for outcome in outcomes_of(table.categories.get(goal))
+    ]
+    if isinstance(adjust, str) and model is None:
+        model = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
+        model.fit(X, groups=labels, sequence=sequence)
+    if adjust == "posterior":
+        if not isinstance(model, HNMSearch):
+            raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")
+        graphs = posterior(model, random_state=seed)
+        sets = parent_sets(graphs.graphs, graphs.weights, source, goal)
+        answers, warnings = [asked.over_graphs(sets, *pair) for pair in pairs], []
+    else:
+        covariates, warnings = _covariates(adjust, _model_of(model), table, source, goal)
+        warnings += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
+        asked.check(covariates)
+        covariates = [k for k in covariates if asked.table.varying[k]]
+        found = [asked.adjusted_for(covariates, *pair) for pair in pairs]
+        answers = [answer for answer, _ in found]
+        if asked.groups is None and math.isfinite(answers[0].estimate):
+            warnings += islice(asked.dependence(covariates, found[0][1]), 1)
+    notes = (*answers[0].notes, *warnings)
+    for message in notes:
         warn(message, DataWarning)
-    asides = [f"{listed(table.names[k] for k in constant)}: one value alone, nothing to adjust for"] if constant else []
-    used = {*fits[0].effect.parents, *fits[0].cause.parents}
-    if unused := [table.names[k] for at, k in enumerate(covariates) if at not in used]:
-        asides.append(f"the models of cause and effect leave out what adds nothing to them: {listed(unused)}")
-    comparisons = tuple(comparison_of(fit, text, code, level) for fit in fits for text, code in outcomes)
-    if any(moved.lower == moved.upper for pair in comparisons for moved in pair.quantiles.values()):
-        asides.append(
-            "an interval without width is of a quantile that stays at one value of a rounded effect: it is known up to "
-            "the step between two values, no better"
-        )
-    return Effect(
-        table.names[source],
-        table.names[goal],
-        comparisons,
-        tuple(table.names[k] for k in covariates),
-        target,
-        level,
-        table.n_observations,
-        round(fits[0].splits[0].rows[0].target.sum()),
-        rows,
-        max(fit.splits[0].beyond for fit in fits),
-        {"effect": fits[0].effect.form, "cause": fits[0].cause.form},
-        (*warnings, *asides),
-    )
+    return replace(answers[0], notes=notes, others=tuple(answers[1:]))
+
+
+def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds: ByColumn[str] | None) -> Table:
+    """Return the table, which knows which rows depend on one another: those with equal labels, or in sequence."""
+    declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
+    table = Table.of(X, categorical=declared, min_rows=FEWEST_ROWS, gaps=True)
+    return with_relations(table.coded(kinds), labels, sequence)
+
+
+def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, str]:
+    """Return kinds of columns, and "categorical" for other columns that hold labels in a model."""
+    given = {variable_index(name, model.names, "kinds") for name in kinds}
+    labels = {k for k, known in model.categories.items() if not known.ordered} - given
+    return {**kinds, **{model.names[k]: "categorical" for k in labels}}
+
+
+def _without_units(X: TableLike, within: Within) -> tuple[TableLike, Mapping[str, list[Hashable]]]:
+    """Return a table without the columns that name units, and the unit of every row by each of them."""
+    if isinstance(within, Mapping):
+        return X, within
+    columns = [] if within is None else [within] if isinstance(within, (str, int)) else list(within)
+    units = {str(column): without_groups(X, column)[1] or [] for column in columns}
+    for column in sorted(columns, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
+        X = without_groups(X, column)[0]
+    return X, units
+
+
+def _model_of(X: object) -> StructuralModel | None:
+    """Return the fitted model of an estimator, or a model; None of anything else."""
+    model = getattr(X, "model_", X)
+    return model if isinstance(model, StructuralModel) else None
 
 
 def _covariates(
@@ -372,97 +223,245 @@ def _covariates(
         assert graph is not None
         check_path(graph.adjacency, graph.names, cause, effect)
         return adjustment_set(graph.adjacency, cause, effect), []
-    covariates = covariates_of(adjust, table, cause, effect)
-    if graph is None:
-        return covariates, []
-    return covariates, notes_on_covariates(graph.adjacency, graph.names, cause, effect, covariates)
+    chosen = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
+    for role, at in (("cause", cause), ("effect", effect)):
+        if at in chosen:
+            raise ValueError(f"{option('adjust')} has the {role} {table.names[at]!r} itself; name causes of both")
+    return chosen, [] if graph is None else notes_on_covariates(graph.adjacency, graph.names, cause, effect, chosen)
 
 
-def _model_of(X: TableLike) -> StructuralModel | None:
-    """Return the fitted model of an estimator, or a model; None of anything else."""
-    model = getattr(X, "model_", X)
-    return model if isinstance(model, StructuralModel) else None
+@dataclass(frozen=True)
+class _Question:
+    """One cause and one effect of a table.
 
+    Attributes
+    ----------
+    table : Table
+        The rows that are asked, in an order that does not depend on the user's.
+    rows : ndarray of int, shape (n,)
+        Their positions in the user's table.
+    cause, effect : int
+        The variables.
+    groups : ndarray of int, shape (n,), or None
+        Rows of one group depend on one another.
+    units : dict of str to ndarray of int, shape (n,)
+        The units that rows are compared within, by what names them.
+    seed : int
+        Draws the folds.
+    target, level : str, float
+        As of `effect`.
+    """
 
-def _check_alone(
-    adjust: Sequence[Hashable] | str, target: str, where: object, groups: Groups, sequence: bool, trim: float
-) -> None:
-    asked = {"where": where is not None, "groups": groups is not None, "sequence": sequence, "trim": bool(trim)}
-    asked |= {"target": target != "all", "adjust": not isinstance(adjust, str)}
-    for name, is_asked in asked.items():
-        if is_asked:
-            raise ValueError(
-                f"{option(name)} is about the rows of a table, and a model keeps none; give the table, too, by "
-                f"{option('model')} the model"
+    table: Table
+    rows: Integers
+    cause: int
+    effect: int
+    groups: Integers | None
+    units: dict[str, Integers]
+    seed: int
+    target: str
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        pair: tuple[int, int],
+        units: Mapping[str, list[Hashable]],
+        where: ByColumn[Label] | None,
+        *how: Any,
+    ) -> "_Question":
+        """Return the question to the rows of a table where variables have these values."""
+        chosen = np.ones(table.n_observations, dtype=bool)
+        for key, value in (where or {}).items():
+            at = variable_index(key, table.names, "where")
+            known = table.categories.get(at)
+            chosen &= table.values[at] == (float(value) if known is None else known.encoded([value], "where")[0])
+        if np.count_nonzero(chosen) < FEWEST_ROWS:
+            raise ValueError(f"{option('where')} leaves {np.count_nonzero(chosen)} rows; {FEWEST_ROWS} are needed")
+        rows = np.flatnonzero(chosen)
+        rows = rows[rows_by_content([table.values[k][rows] for k in (*pair, *range(table.n_variables))])]
+        related = {name: with_relations(replace(table, related=None), of, False).related for name, of in units.items()}
+        within = {name: rows if known is None else known.units[rows] for name, known in related.items()}
+        groups = next(iter(within.values()), None) if table.related is None else table.related.units[rows]
+        return cls(table.of_rows(rows), rows, *pair, groups, within, *how)
+
+    def check(self, covariates: Sequence[int]) -> None:
+        """Raise ValueError if a column has gaps, cause or effect does not vary, or the target does not suit them."""
+        table, order = self.table, [*covariates, self.cause, self.effect]
+        if table.gaps[order].any():
+            gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
+            raise ValueError(f"{option('X')} has gaps (NaN) in {gaps}; drop these rows or impute them first")
+        for role, at in (("cause", self.cause), ("effect", self.effect)):
+            if not table.varying[at]:
+                raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")
+        if self.is_slope and self.target != "all":
+            why = f"not with {option('within')}" if self.units else f"{table.names[self.cause]!r} is a number"
+            raise ValueError(f"{option('target')} is for causes of two values or labels; {why}")
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cause has neither labels nor two values."""
+        kind = self.table.kinds[self.cause]
+        return kind not in ("binary", "categorical") and self.table.n_distinct(self.cause) > 2
+
+    @property
+    def is_slope(self) -> bool:
+        """Whether the partially linear model answers."""
+        return bool(self.units) or self.is_number
+
+    def contrasts(self, said: Sequence[Label] | None) -> Sequence[Contrast | None]:
+        """Return what the cause is set from and to; None of a number whose effect is asked for per unit."""
+        if said is None and self.is_number:
+            return [None]
+        values = self.table.values[self.cause]
+        pairs = contrasts_of(values, self.table.categories.get(self.cause), said)
+        if self.is_number and not values.min() <= min(pairs[0][:2]) <= max(pairs[0][:2]) <= values.max():
+            ends = f"{shown(float(values.min()))} to {shown(float(values.max()))}"
+            raise ValueError(f"{option('contrast')} goes beyond the rows, whose values go from {ends}")
+        kept = [each for each in pairs if self.is_number or np.isin(each[:2], values).all()]
+        if not kept:
+            raise ValueError(f"no row has one of the values of {option('contrast')}, {pairs[0]}")
+        return kept
+
+    def _sample(self, covariates: Sequence[int], pair: Contrast | None, outcome: int | None) -> tuple[Sample, float]:
+        """Return the rows with the effect standardised, and its unit.
+
+        Labels that are compared within units become zeros and ones, in the rows that have one of the two.
+        """
+        values, labels = self.table.values, self.table.unordered
+        effect = values[self.effect] if outcome is None else (values[self.effect] == outcome) * 1.0
+        mean, unit = mean_and_deviation(effect)
+        has_labels = tuple(k in labels for k in covariates)
+        columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
+        sample = Sample(*columns, has_labels, self.groups, tuple(self.units.values()), self.seed)
+        if pair is None or self.is_number or not self.is_slope:
+            return sample.of_rows(np.arange(effect.size)), unit  # numbers groups
+        sample = sample.of_rows(np.isin(sample.cause, pair[:2]))
+        return replace(sample, cause=(sample.cause == pair.high) * 1.0), unit
+
+    def _estimate(self, sample: Sample, pair: Contrast | None) -> Estimate:
+        if self.is_slope:
+            return Slope(sample).step(*pair[:2]) if pair is not None and self.is_number else Slope(sample).per_unit()
+        assert pair is not None
+        if self.target != "untreated":
+            return Difference(sample, pair.low, pair.high, self.target == "treated", self.level).estimate()
+        reverse = Difference(sample, pair.high, pair.low, True, self.level).estimate().times(-1.0)
+        return replace(reverse, effective=reverse.effective[::-1])
+
+    def adjusted_for(
+        self, covariates: Sequence[int], pair: Contrast | None, outcome: tuple[str, int | None]
+    ) -> tuple[Effect, Floats]:
+        """Return the answer that is adjusted for covariates, and what each row adds to it."""
+        sample, unit = self._sample(covariates, pair, outcome[1])
+        found = self._estimate(sample, pair)
+        estimate, names = found.times(unit), [self.table.names[k] for k in covariates]
+        curve = self._curve(Slope(sample), unit) if self.is_number else None
+        lower, upper = estimate.interval(self.level)
+        nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
+        cause = sample.cause if self.is_slope or pair is None else (sample.cause == pair.high) * 1.0
+        strengths = [
+            Strength(name, *strength, multiple_of(strength, estimate.value, estimate.scale))
+            for name, strength in zip(names, observed_strengths(sample, cause).tolist(), strict=True)
+        ]
+        answer = Effect(
+            *self._about(sample, unit, pair, outcome[0]),
+            self._estimand(pair, outcome[0], estimate.share, curve),
+            estimate.value,
+            lower,
+            upper,
+            bounds=estimate.bounds,
+            curve=curve,
+            adjusted=tuple(names),
+            target_share=estimate.share,
+            effective_rows=dict(zip(["all"] if self.is_slope else pair[2:], estimate.effective, strict=True)),
+            robustness_value=robustness_value(estimate.value, estimate.scale),
+            robustness_value_interval=robustness_value(nearest, estimate.scale),
+            scale=estimate.scale,
+            strongest=min(strengths, key=lambda each: each.multiple, default=None),
+            notes=estimate.notes,
+        )
+        return answer, estimate.influence
+
+    def over_graphs(
+        self, sets: Mapping[tuple[int, ...], float], pair: Contrast | None, outcome: tuple[str, int | None]
+    ) -> Effect:
+        """Return the average over graphs, in which the cause has these sets of parents."""
+
+        def given(parents: tuple[int, ...]) -> Estimate:
+            self.check(parents)
+            sample, unit = self._sample([k for k in parents if self.table.varying[k]], pair, outcome[1])
+            return self._estimate(sample, pair).times(unit)
+
+        found = mixture(sets, given, self.level)
+        about = self._about(*self._sample([], pair, outcome[1]), pair, outcome[0])
+        estimand = f"{self._estimand(pair, outcome[0], 1.0, None)}, averaged over graphs"
+        notes = (f"graphs of probability {found.unanswered:.2f} give no answer, and are left out",)
+        notes = notes if found.unanswered > 0.01 else ()
+        ends = found.value, found.lower, found.upper
+        return Effect(*about, estimand, *ends, probability_of_effect=found.probability, notes=notes)
+
+    def _about(self, sample: Sample, unit: float, pair: Contrast | None, outcome: str) -> tuple[Any, ...]:
+        """Return the first fields of an answer: the question, and the estimate without adjustment."""
+        y, d, names = sample.effect * unit, sample.cause, self.table.names
+        if self.is_slope or pair is None:
+            unadjusted = float(np.mean((d - d.mean()) * y) / d.var())
+            unadjusted *= pair.high - pair.low if pair is not None and self.is_number else 1.0
+        else:
+            unadjusted = float(y[d == pair.high].mean() - y[d == pair.low].mean())
+        contrast = None if pair is None else pair[2:]
+        return names[self.cause], names[self.effect], contrast, outcome, self.level, y.size, unadjusted
+
+    def _estimand(self, pair: Contrast | None, outcome: str, share: float, curve: Curve | None) -> str:
+        cause, effect = (printable(self.table.names[k]) for k in (self.cause, self.effect))
+        what = f"change of {f'the probability of {outcome}' if outcome else f'the mean of {effect}'} "
+        what += (
+            f"for each unit of {cause}"
+            if pair is None
+            else f"if {cause} goes from {shown(pair[2])} to {shown(pair[3])}"
+        )
+        if pair is None and curve is not None and curve.p_value < BENT:
+            what += "; it bends, and this is the mean slope, weighted by what covariates leave of the cause"
+        if self.units:
+            what += f", within {' and '.join(map(printable, self.units))}"
+        if pair is not None and self.target != "all":
+            what += f", of the rows at {shown(pair[2 if self.target == 'untreated' else 3])}"
+        return what if share in (0.0, 1.0) else f"{what}, of the {percent(share)} that have counterparts"
+
+    def _curve(self, slope: Slope, unit: float) -> Curve:
+        shares = np.linspace(0.05, 0.95, CURVE_POINTS)
+        values = np.unique(np.quantile(self.table.values[self.cause], shares))
+        steps = [slope.step(float(values[0]), float(value)).times(unit) for value in values]
+        ends = np.array([step.interval(self.level) for step in steps]).T
+        line = slope.per_unit().times(unit)
+        straight = Interval(line.value, *line.interval(self.level))
+        return Curve(values, np.array([step.value for step in steps]), *ends, straight, slope.bend())
+
+    def dependence(self, covariates: Sequence[int], influence: Floats) -> Iterator[str]:
+        """Yield warnings if rows that the interval counts as independent are not, the clearest first."""
+        order, columns = np.argsort(self.rows), [*covariates, self.cause, self.effect]
+        values, influence = self.table.values[columns][:, order], influence[order]
+        names = [self.table.names[k] for k in columns]
+        if repeated := repeats(values):
+            yield repeated.said(names, influence.size)
+        telling = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
+        telling = [k for k in telling if _tells(values[k], values[-2])]
+        alike = {names[k]: effect_of_equal_values(influence, values[k]) for k in telling}
+        if max(alike.values(), default=1.0) > 1.0:
+            name = max(alike, key=lambda name: alike[name])
+            yield (
+                f"rows with the same {name!r} resemble one another, and the cause is the same in them, as if several "
+                f"came from each person or place: if each value is one, the interval should be "
+                f"{np.sqrt(alike[name]):.2g} times as wide; name them by {option('groups')}"
+            )
+        if resembles_its_past(influence, values):
+            yield (
+                "rows depend on those before them, so the interval is too narrow; say "
+                f"{option('sequence', True)}, or name persons by {option('groups')}"
             )
 
 
-def _dependence(fit: PairFit, label: int | None, names: Sequence[Hashable]) -> Iterator[str]:
-    """Yield a warning if rows that the interval counts as independent are not: the first sign of it."""
-    pair, influence = fit.pair, fit.outcome(1, label).minus(fit.outcome(0, label)).influence
-    if pair.groups is not None:
-        return
-    alike = {names[k]: effect_of_equal_values(influence, pair.values[k]) for k in _telling_the_cause(pair)}
-    if repeated := repeats(pair.values):
-        yield repeated.said(names, pair.observed.size)
-    elif max(alike.values(), default=1.0) > 1.0:
-        name = max(alike, key=lambda name: alike[name])
-        yield (
-            f"rows with the same {name!r} resemble one another, and the cause is the same in them, as if several came "
-            f"from each person or place: if each value is one, the interval should be {np.sqrt(alike[name]):.2g} times "
-            f"as wide; name them by {option('groups')}"
-        )
-    elif resembles_its_past(influence, pair.values):
-        yield (
-            "rows depend on those before them, so the interval is too narrow; say "
-            f"{option('sequence', True)}, or name persons by {option('groups')}"
-        )
-
-
-def _telling_the_cause(pair: Pair) -> Iterator[int]:
-    """Yield the numeric columns, the cause among them, that determine the cause: their values may name units."""
-    for k, values in enumerate(pair.values[:-1]):
-        order = np.argsort(values)
-        is_same = np.diff(values[order]) == 0.0
-        if pair.n_categories[k] == 1 and not np.diff(pair.cause[order])[is_same].any():
-            yield k
-
-
-def _doubts(fits: Sequence[PairFit], rows: Mapping[Hashable, float]) -> Iterator[str]:
-    """Yield why an answer would be an extrapolation."""
-    pair, beyond = fits[0].pair, max(fit.splits[0].beyond for fit in fits)
-    fewer = f"ask for {option('target', 'treated')}, or " if pair.target == "all" else ""
-    remedy = f"{fewer}leave rows without counterparts out by {option('trim', 0.05)}"
-    low, high = float(pair.cause.min()), float(pair.cause.max())
-    outside = [value for value in pair.contrast[:2] if not low <= value <= high]
-    why = (
-        f"there the answer is an extrapolation; {remedy}"
-        if pair.few_values
-        else "rows are few, or covariates move with the cause and leave little to compare; ask for a smaller change by "
-        f"{option('contrast')}"
-    )
-    expected = fits[0].splits[0].expected
-    if isinstance(expected, Numbers) and np.quantile(expected.deviation, 0.9) < TUNING.determined * pair.observed.std():
-        yield (
-            "cause and covariates leave hardly any noise of the effect, as if it were computed from them: the answer "
-            "is arithmetic; leave computed columns out"
-        )
-    for value, speak in rows.items():
-        if speak < TUNING.few_effective and value not in outside:
-            yield f"only {counted(round(speak), 'effective row')} at {shown(value)}: {why}"
-    if beyond > TUNING.all_beyond:
-        yield (
-            "the covariates all but tell which value the cause has: hardly a row has a counterpart with the other "
-            "value, and the number is no answer; leave out of the covariates what follows from the cause"
-        )
-    elif beyond > TUNING.much_beyond:
-        yield f"{beyond:.0%} of the rows have no counterpart with the other value: an extrapolation; {remedy}"
-    near = TUNING.near * float(pair.cause.std())
-    lonely = [value for value in pair.contrast[:2] if not float(np.abs(pair.cause - value).min()) <= near]
-    if lonely and not outside:
-        yield f"no row has a cause near {listed(map(shown, lonely))}: a smooth curve alone answers there"
-    if outside:
-        yield (
-            f"the cause is set to {listed(map(shown, outside))}, but the rows go from {shown(low)} to {shown(high)}: "
-            "the answer is an extrapolation"
-        )
+def _tells(values: Floats, cause: Floats) -> bool:
+    """Return whether a column determines the cause: its values may name units."""
+    order = np.argsort(values)
+    return not np.diff(cause[order])[np.diff(values[order]) == 0.0].any()

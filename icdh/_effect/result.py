@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import NamedTuple
 
-from icdh._ground.arrays import Foreign
+from icdh._ground.arrays import Floats, Foreign
 from icdh._ground.labels import aligned, listed, printable
 from icdh._ground.shell import shell
 from icdh._model.effects import shown
+from icdh.exceptions import import_extra
 
 
 class Interval(NamedTuple):
@@ -37,42 +38,46 @@ class Interval(NamedTuple):
         return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """An effect under two values of its cause.
+class Curve(NamedTuple):
+    """How the mean of an effect changes along the values of a numeric cause.
 
     Attributes
     ----------
-    reference, value : hashable
-        The values that the cause is set from and to.
-    outcome : str
-        The label whose probability is compared; empty if the effect is a number, whose mean is.
-    means : (Interval, Interval)
-        The mean, or the probability, of the effect with the cause at ``reference`` and at ``value``.
-    difference : Interval
-        The second of the means minus the first.
-    standard_error : float
-        That of the difference: over tables or, if there is a model alone, over draws.
-    crude : float
-        The same difference where nothing is adjusted for; NaN without a table, and for a numeric cause.
-    ratio : Interval or None
-        The ratio of the risks, of a probability or an effect of zeros and ones.
-    quantiles : mapping of float to Interval
-        How far each quantile of a numeric effect moves.
-    spread_ratio : Interval or None
-        The standard deviation of a numeric effect at ``value`` over that at ``reference``.
+    values : ndarray, shape (k,)
+        Values of the cause, from its 5 to its 95 % quantile.
+    change, lower, upper : ndarray, shape (k,)
+        The change of the mean from the first of these values, and its interval.
+    slope : Interval
+        The change for each unit, if the curve is a straight line.
+    p_value : float
+        That of a straight line; NaN if the cause takes too few values to tell.
     """
 
-    reference: Hashable
-    value: Hashable
-    outcome: str
-    means: tuple[Interval, Interval]
-    difference: Interval
-    standard_error: float
-    crude: float
-    ratio: Interval | None
-    quantiles: Mapping[float, Interval]
-    spread_ratio: Interval | None
+    values: Floats
+    change: Floats
+    lower: Floats
+    upper: Floats
+    slope: Interval
+    p_value: float
+
+
+class Strength(NamedTuple):
+    """How strong the observed covariate is that would bias the answer most if it were left out.
+
+    Attributes
+    ----------
+    name : str
+        The covariate.
+    of_effect, of_cause : float
+        The share that it explains of what all others leave of the effect, and of the cause.
+    multiple : float
+        So many times as strong a hidden cause would bring the estimate to zero; infinite if none could.
+    """
+
+    name: Hashable
+    of_effect: float
+    of_cause: float
+    multiple: float
 
 
 @dataclass(frozen=True)
@@ -83,24 +88,45 @@ class Effect:
     ----------
     cause, effect : str
         The variables.
-    comparisons : tuple of Comparison
-        One; of a cause of labels one for each label but the reference, of an effect of labels one for each label.
-    adjusted : tuple of str, or None
-        The covariates; None of a model alone.
-    target : {"all", "treated", "untreated"}
-        The rows that the answer is about.
+    contrast : pair, or None
+        The values that the cause is set from and to; None if the answer is for each unit of it.
+    outcome : str
+        The label whose probability is the effect; empty if the effect is a number, whose mean it is.
+    estimand : str
+        What the estimate is of, in words.
+    estimate, lower, upper : float
+        The estimate and its interval; NaN if the rows give no answer, and a note says why.
     level : float
-        The probability of the intervals.
-    n_rows, n_target : int
-        The rows of the table, and those that the answer is about.
+        The probability of the interval.
+    unadjusted : float
+        The same number where nothing is adjusted for.
+    bounds : tuple of float, or None
+        Where many rows have no counterpart: the ends between which the mean effect of all rows lies, with the interval
+        of those that have one, if the effect of the others may be any value seen.
+    curve : Curve or None
+        That of a numeric cause.
+    adjusted : tuple of str, or None
+        The covariates; None if many graphs say what to adjust for.
+    n_rows : int
+        The rows that were asked.
+    target_share : float
+        The share of these rows, or of the treated or untreated ones, that the estimate is about.
     effective_rows : dict
-        The number of rows of equal weight that would say as much about a value of the cause, by value.
-    beyond_support : float
-        The share of these rows that are less likely to have one of the values than any row with it; zero of numbers.
-    families : dict of str to str
-        The model of the effect and of the cause: "linear" or "network".
+        As many rows of equal weight, or groups, would say as much: by value of the cause or, of a number, for all.
+    robustness_value, robustness_value_interval : float
+        The share of what is left of cause and effect alike that a hidden common cause must explain to bring the
+        estimate to zero, or the nearer end of its interval; NaN of an average over graphs.
+    scale : float
+        A hidden cause that explains shares r_y and r_d of what is left of effect and cause moves the estimate by at
+        most ``scale * sqrt(r_y * r_d / (1 - r_d))``.
+    strongest : Strength or None
+        The covariate to hold that against.
+    probability_of_effect : float or None
+        The probability that there is any effect, of an average over graphs.
     notes : tuple of str
         What to know before the answer is used.
+    others : tuple of Effect
+        The same for further labels of the cause or of the effect.
 
     Examples
     --------
@@ -114,102 +140,124 @@ class Effect:
 
     cause: Hashable
     effect: Hashable
-    comparisons: tuple[Comparison, ...]
-    adjusted: tuple[Hashable, ...] | None
-    target: str
+    contrast: tuple[Hashable, Hashable] | None
+    outcome: str
     level: float
     n_rows: int
-    n_target: int
-    effective_rows: Mapping[Hashable, float]
-    beyond_support: float
-    families: Mapping[str, str]
-    notes: tuple[str, ...]
+    unadjusted: float
+    estimand: str
+    estimate: float
+    lower: float
+    upper: float
+    bounds: tuple[float, float] | None = None
+    curve: Curve | None = None
+    adjusted: tuple[Hashable, ...] | None = None
+    target_share: float = 1.0
+    effective_rows: Mapping[Hashable, float] = field(default_factory=dict)
+    robustness_value: float = math.nan
+    robustness_value_interval: float = math.nan
+    scale: float = math.nan
+    strongest: Strength | None = None
+    probability_of_effect: float | None = None
+    notes: tuple[str, ...] = ()
+    others: tuple["Effect", ...] = ()
 
     @property
-    def difference(self) -> float:
-        """The difference of the first comparison."""
-        return self.comparisons[0].difference.estimate
+    def difference(self) -> float | None:
+        """The estimate, if it is that of a change from one value to another; else None."""
+        return None if self.contrast is None else self.estimate
 
     @property
-    def lower(self) -> float:
-        """The lower end of its interval; NaN of a model without a table."""
-        return self.comparisons[0].difference.lower
+    def per_unit(self) -> float | None:
+        """The estimate, if it is that of each unit of a numeric cause; else None."""
+        return self.estimate if self.contrast is None else None
 
     @property
-    def upper(self) -> float:
-        """The upper end of its interval; NaN of a model without a table."""
-        return self.comparisons[0].difference.upper
+    def interval(self) -> Interval:
+        """The estimate and its interval, which print the digits that are known."""
+        return Interval(self.estimate, self.lower, self.upper)
 
     def to_dict(self) -> dict[str, object]:
-        """Return all of it as text and numbers, for JSON; None in place of NaN."""
-        first = {"difference": self.difference, "lower": self.lower, "upper": self.upper}
-        return {name: _plain(value) for name, value in (asdict(self) | first).items()}
+        """Return all of it as text and numbers, for JSON; None in place of NaN and of what is infinite."""
+        further = {"difference": self.difference, "per_unit": self.per_unit}
+        return {name: _plain(value) for name, value in (asdict(self) | further).items()}
+
+    def to_frame(self) -> Foreign:
+        """Return the numbers as a pandas DataFrame, one row for each pair of labels.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        kept = ["cause", "effect", "outcome", "estimate", "lower", "upper", "unadjusted", "target_share"]
+        kept += ["robustness_value", "robustness_value_interval", "probability_of_effect"]
+        rows = [{"change": each.change} | {name: getattr(each, name) for name in kept} for each in (self, *self.others)]
+        return import_extra("pandas", "dataframe").DataFrame(rows, columns=[*kept[:2], "change", *kept[2:]])
+
+    @property
+    def change(self) -> str:
+        """What is changed: "0 -> 1", or "a unit"."""
+        return "a unit" if self.contrast is None else " -> ".join(map(shown, self.contrast))
 
     def summary(self) -> str:
         """Return the answer as text."""
-        lines = [f"{printable(self.cause)} -> {printable(self.effect)}, {self._about()}"]
-        for comparison in self.comparisons:
-            lines += ["", *self._lines(comparison)]
-        place = "near" if math.isnan(self.comparisons[0].crude) else "with"  # of a number all rows speak
-        rows = [f"{rows:,.0f} {place} {shown(value)}" for value, rows in self.effective_rows.items()]
-        if rows:
-            lines += ["", f"effective rows: {', '.join(rows)}"]
-        return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
+        rows = f"{self.n_rows:,} rows, adjusted for"
+        adjusted = "the causes in each graph" if self.adjusted is None else listed(self.adjusted, 8) or "nothing"
+        lines = [f"{printable(self.cause)} -> {printable(self.effect)}, {rows} {adjusted}", self.estimand]
+        table = [("estimate", f"{self.interval}  ({100.0 * self.level:g} % interval)")]
+        if self.curve is not None and self.contrast is not None:
+            table.append(("for each unit, by a straight line", str(self.curve.slope)))
+        table.append(("without adjustment", f"{self.unadjusted:.4g}"))
+        if self.bounds is not None:
+            table.append(("mean of all rows", "between {:.4g} and {:.4g}".format(*self.bounds)))
+        if self.probability_of_effect is not None:
+            table.append(("probability of an effect", f"{self.probability_of_effect:.2f}"))
+        if self.curve is not None and self.curve.p_value == self.curve.p_value:
+            table.append(("straight line", f"p = {self.curve.p_value:.2g}"))
+        of = {"": "", **{value: f" at {shown(value)}" for value in self.effective_rows if value != "all"}}
+        counts = [f"{rows:,.0f}{of.get(value, '')}" for value, rows in self.effective_rows.items()]
+        table += [("effective rows", ", ".join(counts))] if counts else []
+        table += [(f"{each.outcome} {each.change}".strip(), str(each.interval)) for each in self.others]
+        return "\n".join([*lines, *aligned(table), *self._robustness(), *(f"! {note}" for note in self.notes)])
 
     __str__ = summary
 
-    def _about(self) -> str:
-        if self.adjusted is None:
-            return "by the fitted model alone"
-        rows = {"all": "", "treated": "treated ", "untreated": "untreated "}[self.target]
-        names = f"adjusted for {listed(self.adjusted, 8)}" if self.adjusted else "adjusted for nothing"
-        return f"{self.n_target:,} {rows}{'row' if self.n_target == 1 else 'rows'}, {names}"
-
-    def _lines(self, comparison: Comparison) -> list[str]:
-        what = f"probability of {comparison.outcome}" if comparison.outcome else "mean"
-        low, high = (f"set to {shown(value)}" for value in (comparison.reference, comparison.value))
-        table = [
-            (f"{what}, {low}", str(comparison.means[0])),
-            (f"{what}, {high}", str(comparison.means[1])),
-            ("difference", str(comparison.difference)),
-        ]
-        if isinstance(comparison.value, float) and isinstance(comparison.reference, float):
-            step = comparison.value - comparison.reference
-            if step not in (0.0, 1.0):
-                each, *ends = (value / step for value in comparison.difference)
-                table.append(("for each unit between them", str(Interval(each, *sorted(ends)))))
-        if not math.isnan(comparison.crude):
-            table.append(("crude difference", _like(comparison.crude, comparison.difference)))
-        if comparison.ratio is not None:
-            table.append(("risk ratio", str(comparison.ratio)))
-        table += [(f"{q:.0%} quantile moves by", str(moved)) for q, moved in comparison.quantiles.items()]
-        if comparison.spread_ratio is not None:
-            table.append(("ratio of spreads", str(comparison.spread_ratio)))
-        if comparison is self.comparisons[0]:
-            level = "" if math.isnan(self.lower) else f"  ({100 * self.level:g} % interval)"
-            table[2] = ("difference", f"{table[2][1]}{level}")
-        return aligned(table)
+    def _robustness(self) -> list[str]:
+        """Return the line about a hidden cause, if it is known what one would do."""
+        if not math.isfinite(self.robustness_value):
+            return []
+        ends = f"{self.robustness_value:.1%} to zero, {self.robustness_value_interval:.1%} its interval"
+        line = f"hidden cause: to bring the estimate it must explain, of what is left of both, {ends}"
+        if self.strongest is not None and math.isfinite(self.strongest.multiple):
+            line += f"; {self.strongest.multiple:.2g} times as strong as {printable(self.strongest.name)}"
+        return [line]
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
         return f"<pre>{escape(self.summary())}</pre>"
 
     def plot(self, ax: Foreign = None) -> Foreign:
-        """Draw differences with intervals on ``ax``, and return the matplotlib figure; needs the extra ``[plot]``."""
-        return shell("plotting").plot_comparisons(self, ax)
+        """Draw curve or estimates, and what a hidden cause would do; needs the extra ``[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw the first of the two alone; by default a new figure with both.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        return shell("plotting").plot_answer(self, ax)
 
 
-def _like(value: float, interval: Interval) -> str:
-    """Return a number with the digits of an interval."""
-    text = str(interval).partition(" ")[0]
-    return f"{value:.3g}" if "e" in text else f"{value:,.{len(text.partition('.')[2])}f}"
-
-
-def _plain(record: object) -> object:
+def _plain(record: Foreign) -> object:
+    record = record.tolist() if hasattr(record, "tolist") else record
+    record = record._asdict() if hasattr(record, "_asdict") else record
     if isinstance(record, Mapping):
         return {str(key): _plain(value) for key, value in record.items()}
     if isinstance(record, (list, tuple)):
         return [_plain(value) for value in record]
-    if isinstance(record, float) and math.isnan(record):
-        return None
-    return record
+    return None if isinstance(record, float) and not math.isfinite(record) else record

@@ -7,6 +7,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import compress
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from icdh.progress import Progress
 
 STANDARD_INPUT = "-"
 MODEL = ".icdh"
+WITHIN = "within "
 
 
 def source(path: str) -> str | BinaryIO:
@@ -166,6 +168,7 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
         categorical = [columns[n] for n, labels in model.categories.items() if labels.of_text] or None
     roles = {"condition_column": args.condition_column, "group_column": args.group_column}
     roles = {option: column for option, column in roles.items() if column is not None}  # columns that are no variables
+    roles |= {f"{WITHIN}{column}": column for column in getattr(args, "within", None) or ()}
     drop = [*(args.drop or ()), *roles.values()]
     check_table(args.data, args.model)
     form = form_of(args) | {"drop": drop, "gaps": args.missing != "error", "categorical": categorical}
@@ -275,6 +278,8 @@ class Input(NamedTuple):
         The group of every row.
     sequence : bool
         Whether rows depend on those before them.
+    units : dict of str to list of str
+        The units of every row that rows are compared within, by column.
     truth : ndarray or None
         The true graph of a data set of the package.
     """
@@ -283,6 +288,7 @@ class Input(NamedTuple):
     interventions: Interventions | None = None
     groups: list[str] | None = None
     sequence: bool = False
+    units: Mapping[str, list[str]] = MappingProxyType({})
     truth: Floats | None = None
 
     @property
@@ -295,7 +301,8 @@ class Input(NamedTuple):
         full: Mask = np.logical_not(self.table.gaps.any(axis=1))
         interventions = None if self.interventions is None else self.interventions.of_rows(full)
         groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
-        return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups)
+        units = {name: list(compress(of, full.tolist())) for name, of in self.units.items()}
+        return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups, units=units)
 
 
 def read_input(args: argparse.Namespace, model: StructuralModel | None = None) -> Input:
@@ -308,7 +315,8 @@ def read_input(args: argparse.Namespace, model: StructuralModel | None = None) -
         return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency.astype(float))
     table, labels = read(args, model)
     interventions = _interventions(args, labels.get("condition_column"))
-    return Input(table, interventions, labels.get("group_column"), args.sequence)
+    units = {role.removeprefix(WITHIN): of for role, of in labels.items() if role.startswith(WITHIN)}
+    return Input(table, interventions, labels.get("group_column"), args.sequence, units)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -14,16 +14,17 @@ from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
-from icdh.cli._options import Command, names_in
+from icdh.cli._options import Command, Learned, names_in
 from icdh.diagnostics.result import EFFECTS
 from icdh.plotting import check_plot_path, save_figure
 
 if TYPE_CHECKING:
     from icdh._effect.result import Effect
 
+GRAPHS = ("graph", "posterior")
 ABOUT_PAIRS = (
-    "all by the model's curves alone: with the table, --cause and --effect a pair has an interval, corrected where the "
-    "curves miss the rows; a pair without a path needs --adjust, too"
+    "all by the model's curves alone, without intervals: with the table, --cause and --effect a pair has one; a pair "
+    "without a path needs --adjust, too"
 )
 
 
@@ -31,14 +32,18 @@ def run(args: argparse.Namespace) -> None:
     """Read the table or the model, answer, draw and print."""
     _check(args)
     found: object
-    if args.cause is not None and not args.values:
+    if args.cause is not None and not args.values and not is_model(args.data):
         answer, _ = with_warnings(partial(_answer, args), lambda answer: () if args.json else answer.notes)
         if args.plot:
             save_figure(args.plot, answer.plot())
+        if args.report:
+            from icdh.report import write_answer
+
+            write_answer(args.report, answer)
         found, text = answer.to_dict(), answer.summary()
     else:
         model = _model(args)
-        rows = _curve(args, model) if args.values else [e._asdict() for e in model.effects(random_state=args.seed)]
+        rows = _curve(args, model) if args.values else _pairs(args, model)
         found, text = rows, _table(rows, () if args.values else (*EFFECTS, ABOUT_PAIRS))
     print(json.dumps(found, indent=2) if args.json else text)
 
@@ -46,8 +51,10 @@ def run(args: argparse.Namespace) -> None:
 def _check(args: argparse.Namespace) -> None:
     if (args.cause is None) != (args.effect is None):
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
-    if args.cause is None and (args.values or args.plot):
-        raise ValueError("--values and --plot are about one pair; name its --cause and --effect")
+    if args.cause is None and (args.values or args.plot or args.report):
+        raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
+    if (args.report and args.values) or ((args.report or args.plot) and is_model(args.data) and not args.values):
+        raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
     if args.model and args.data and (args.cause is None or args.values):
         raise ValueError(
             f"{args.model} answers this without a table; leave {args.data} out, or ask about one pair by --cause and "
@@ -55,35 +62,42 @@ def _check(args: argparse.Namespace) -> None:
         )
 
 
-def _model(args: argparse.Namespace, rows: Input | None = None) -> StructuralModel:
-    """Return the saved model, or one that is fitted to the rows."""
+def _pairs(args: argparse.Namespace, model: StructuralModel) -> list[dict[str, object]]:
+    """Return the effects of all pairs by the graph, or of the pair that the options name."""
+    from icdh._effect.covariates import check_path
+
+    pair = {"cause": args.cause, "effect": args.effect}
+    asked = {role: model.names[variable_index(name, model.names, role)] for role, name in pair.items() if name}
+    rows = [row._asdict() for row in model.effects(random_state=args.seed)]
+    rows = [row for row in rows if all(row[role] == name for role, name in asked.items())]
+    if asked and not rows:
+        check_path(model.adjacency, model.names, *(model.names.index(name) for name in asked.values()))
+    return rows
+
+
+def _model(args: argparse.Namespace) -> StructuralModel:
+    """Return the saved model, or one that is fitted to the table."""
     saved = args.data if is_model(args.data) else args.model
-    if saved is None:
-        rows = rows or read_input(args)
-        for role, name in (("cause", args.cause), ("effect", args.effect)):  # before a fit, which may take long
-            if name is not None:
-                variable_index(name, rows.table.names, role)
-        model: StructuralModel = learned(args, rows).model_
-    else:
-        model = loaded(saved)
+    model: StructuralModel = _fitted(args, read_input(args)).model_ if saved is None else loaded(saved)
     return replace(model, names=[str(name) for name in model.names])
+
+
+def _fitted(args: argparse.Namespace, rows: Input) -> Learned:
+    for role, name in (("cause", args.cause), ("effect", args.effect)):  # before a fit, which may take long
+        if name is not None:
+            variable_index(name, rows.table.names, role)
+    return learned(args, rows)
 
 
 def _answer(args: argparse.Namespace) -> "Effect":
     """Return the answer about one pair."""
-    from icdh._effect.answer import effect
-    from icdh._effect.question import table_of, with_labels
+    from icdh._effect.answer import effect, table_of, with_labels
 
-    adjust = args.adjust if args.adjust == "graph" else [] if args.adjust == "none" else names_in([args.adjust])[0]
+    args.within = names_in([args.within])[0] if args.within else []
+    adjust = args.adjust if args.adjust in GRAPHS else [] if args.adjust == "none" else names_in([args.adjust])[0]
     where = [text.rpartition("=")[::2] for text in args.where]
-    how = {"target": args.target, "trim": args.trim, "random_state": args.seed}
-    if is_model(args.data):
-        model = _model(args)
-        how |= {"contrast": _contrast(args, model), "groups": args.group_column, "where": args.where or None}
-        how |= {"sequence": args.sequence}
-        return effect(model, args.cause, args.effect, adjust, **how)
     saved = _model(args) if args.model else None
-    asked = [] if adjust == "graph" else [args.cause, args.effect, *adjust]
+    asked = [] if adjust in GRAPHS else [args.cause, args.effect, *adjust]
     if saved is not None:
         asked = saved.names
         args.kinds = tuple(with_labels(dict(getattr(args, "kinds", ())), saved).items())
@@ -100,10 +114,10 @@ def _answer(args: argparse.Namespace) -> "Effect":
     rows = rows.complete()
     kinds = dict(getattr(args, "kinds", ())) or None
     coded = table_of(rows.table, None, False, kinds)
-    how |= {"contrast": _contrast(args, coded), "level": args.level, "groups": rows.groups, "kinds": kinds}
-    how |= {"sequence": rows.sequence}
-    how |= {"where": {name: cell_of(coded, name, value, "--where") for name, value in where} or None}
-    how |= {"model": _model(args, rows) if saved is None and adjust == "graph" else saved}
+    how = {"target": args.target, "level": args.level, "random_state": args.seed, "kinds": kinds}
+    how |= {"contrast": _contrast(args, coded), "groups": rows.groups, "sequence": rows.sequence}
+    how |= {"within": rows.units, "where": {name: cell_of(coded, name, value, "--where") for name, value in where}}
+    how |= {"model": _fitted(args, rows) if saved is None and adjust in GRAPHS else saved}
     with watched(args, "", doing="estimating the effect"):
         return effect(rows.table, args.cause, args.effect, adjust, **how, knowledge=knowledge_of(args))
 
@@ -156,14 +170,15 @@ QUESTION = {
     "--effect": options.text("NAME", "the variable that is looked at"),
     "--adjust": options.text(
         "A,B",
-        "common causes of the two; none in a randomised trial; graph takes those that the graph asks for",
+        "common causes of the two; none in a randomised trial; graph takes those that the graph asks for, posterior "
+        "averages over graphs",
         default="graph",
     ),
+    "--within": options.text("A,B", "columns of units, such as state,year, within which rows are compared"),
     "--contrast": options.text("A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"),
     "--target": options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
     "--where": options.repeated("NAME=X", "only rows with this value"),
     "--level": options.text("P", "probability of the interval", type=float, default=0.95),
-    "--trim": options.text("P", "leave out rows less likely than this to have either value", type=float, default=0.0),
     "--values": options.several("X", "the curve of the effect at these values, by the graph"),
     "--model": options.read("a fitted model whose graph is asked, also given before the table; else one is fitted"),
 }
@@ -179,6 +194,7 @@ COMMAND = Command(
         **{title: options.LEARNING[title] for title in ("knowledge", "estimator")},
         "output": {
             "--plot": options.written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
+            "--report": options.written("a page of the answer, with pictures; needs icdh[report,plot]"),
             "--json": options.flag("print JSON"),
             "loudness": options.LOUDNESS,
         },
@@ -186,6 +202,6 @@ COMMAND = Command(
     run,
     usual=(
         *("data", "drop", "missing", "kinds", "group_column", "sequence", "max_seconds"),
-        *(*ASKED, *options.USUAL_KNOWLEDGE, "plot", "json"),
+        *(*ASKED, *options.USUAL_KNOWLEDGE, "plot", "report", "json"),
     ),
 )

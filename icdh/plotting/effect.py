@@ -1,4 +1,4 @@
-"""Pictures of what one variable does to another: an effect, its comparisons, and both directions of a pair."""
+"""Pictures of what one variable does to another: an effect, what a hidden cause would do, both directions of a pair."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
@@ -7,7 +7,7 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import printable
-from icdh._model.effects import AverageEffect, shown
+from icdh._model.effects import AverageEffect
 from icdh.exceptions import import_extra
 from icdh.plotting.style import LOOK
 
@@ -73,15 +73,15 @@ def plot_effect(effect: AverageEffect, ax: "Axes | None" = None) -> "Figure":
     return _labelled(ax, f"{printable(effect.cause)}, set from outside")
 
 
-def plot_comparisons(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
-    """Draw the differences that changes of a cause make, with their intervals, beside the crude ones.
+def plot_answer(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
+    """Draw the curve of a numeric cause, or the estimates with their intervals; beside it what a hidden cause would do.
 
     Parameters
     ----------
     effect : icdh.Effect
         What to draw.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw curve or estimates alone; by default a new figure.
 
     Returns
     -------
@@ -100,24 +100,88 @@ def plot_comparisons(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     >>> rng = np.random.default_rng(0)
     >>> given = np.arange(100) % 2
     >>> X = np.column_stack([given, given + rng.normal(size=100)])
-    >>> icdh.plotting.plot_comparisons(icdh.effect(X, 0, 1, [])).axes[0].get_xlabel()
-    'difference of x1, with x0 changed'
+    >>> icdh.plotting.plot_answer(icdh.effect(X, 0, 1, [])).axes[0].get_xlabel()
+    'effect on x1 of x0'
     """
-    ax, comparisons = _axes(ax), effect.comparisons
-    rows, differences = list(range(len(comparisons))), [comparison.difference for comparison in comparisons]
-    estimates, lower, upper = np.array([(each.estimate, each.lower, each.upper) for each in differences]).T
-    known = not np.isnan(lower).any()
-    reach = [estimates - lower, upper - estimates] if known else None
-    label = f"adjusted, {100 * effect.level:g} % interval" if known else "by the model"
-    ax.errorbar(estimates, rows, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
-    crude = [comparison.crude for comparison in comparisons]
-    if not np.isnan(crude).all():
-        ax.plot(crude, rows, "x", color=LOOK.soft, label="crude")
+    if ax is None and np.isfinite(effect.scale):
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(10.0, 4.2), layout="constrained")
+        ax, beside = figure.subplots(1, 2)
+        plot_hidden_cause(effect, beside)
+    ax, curve = _axes(ax), effect.curve
+    names = printable(effect.cause), printable(effect.effect)
+    if curve is not None:
+        band = f"{100 * effect.level:g} % interval"
+        ax.fill_between(curve.values, curve.lower, curve.upper, color=LOOK.curve, alpha=0.25, linewidth=0, label=band)
+        ax.plot(curve.values, curve.change, color=LOOK.curve, label="curve")
+        straight = curve.slope.estimate * (curve.values - curve.values[0])
+        ax.plot(curve.values, straight, color=LOOK.soft, linestyle="--", label="straight line")
+        ax.set_ylabel(f"change of {names[1]}", parse_math=False)
+        return _labelled(ax, names[0])
+    answers = [effect, *effect.others]
+    rows, estimates = list(range(len(answers))), np.array([each.interval for each in answers])
+    reach = [estimates[:, 0] - estimates[:, 1], estimates[:, 2] - estimates[:, 0]]
+    label = f"adjusted, {100 * effect.level:g} % interval"
+    ax.errorbar(estimates[:, 0], rows, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
+    ax.plot([each.unadjusted for each in answers], rows, "x", color=LOOK.soft, label="not adjusted")
     ax.axvline(0.0, color=LOOK.soft, linewidth=0.8)
-    labels = [f"{row.outcome} {shown(row.reference)} -> {shown(row.value)}".strip() for row in comparisons]
-    ax.set_yticks(rows, labels, parse_math=False)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
-    return _labelled(ax, f"difference of {printable(effect.effect)}, with {printable(effect.cause)} changed")
+    ax.set_yticks(rows, [f"{each.outcome} {each.change}".strip() for each in answers], parse_math=False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    return _labelled(ax, f"effect on {names[1]} of {names[0]}")
+
+
+def plot_hidden_cause(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
+    """Draw what is left of an estimate beside a hidden cause, by the shares of cause and effect that it explains.
+
+    Parameters
+    ----------
+    effect : icdh.Effect
+        With a finite ``scale``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure: lines of equal estimates, the worst that a hidden cause may leave; zero in another colour; a point
+        for the strongest observed covariate.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    ValueError
+        If nothing is known of what a hidden cause would do.
+
+    References
+    ----------
+    Cinelli, Hazlett: "Making sense of sensitivity", Journal of the Royal Statistical Society B 82, 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import icdh
+    >>> rng = np.random.default_rng(0)
+    >>> given = np.arange(100) % 2
+    >>> X = np.column_stack([given, given + rng.normal(size=100)])
+    >>> icdh.plotting.plot_hidden_cause(icdh.effect(X, 0, 1, [])).axes[0].get_xlabel()
+    'share of x0 that a hidden cause explains'
+    """
+    if not np.isfinite(effect.scale):
+        raise ValueError("nothing is known of what a hidden cause would do to this answer")
+    ax, strongest = _axes(ax), effect.strongest
+    shares = [effect.robustness_value] if strongest is None else [effect.robustness_value, *strongest[1:3]]
+    at = np.linspace(0.0, min(1.4 * max(*shares, 0.05), 0.95), 101)
+    moved = effect.scale * np.sqrt(at[:, np.newaxis] * at / (1.0 - at))
+    left = effect.estimate - np.copysign(moved, effect.estimate)
+    lines = ax.contour(at, at, left, levels=8, colors=LOOK.soft, linewidths=0.8)
+    ax.clabel(lines, fontsize="small")
+    ax.contour(at, at, left, levels=[0.0], colors=LOOK.unlikely, linewidths=1.6)
+    ax.plot([], [], color=LOOK.unlikely, label="no effect left")
+    if strongest is not None:
+        label = f"as strong as {printable(strongest.name)}"
+        ax.plot(strongest.of_cause, strongest.of_effect, "o", color=LOOK.curve, label=label)
+    ax.set_ylabel(f"share of {printable(effect.effect)} that it explains", parse_math=False)
+    return _labelled(ax, f"share of {printable(effect.cause)} that a hidden cause explains")
 
 
 def _axes(ax: "Axes | None") -> "Axes":

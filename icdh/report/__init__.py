@@ -1,15 +1,21 @@
-"""One HTML page of what was learned, without links to anything outside it. Needs the extra ``[report]``."""
+"""HTML pages of what was learned and of one effect, without links to others. Needs the extra ``[report]``."""
 
+import io
 import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from icdh._ground.labels import printable
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from icdh.report.findings import findings
 
-__all__ = ["findings", "write_page"]
+if TYPE_CHECKING:
+    from icdh._effect.result import Effect
+
+__all__ = ["findings", "write_answer", "write_page"]
 
 
 def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> None:
@@ -27,12 +33,38 @@ def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> Non
     MissingExtraError, OSError
         If Jinja2 is not installed, or the file cannot be written.
     """
+    _write(path, "report.html", facts)
+
+
+def write_answer(path: str | os.PathLike[str], effect: "Effect") -> None:
+    """Write a page about one effect: the answer in words, its curve or estimates, and what a hidden cause would do.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    effect : icdh.Effect
+        The answer.
+
+    Raises
+    ------
+    MissingExtraError, OSError
+        If Jinja2 or matplotlib is not installed, or the file cannot be written.
+    """
+    drawn = io.StringIO()
+    effect.plot().savefig(drawn, format="svg")
+    picture = drawn.getvalue()
+    _write(path, "effect.html", {"effect": effect, "picture": picture[picture.index("<svg") :]})
+
+
+def _write(path: str | os.PathLike[str], template: str, facts: Mapping[str, object]) -> None:
     jinja2, folder = import_extra("jinja2", "report"), Path(__file__).parent
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.filters["number"] = _number
-    text = environment.get_template("report.html").render(facts)
+    environment.filters["printable"] = printable
+    text = environment.get_template(template).render(facts)
     with replace_on_success(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 

@@ -1,25 +1,29 @@
-"""The effect of one variable on another: estimates against truths and oracles, what is said, and what is refused."""
+"""The effect of one variable on another: known answers, invariances, what is noticed, and what is refused."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers import cases
 from scipy.stats import ttest_ind
-from support.families import CategoricalResponse
 from support.model import (
+    Difference,
+    Estimate,
     Interval,
+    Sample,
+    Slope,
+    Splines,
     adjustment_set,
-    augmented,
-    by_probability,
-    by_regression,
     contrasts_of,
+    demeaned,
+    mixture,
+    multiple_of,
     natural_spline,
+    parent_sets,
     reference_of,
+    robustness_value,
 )
-from support.model import families as _families
 from support.table import Categories
 
 import icdh
@@ -29,12 +33,20 @@ from icdh.files import write_table
 COLUMNS = ["age", "dose", "answer"]
 
 
-def confounded(seed=0, n=500, share=1.0):
+def confounded(seed=0, n=500, share=0.7):
     """A covariate raises both the chance of treatment and the answer; the effect is one."""
     rng = np.random.default_rng(seed)
     age = rng.normal(size=n)
     dose = (rng.random(n) < 1.0 / (1.0 + np.exp(-share * age))).astype(float)
     return np.column_stack([age, dose, dose + 2.0 * age + rng.normal(size=n)])
+
+
+def doses(seed=0, n=400):
+    """A covariate moves a number and its effect, a half for each unit."""
+    rng = np.random.default_rng(seed)
+    age, dose, noise = rng.normal(size=(3, n))
+    dose += age
+    return np.column_stack([age, dose, 0.5 * dose + 2.0 * age + noise])
 
 
 @pytest.fixture(scope="module")
@@ -47,76 +59,135 @@ def answer(table):
     return icdh.effect(table, "dose", "answer", ["age"])
 
 
-def test_without_covariates_it_is_the_difference_of_means_and_welchs_interval(table):
-    answer = icdh.effect(table, "dose", "answer", [])
-    treated, others = (table.answer[table.dose == value] for value in (1, 0))
-    welch = ttest_ind(treated, others, equal_var=False).confidence_interval(0.95)
-    crude = answer.comparisons[0].crude
-    assert [answer.difference, crude] == pytest.approx([treated.mean() - others.mean()] * 2)
-    np.testing.assert_allclose([answer.lower, answer.upper], welch, rtol=0.02)
-    assert list(answer.effective_rows.values()) == pytest.approx([len(others), len(treated)])
-
-
-def test_intervals_cover_the_truth_that_the_crude_difference_misses():
-    answers = [icdh.effect(confounded(seed, 200), 1, 2, [0]) for seed in range(20)]
-    assert sum(answer.lower < 1.0 < answer.upper for answer in answers) >= 17
-    assert not any(answer.lower < answer.comparisons[0].crude < answer.upper for answer in answers)
-    assert np.mean([answer.difference for answer in answers]) == pytest.approx(1.0, abs=0.15)
-
-
-def test_covariates_that_neither_model_keeps_are_named_and_change_nothing(table, answer):
-    idle = np.random.default_rng(1).normal(size=(2, len(table)))
-    more = icdh.effect(table.assign(b=idle[0], c=idle[1]), "dose", "answer", ["b", "age", "c"])
-    assert more.notes == ("the models of cause and effect leave out what adds nothing to them: b, c",)
-    assert (more.difference, answer.notes) == (answer.difference, ())
-
-
-@pytest.mark.parametrize("unit", [1e-40, 1000.0, 1e40])
-def test_units_names_and_the_order_of_columns_change_nothing_else(table, answer, unit):
-    shift = 5.0 if unit == 1000.0 else 0.0
-    other = table[["answer", "age", "dose"]].assign(answer=unit * table.answer + shift, age=table.age / 7.0)
-    again = icdh.effect(other, "dose", "answer", ["age"])
-    assert [again.difference / unit, again.lower / unit] == pytest.approx([answer.difference, answer.lower])
-    assert again.comparisons[0].spread_ratio.estimate == pytest.approx(answer.comparisons[0].spread_ratio.estimate)
-
-
 def width(answer):
     return answer.upper - answer.lower
 
 
-def test_rows_given_twice_with_their_groups_say_no_more_than_once(table, answer):
-    twice = pd.concat([table, table], ignore_index=True)
-    with pytest.warns(DataWarning, match="1000 rows hold 500 different ones.*copies make edges and intervals too sure"):
-        alone = icdh.effect(twice, "dose", "answer", ["age"])
-    grouped = icdh.effect(twice, "dose", "answer", ["age"], groups=np.tile(np.arange(len(table)), 2))
-    assert width(grouped) == pytest.approx(width(answer), rel=0.1)
-    assert width(alone) < 0.8 * width(grouped)
+def slope_of(y, *columns):
+    """The first slope of least squares."""
+    return np.linalg.lstsq(np.column_stack([*columns, np.ones(len(y))]), y, rcond=None)[0][0]
 
 
-def test_quantiles_of_a_rounded_effect_say_what_an_interval_without_width_is():
-    rng, given = np.random.default_rng(2), np.arange(4000) % 2.0
-    score = (3.0 * given + 3.0 * rng.normal(size=4000)).round()
-    answer, plain = (
-        icdh.effect(np.column_stack([given, y]), 0, 1, []) for y in (score, score + 0.01 * rng.random(4000))
-    )
-    assert any(moved.lower == moved.upper for moved in answer.comparisons[0].quantiles.values())
-    assert "interval without width is of a quantile that stays at one value" in answer.summary()
-    assert "without width" not in plain.summary()
+# Known answers.
 
 
-def test_spread_and_quantiles_of_a_heteroscedastic_effect():
-    """The treated have the same mean and three times the spread: their quantiles move apart."""
+def test_without_covariates_it_is_the_difference_of_means_and_welchs_interval(table):
+    answer = icdh.effect(table, "dose", "answer", [])
+    treated, others = (table.answer[table.dose == value] for value in (1, 0))
+    welch = ttest_ind(treated, others, equal_var=False).confidence_interval(0.95)
+    assert [answer.difference, answer.unadjusted] == pytest.approx([treated.mean() - others.mean()] * 2)
+    np.testing.assert_allclose([answer.lower, answer.upper], welch, rtol=0.02)
+    assert answer.effective_rows == pytest.approx({0.0: len(others), 1.0: len(treated)})
+
+
+def test_within_strata_it_is_their_mean_by_arithmetic():
+    """Kidney stones: cured of treated, by size; each size weighs as often as it is (Charig et al., 1986)."""
+    counts = {("small", 1): (81, 87), ("large", 1): (192, 263), ("small", 0): (234, 270), ("large", 0): (55, 80)}
+    rows = [(size, given, int(k < cured)) for (size, given), (cured, all_) in counts.items() for k in range(all_)]
+    stones = pd.DataFrame(rows, columns=["size", "open", "cured"])
+    by_size = {
+        size: counts[size, 1][0] / counts[size, 1][1] - counts[size, 0][0] / counts[size, 0][1]
+        for size in ("small", "large")
+    }
+    share = {size: (stones["size"] == size).mean() for size in by_size}
+    expected = sum(share[size] * by_size[size] for size in by_size)
+    answer = icdh.effect(stones, "open", "cured", ["size"], kinds={"cured": "binary"})
+    assert answer.estimate == pytest.approx(expected, abs=0.004)
+    treated = stones[stones.open == 1]
+    of_treated = sum((treated["size"] == size).mean() * by_size[size] for size in by_size)
+    answer = icdh.effect(stones, "open", "cured", ["size"], target="treated", kinds={"cured": "binary"})
+    assert answer.estimate == pytest.approx(of_treated, abs=0.006)
+
+
+def test_without_covariates_a_number_has_the_slope_and_robust_error_of_least_squares():
+    X = doses()
+    answer = icdh.effect(X, "x1", "x2", [])
+    dose, y = X[:, 1] - X[:, 1].mean(), X[:, 2] - X[:, 2].mean()
+    leverage = dose**2 / (dose @ dose)
+    slope = dose @ y / (dose @ dose)
+    error = np.sqrt(np.square(dose * (y - slope * dose) / (1.0 - leverage)).sum()) / (dose @ dose)  # HC3, one regressor
+    assert answer.per_unit == pytest.approx(slope)
+    assert width(answer) == pytest.approx(2.0 * 1.97 * error, rel=0.01)
+
+
+def test_where_all_is_linear_it_is_the_slope_of_least_squares():
+    X = doses(n=3000)
+    answer = icdh.effect(X, "x1", "x2", ["x0"])
+    assert answer.per_unit == pytest.approx(slope_of(X[:, 2], X[:, 1], X[:, 0]), abs=0.2 * width(answer))
+    assert answer.curve.p_value > 0.01
+    assert (answer.difference, answer.contrast) == (None, None)
+
+
+@pytest.mark.parametrize("two_ways", [False, True])
+def test_within_units_it_is_least_squares_with_dummies(two_ways):
     rng = np.random.default_rng(1)
-    treated = rng.integers(0, 2, size=2000).astype(float)
-    X = np.column_stack([rng.normal(size=2000), treated, (1.0 + 2.0 * treated) * rng.normal(size=2000)])
-    (comparison,) = icdh.effect(X, 1, 2, [0]).comparisons
-    ratio = comparison.spread_ratio
-    assert ratio.lower < 3.0 < ratio.upper
-    # The logarithm of the standard deviation of n Gaussian values has the variance 1 / (2 n).
-    assert np.log(ratio.upper / ratio.lower) == pytest.approx(2.0 * 1.96 * np.sqrt(2.0 / 2000), rel=0.2)
-    low, median, high = comparison.quantiles.values()
-    assert low.lower < -2.56 < low.upper < 0.0 < high.lower < 2.56 < high.upper
-    assert median.lower < 0.0 < median.upper
+    state, year = np.repeat(np.arange(60), 8), np.tile(np.arange(8), 60)
+    keep = rng.random(480) < 0.8  # unbalanced, so that two-way means are no sums of one-way means
+    tax = rng.normal(size=60)[state] + rng.normal(size=8)[year] + rng.normal(size=480)
+    deaths = 3.0 * rng.normal(size=60)[state] - 0.5 * tax + 2.0 * rng.normal(size=8)[year] + rng.normal(size=480)
+    X = pd.DataFrame({"state": state, "year": year, "tax": tax, "deaths": deaths})[keep].reset_index(drop=True)
+    dummies = [(X.state == s) * 1.0 for s in range(1, 60)] + [(X.year == t) * 1.0 for t in range(1, 8)] * two_ways
+    within = ["state", "year"] if two_ways else "state"
+    columns = X if two_ways else X.drop(columns="year")
+    answer = icdh.effect(columns, "tax", "deaths", [], within=within)
+    assert answer.per_unit == pytest.approx(slope_of(X.deaths, X.tax, *dummies), rel=1e-6)
+    labels = {"state": X.state.tolist()} | ({"year": X.year.tolist()} if two_ways else {})
+    again = icdh.effect(X[["tax", "deaths"]], "tax", "deaths", [], within=labels)
+    assert (again.estimate, again.lower) == (answer.estimate, answer.lower)
+
+
+def test_groups_have_the_sandwich_of_their_sums():
+    X, of = doses(), np.arange(400) // 10
+    answer = icdh.effect(X, "x1", "x2", [], groups=of)
+    dose, y = X[:, 1] - X[:, 1].mean(), X[:, 2] - X[:, 2].mean()
+    scores, shares = (np.bincount(of, each) for each in (dose * (y - (dose @ y) / (dose @ dose) * dose), dose**2))
+    error = np.sqrt(np.square(scores / (1.0 - shares / shares.sum())).sum()) / (dose @ dose)
+    from scipy.stats import t
+
+    degrees = shares.sum() ** 2 / np.square(shares).sum() - 1.0
+    assert width(answer) == pytest.approx(2.0 * t.ppf(0.975, degrees) * error)
+    assert answer.effective_rows["all"] == pytest.approx(degrees + 1.0)
+
+
+def test_a_number_has_a_curve_and_steps_along_it():
+    rng = np.random.default_rng(2)
+    age, dose, noise = rng.normal(size=(3, 2000))
+    dose += age
+    X = np.column_stack([age, dose, dose + 0.5 * dose**2 + age + 0.5 * noise])
+    whole, step = (icdh.effect(X, 1, 2, [0], contrast=contrast) for contrast in (None, (-1.0, 2.0)))
+    assert "it bends" in whole.estimand
+    assert whole.curve.p_value < 1e-6
+    assert whole.lower < 1.0 < whole.upper  # the mean slope
+    assert step.lower < 4.5 < step.upper
+    assert (step.difference, step.per_unit) == (step.estimate, None)
+    curve = whole.curve
+    expected = curve.values + 0.5 * curve.values**2
+    np.testing.assert_allclose(curve.change, expected - expected[0], atol=0.25)
+    assert curve.change[0] == curve.upper[0] == 0.0
+    assert curve.slope == whole.interval
+
+
+def test_of_zeros_and_doses_the_curve_may_jump():
+    rng = np.random.default_rng(3)
+    dose = np.where(rng.random(1000) < 0.6, 0.0, rng.uniform(1.0, 10.0, size=1000))
+    X = np.column_stack([dose, 2.0 * (dose > 0.0) + 0.1 * dose + 0.2 * rng.normal(size=1000)])
+    start, later = (icdh.effect(X, 0, 1, [], contrast=contrast).estimate for contrast in ((0.0, 1.5), (4.0, 8.0)))
+    assert [start, later] == pytest.approx([2.15, 0.4], abs=0.15)
+
+
+def test_target_and_where_choose_the_rows():
+    """The effect is one plus age: larger among the treated, who are older."""
+    rng, X = np.random.default_rng(3), confounded(4, 3000)
+    X[:, 2] += X[:, 1] * X[:, 0]
+    X = np.column_stack([X, rng.integers(0, 2, size=3000)])
+    answers = [icdh.effect(X, 1, 2, [0], target=target) for target in ("untreated", "treated")]
+    for value, answer in enumerate(answers):
+        assert answer.lower < 1.0 + X[X[:, 1] == value, 0].mean() < answer.upper
+        assert f"of the rows at {value}" in answer.estimand
+        assert answer.effective_rows[float(value)] == pytest.approx((X[:, 1] == value).sum())  # for themselves alone
+    assert icdh.effect(X, 1, 2, [0], where={3: 1}).n_rows == X[:, 3].sum()
+    whole = icdh.effect(X[X[:, 3] == 1][:, :3], 1, 2, [0])
+    assert icdh.effect(X, 1, 2, [0], where={3: 1}).estimate == pytest.approx(whole.estimate, abs=0.02)
 
 
 def labelled(n=800):
@@ -127,156 +198,226 @@ def labelled(n=800):
     return pd.DataFrame({"sex": sex, "colour": colour, "survived": survived, "age": rng.normal(size=n)})
 
 
-def test_risks_of_labels_each_compared_with_the_reference():
+def test_each_label_is_compared_with_the_reference_and_each_outcome_has_a_probability():
     table = labelled()
-    (comparison,) = icdh.effect(table, "sex", "survived", []).comparisons
+    answer = icdh.effect(table, "sex", "survived", [])
     man, woman = table.assign(yes=table.survived == "yes").groupby("sex").yes.mean()
-    assert (comparison.reference, comparison.value, comparison.outcome) == ("man", "woman", "yes")
-    assert comparison.difference.estimate == pytest.approx(woman - man)
-    assert comparison.ratio.estimate == pytest.approx(woman / man)
-    assert comparison.ratio.lower > 1.0
-    assert comparison.spread_ratio is None
-    by_colour = icdh.effect(table, "colour", "survived", ["sex"]).comparisons
-    assert [(own.reference, own.value) for own in by_colour] == [("red", "green"), ("red", "blue")]
-    of_colour = icdh.effect(table, "sex", "colour", []).comparisons
-    assert [own.outcome for own in of_colour] == ["red", "green", "blue"]
-    assert sum(own.difference.estimate for own in of_colour) == pytest.approx(0.0, abs=1e-9)
+    assert (answer.contrast, answer.outcome) == (("man", "woman"), "yes")
+    assert answer.difference == pytest.approx(woman - man)
+    by_colour = icdh.effect(table, "colour", "survived", ["sex"])
+    assert [each.contrast for each in (by_colour, *by_colour.others)] == [("red", "green"), ("red", "blue")]
+    of_colour = icdh.effect(table, "sex", "colour", [])
+    assert [each.outcome for each in (of_colour, *of_colour.others)] == ["red", "green", "blue"]
+    assert sum(each.estimate for each in (of_colour, *of_colour.others)) == pytest.approx(0.0, abs=1e-9)
+    assert len(of_colour.to_frame()) == 3
 
 
-def test_intervals_of_risks_are_risks():
-    treated = np.random.default_rng(0).permutation(np.arange(40) % 2)
-    X = np.column_stack([treated, (treated == 1) & (np.arange(40) > 3)]).astype(float)
-    (comparison,) = icdh.effect(X, "x0", "x1", adjust=[], kinds={"x0": "binary", "x1": "binary"}).comparisons
-    assert all(0.0 <= risk.lower <= risk.estimate <= risk.upper <= 1.0 for risk in comparison.means)
-    assert comparison.difference.upper <= 1.0
+def test_labels_are_compared_within_units():
+    rng = np.random.default_rng(3)
+    place = np.repeat(np.arange(60), 6)
+    given = np.where(rng.random(360) < 0.3 + 0.4 * (place % 2), "yes", "no")
+    answer = 5.0 * (place % 2) + (given == "yes") + rng.normal(size=360)
+    X = pd.DataFrame({"place": place, "given": given, "answer": answer})
+    inside = icdh.effect(X, "given", "answer", [], within="place")
+    dummies = [(place == k) * 1.0 for k in range(1, 60)]
+    assert inside.difference == pytest.approx(slope_of(answer, given == "yes", *dummies))
+    assert inside.contrast == ("no", "yes")
 
 
-@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
-def test_a_model_alone_answers_by_its_own_draws(table):
-    model = HNMSearch(knowledge={"tiers": [["age"], ["dose"], ["answer"]], "required": [("dose", "answer")]}).fit(table)
-    (answer,) = icdh.effect(model, "dose", "answer").comparisons
-    low, high = answer.means
-    assert answer.difference.estimate == pytest.approx(high.estimate - low.estimate)
-    assert answer.difference.estimate == pytest.approx(1.0, abs=0.3)
-    assert 0.0 < answer.standard_error < 0.05
+# Invariances.
 
 
-def test_what_a_model_holds_as_labels_are_labels(tmp_path, printed):
+def test_the_order_of_rows_changes_nothing(table, answer):
+    order = np.random.default_rng(0).permutation(len(table))
+    again = icdh.effect(table.iloc[order], "dose", "answer", ["age"])
+    assert [again.estimate, again.lower] == pytest.approx([answer.estimate, answer.lower], rel=1e-9)
+    X = doses()
+    slopes = [
+        icdh.effect(rows, 1, 2, [0], groups=groups)
+        for rows, groups in ((X, np.arange(400) // 4), (X[::-1], np.arange(400)[::-1] // 4))
+    ]
+    assert slopes[0].lower == pytest.approx(slopes[1].lower, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-40, 1000.0, 1e40])
+@pytest.mark.parametrize("of_number", [False, True])
+def test_units_names_and_the_order_of_columns_change_nothing_else(unit, of_number):
+    table = pd.DataFrame(doses() if of_number else confounded(), columns=COLUMNS)
+    answer, shift = icdh.effect(table, "dose", "answer", ["age"]), 5.0 if unit == 1000.0 else 0.0
+    other = table[["answer", "age", "dose"]].assign(answer=unit * table.answer + shift, age=table.age / 7.0)
+    again = icdh.effect(other, "dose", "answer", ["age"])
+    assert [again.estimate / unit, again.lower / unit] == pytest.approx([answer.estimate, answer.lower])
+    assert again.robustness_value == pytest.approx(answer.robustness_value)
+    if of_number:
+        again = icdh.effect(table.assign(dose=unit * table.dose + shift), "dose", "answer", ["age"])
+        assert [again.estimate * unit, again.upper * unit] == pytest.approx([answer.estimate, answer.upper])
+        np.testing.assert_allclose(again.curve.change, answer.curve.change, rtol=1e-6)
+
+
+def test_groups_of_one_row_are_no_groups(table, answer):
+    alone = icdh.effect(table, "dose", "answer", ["age"], groups=np.arange(len(table)))
+    assert (alone.estimate, alone.lower) == (answer.estimate, answer.lower)
+
+
+@pytest.mark.parametrize("draw", [confounded, doses])
+def test_rows_given_twice_with_their_groups_say_no_more_than_once(draw):
+    table = pd.DataFrame(draw(), columns=COLUMNS)
+    twice, answer = pd.concat([table, table], ignore_index=True), icdh.effect(table, "dose", "answer", ["age"])
+    with pytest.warns(DataWarning, match="rows hold .* different ones.*copies make edges and intervals too sure"):
+        alone = icdh.effect(twice, "dose", "answer", ["age"])
+    grouped = icdh.effect(twice, "dose", "answer", ["age"], groups=np.tile(np.arange(len(table)), 2))
+    assert width(grouped) == pytest.approx(width(answer), rel=0.1)
+    assert width(alone) < 0.8 * width(grouped)
+
+
+def test_the_other_way_round_is_the_negative(table, answer):
+    back = icdh.effect(table, "dose", "answer", ["age"], contrast=(1, 0))
+    assert [back.estimate, back.lower] == pytest.approx([-answer.estimate, -answer.upper], rel=0.02)
+
+
+# How often intervals hold the truth; tables of 300 rows.
+
+
+@pytest.mark.slow
+@cases(
+    ("draw", "truth", "least"),
+    (lambda seed: (confounded(seed, 300), {}), 1.0, 33),
+    (lambda seed: (doses(seed, 300), {}), 0.5, 33),
+)
+def test_intervals_cover_the_truth(draw, truth, least):
+    answers = []
+    for seed in range(40):
+        X, options = draw(seed)
+        answers.append(icdh.effect(X, 1, 2, [0], **options))
+    assert sum(answer.lower < truth < answer.upper for answer in answers) >= least
+    assert not any(answer.lower < answer.unadjusted < answer.upper for answer in answers)
+    assert np.mean([answer.estimate for answer in answers]) == pytest.approx(truth, abs=0.1)
+
+
+# Rows without counterparts.
+
+
+def test_rows_without_counterparts_are_left_out_and_said():
     rng = np.random.default_rng(0)
-    code = rng.choice([1.0, 2.0, 3.0], size=300)
-    X = pd.DataFrame({"code": code, "y": np.array([0.0, 2.0, 0.5])[code.astype(int) - 1] + rng.normal(size=300)})
-    model = HNMSearch(kinds={"code": "categorical"}, knowledge={"roots": ["code"]}).fit(X)
-    answer = icdh.effect(X, "code", "y", model=model)
-    assert answer.comparisons == icdh.effect(X, "code", "y", [], kinds={"code": "categorical"}).comparisons
-    assert len(answer.comparisons) == 2
-    model.save(tmp_path / "m.icdh")
-    X.to_csv(tmp_path / "x.csv", index=False)
-    question = ("--cause", "code", "--effect", "y", "--json", "--quiet")
-    assert len(json.loads(printed("effects", tmp_path / "m.icdh", tmp_path / "x.csv", *question))["comparisons"]) == 2
+    w = rng.normal(size=3000)
+    given = (rng.random(3000) < 1.0 / (1.0 + np.exp(5.0 - 1.5 * w))) * 1.0
+    X = np.column_stack([w, given, given * (1.0 + w) + w + rng.normal(size=3000)])
+    with pytest.warns(DataWarning, match="that have counterparts"):
+        answer = icdh.effect(X, 1, 2, [0])
+    assert 0.1 < answer.target_share < 0.6
+    assert f"of the {100 * answer.target_share:.0f} % that have counterparts" in answer.estimand
+    assert answer.bounds[0] < 1.0 < answer.bounds[1]
+    assert answer.bounds[0] < answer.lower < answer.upper < answer.bounds[1]
 
 
-def test_target_and_where_choose_the_rows():
-    """The effect is one plus age: larger among the treated, who are older."""
-    rng, X = np.random.default_rng(3), confounded(4, 3000)
-    X[:, 2] += X[:, 1] * X[:, 0]
-    X = np.column_stack([X, rng.integers(0, 2, size=3000)])
-    answers = [icdh.effect(X, 1, 2, [0], target=target) for target in ("untreated", "treated")]
-    for value, answer in enumerate(answers):
-        rows = X[:, 1] == value
-        assert answer.lower < 1.0 + X[rows, 0].mean() < answer.upper
-        assert answer.n_target == rows.sum()
-    assert answers[1].effective_rows[1.0] == pytest.approx(X[:, 1].sum())  # they stand for themselves alone
-    assert answers[1].effective_rows[0.0] < 0.9 * np.count_nonzero(X[:, 1] == 0)
-    assert icdh.effect(X, 1, 2, [0], where={3: 1}).n_target == X[:, 3].sum()
+@pytest.mark.parametrize("target", ["all", "treated"])
+def test_without_overlap_there_is_no_number(target):
+    rng = np.random.default_rng(0)
+    severity = rng.random(1000)
+    given = (severity > 0.5) * 1.0
+    X = np.column_stack([severity, given, 30.0 * severity - 10.0 * given + rng.normal(size=1000)])
+    with pytest.warns(DataWarning, match="no answer"):
+        answer = icdh.effect(X, 1, 2, [0], target=target)
+    assert np.isnan([answer.estimate, answer.lower, answer.robustness_value]).all()
+    assert "no answer" in answer.summary()
+    assert json.loads(json.dumps(answer.to_dict()))["estimate"] is None
+    assert (answer.bounds is None) == (target == "treated")
+    assert answer.bounds is None or answer.bounds[0] < 0.0 < answer.bounds[1]
+    answer.plot()
 
 
-def test_grades_are_compared_value_by_value():
-    rng = np.random.default_rng(5)
-    dose = rng.choice([10.0, 20.0, 30.0, 40.0, 60.0], size=300, p=[0.1, 0.2, 0.2, 0.3, 0.2])
-    answer = 2.0 * (dose == 30.0) + rng.normal(size=300)
-    X = np.column_stack([dose, answer])
-    own = icdh.effect(X, "x0", "x1", [], contrast=(20, 30))
-    assert own.difference == pytest.approx(answer[dose == 30.0].mean() - answer[dose == 20.0].mean())
-    assert own.effective_rows == pytest.approx({value: np.sum(dose == value) for value in (20.0, 30.0)})
-    by_nature = icdh.effect(X, "x0", "x1", []).comparisons[0]
-    assert (by_nature.reference, by_nature.value) == (30.0, 40.0)
-    with pytest.warns(DataWarning, match="no row has a cause near 25, 35: a smooth curve alone answers there"):
-        between = icdh.effect(X, "x0", "x1", [], contrast=(25, 35))
-    assert np.isnan(between.comparisons[0].crude)
-    legends = [drawn.plot().axes[0].get_legend().get_texts() for drawn in (own, between)]
-    assert ["crude" in [text.get_text() for text in legend] for legend in legends] == [True, False]
-    rare = np.append(X, [[70.0, 0.0]], axis=0)  # one row has no mean and error: the curve answers
-    assert np.isnan(icdh.effect(rare, "x0", "x1", [], contrast=(60, 70)).comparisons[0].crude)
-    of_treated = icdh.effect(X, "x0", "x1", [], contrast=(20, 30), target="treated")
-    assert of_treated.difference == pytest.approx(own.difference)
+def test_cut_by_crump_minimises_the_variance_of_the_mean():
+    """Twice the mean of 1 / (p (1 - p)) of the rows that are kept is the largest that is kept (Crump et al., 2009)."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(1, 2000))
+    given = (rng.random(2000) < 1.0 / (1.0 + np.exp(-3.0 * x[0]))) * 1.0
+    asked = Difference(Sample(rng.normal(size=2000), given, x, (False,)), 0.0, 1.0)
+    kept, p = asked._counterparts(), asked._fits[0].mean(axis=0)
+    variance = 1.0 / (p[0] * p[1])
+    assert 0.3 < kept.mean() < 0.9
+    assert variance[kept].max() == pytest.approx(2.0 * variance[kept].mean(), rel=0.02)
+    assert variance[kept].max() < variance[~kept].min()
 
 
-def test_of_a_numeric_cause_that_its_covariates_nearly_determine_few_rows_speak():
-    age, noise, rest = np.random.default_rng(0).normal(size=(3, 200))
-    dose = 8.0 * age + noise
-    with pytest.warns(DataWarning, match="effective rows? at .* covariates move with the cause") as said:
+def test_a_cause_that_does_not_vary_within_units_has_no_answer(table):
+    with pytest.warns(DataWarning, match="units determine the cause"):
+        assert np.isnan(icdh.effect(table, "dose", "answer", ["age"], within={"row": list(range(500))}).estimate)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_a_number_that_its_covariates_determine_has_no_answer(noise):
+    age, more, rest = np.random.default_rng(0).normal(size=(3, 300))
+    dose = 2.0 * age + noise * more
+    message = "there is no answer" if noise == 0.0 else "little is left to compare"
+    with pytest.warns(DataWarning, match=message):
         answer = icdh.effect(np.column_stack([age, dose, dose + rest]), 1, 2, [0])
-    few = [rows for rows in answer.effective_rows.values() if rows < 20.0]
-    assert len(few) == len(answer.notes) == len(said)
+    assert np.isnan(answer.estimate) == (noise == 0.0)
 
 
-def test_a_numeric_cause_goes_up_by_about_its_standard_deviation_between_two_of_its_values():
-    age, noise, rest = np.random.default_rng(5).normal(size=(3, 800))
-    dose = 3.0 * age + 4.0 * noise
-    X = np.column_stack([age, dose, 0.2 * dose + age + rest])
-    answer = icdh.effect(X, 1, 2, [0])
-    (comparison,) = answer.comparisons
-    assert comparison.value - comparison.reference == pytest.approx(dose.std(), rel=0.01)
-    assert np.isin([comparison.reference, comparison.value], dose).all()
-    assert answer.lower < 0.2 * dose.std() < answer.upper
-    assert icdh.effect(X, 1, 2, [0], contrast=[0.0, 1.0]).difference == pytest.approx(0.2, abs=0.1)
-    with pytest.warns(DataWarning, match="the rows go from"):
-        icdh.effect(X, 1, 2, [0], contrast=[0.0, 100.0])
+def test_jumps_in_several_covariates_are_noticed():
+    rng = np.random.default_rng(0)
+    w, noise = rng.normal(size=(2, 1500)), rng.normal(size=(2, 1500))
+    jump = 2.0 * ((w[0] > 0.0) & (w[1] > 0.0))
+    dose = jump + noise[0]
+    with pytest.warns(DataWarning, match="a form that splines miss"):
+        icdh.effect(np.column_stack([*w, dose, 0.5 * dose + 2.0 * jump + noise[1]]), 2, 3, [0, 1])
+    smooth = w.sum(axis=0) + w[0] * w[1]
+    icdh.effect(
+        np.column_stack([*w, smooth + noise[0], smooth + noise[1]]), 2, 3, [0, 1]
+    )  # a warning would be an error
 
 
-def test_what_is_correct_on_average_needs_one_right_family():
-    """By hand: with right probabilities any mean will do, and with right means any probabilities."""
-    rng, ones = np.random.default_rng(6), np.ones(200_000)
-    w = rng.integers(0, 2, size=ones.size)
-    p = np.where(w, 0.8, 0.3)
-    a = rng.random(ones.size) < p
-    y = 1.0 * a + 2.0 * w + rng.normal(size=ones.size)
-    wrong_mean = augmented(y, 0.3 * ones, 0.3 * ones, by_probability(a, p, ones, ones))
-    wrong_share = augmented(y, a + 2.0 * w, 1.0 + 2.0 * w, by_probability(a, 0.5 * ones, ones, ones))
-    for estimate in (wrong_mean, wrong_share):
-        assert estimate.value == pytest.approx(2.0, abs=0.03)
-        assert estimate.influence.mean() == pytest.approx(0.0, abs=1e-2)
+# Hidden causes.
 
 
-def test_the_weights_of_a_number_correct_a_mean_that_is_wrong():
-    """The fitted mean ignores the cause; the residuals on splines of the cause bring its curve back."""
-    w, a, noise = np.random.default_rng(7).normal(size=(3, 50_000))
-    a += w
-    y = np.tanh(a) + 3.0 * w + 0.1 * noise
-    mean, target = 3.0 * w, np.ones(w.size)
-    low, high = (augmented(y, mean, mean, by_regression(v, a, w, target, target, 5)).value for v in (-0.5, 0.5))
-    assert high - low == pytest.approx(2.0 * np.tanh(0.5), abs=0.03)
+@pytest.mark.parametrize("of_number", [False, True])
+def test_a_hidden_cause_of_known_strength_moves_the_estimate_no_further(of_number):
+    rng = np.random.default_rng(5)
+    w, hidden, noise = rng.normal(size=(3, 20_000))
+    cause = 0.4 * hidden + w + rng.normal(size=w.size)
+    cause = cause if of_number else (cause > 0.0) * 1.0
+    y = cause + 0.5 * hidden + w + noise
+    short, long = (icdh.effect(np.column_stack([cause, y, w, hidden]), 0, 1, adjust) for adjust in ([2], [2, 3]))
+    strongest = {long.strongest.name: long.strongest}.get("x3")
+    moved = short.estimate - long.estimate
+    if of_number:  # the bound is reached where all is linear
+        r_y, r_d = 0.5**2 / 1.25 * 1.0, 0.4**2 / 1.16
+        r_y = 0.25 / (1.16 * 1.0 + 0.25 + 0.0) if False else _partial(y, hidden, cause, w)
+        bound = short.scale * np.sqrt(r_y * r_d / (1.0 - r_d))
+        assert moved == pytest.approx(bound, rel=0.05)
+        assert strongest is None or strongest.of_cause == pytest.approx(r_d, abs=0.02)
+    assert 0.0 < moved < short.estimate
 
 
-def test_of_networks_from_several_starts_the_best_is_taken(monkeypatch):
-    fits = {start: SimpleNamespace(evidence=nats) for start, nats in enumerate((3.0, 1.0, 2.0))}
-    monkeypatch.setattr(_families, "fit_node", lambda x, response, random_state, hidden_units: fits[random_state])
-    labels = CategoricalResponse(np.array([0, 1, 0, 1]), 2)
-    assert _families._best_network(np.ones((1, 4)), labels, 0, 3) is fits[1]
+def _partial(y, hidden, *others):
+    """The share that a column explains of what others leave."""
+    design = np.column_stack([*others, np.ones(y.size)])
+    left, rest = (column - design @ np.linalg.lstsq(design, column, rcond=None)[0] for column in (y, hidden))
+    return np.corrcoef(left, rest)[0, 1] ** 2
 
 
-def test_a_line_leaves_residuals_without_correlation_and_has_their_spread():
-    *x, noise = np.random.default_rng(8).normal(size=(3, 60))
-    x, y = np.array(x), 1.0 + x[0] - 2.0 * x[1] + 0.5 * noise
-    mean, deviation = _families._Line.of(np.arange(2), np.ones(2, dtype=int), x, y).mean_and_scale(x)
-    np.testing.assert_allclose([*x @ (y - mean), (y - mean).sum()], 0.0, atol=1e-9)
-    np.testing.assert_allclose(deviation, (y - mean).std())
+def test_the_robustness_value_brings_the_estimate_to_zero():
+    r = robustness_value(2.0, 5.0)
+    assert 5.0 * np.sqrt(r * r / (1.0 - r)) == pytest.approx(2.0)
+    assert (robustness_value(0.0, 5.0), robustness_value(1.0, 0.0)) == (0.0, 1.0)
+    k = multiple_of(np.array([0.1, 0.2]), 0.7, 5.0)
+    assert 5.0 * np.sqrt(k * 0.1 * k * 0.2 / (1.0 - k * 0.2)) == pytest.approx(0.7)
+    assert multiple_of(np.array([0.2, 0.1]), 70.0, 5.0) == multiple_of(np.zeros(2), 1.0, 5.0) == np.inf
 
 
-def test_natural_splines_are_linear_beyond_their_knots():
-    knots = np.array([-1.0, 0.0, 0.5, 2.0])
-    for outside in (np.linspace(-9.0, -1.0, 5), np.linspace(2.0, 9.0, 5)):
-        np.testing.assert_allclose(np.diff(natural_spline(outside, knots), n=2, axis=1), 0.0, atol=1e-9)
+def test_the_strongest_covariate_is_named():
+    rng = np.random.default_rng(6)
+    weak, strong, noise = rng.normal(size=(3, 1000))
+    dose = 0.3 * weak + strong + rng.normal(size=1000)
+    X = pd.DataFrame({"weak": weak, "strong": strong, "dose": dose, "y": dose + 0.3 * weak + strong + noise})
+    answer = icdh.effect(X, "dose", "y", ["weak", "strong"])
+    assert answer.strongest.name == "strong"
+    assert answer.strongest.of_cause == pytest.approx(0.5, abs=0.05)
+    assert "times as strong as strong" in answer.summary()
+    assert 0.0 < answer.robustness_value_interval < answer.robustness_value < 1.0
+
+
+# Graphs.
 
 
 def test_no_path_is_no_estimate(table):
@@ -286,14 +427,26 @@ def test_no_path_is_no_estimate(table):
     with pytest.raises(ValueError, match="not evidence of no effect"):
         icdh.effect(X, "noise", "answer", model=model)
     with pytest.raises(ValueError, match="opposite direction: dose -> answer"):
-        icdh.effect(model, "answer", "dose")
+        icdh.effect(X, "answer", "dose", model=model)
     by_graph = icdh.effect(X, "dose", "answer", model=model)
     assert by_graph.adjusted == ("age",)
-    assert by_graph.difference == pytest.approx(1.0, abs=0.4)
-    alone = icdh.effect(model, "dose", "answer")
-    assert alone.difference == pytest.approx(by_graph.difference, abs=0.3)
-    assert np.isnan(alone.lower)
-    assert "no interval" in alone.summary()
+    assert by_graph.estimate == pytest.approx(1.0, abs=0.4)
+    with pytest.raises(TypeError, match=r"a model keeps no rows.*average_effect"):
+        icdh.effect(model, "dose", "answer")
+
+
+def test_what_a_model_holds_as_labels_are_labels(tmp_path, printed):
+    rng = np.random.default_rng(0)
+    code = rng.choice([1.0, 2.0, 3.0], size=300)
+    X = pd.DataFrame({"code": code, "y": np.array([0.0, 2.0, 0.5])[code.astype(int) - 1] + rng.normal(size=300)})
+    model = HNMSearch(kinds={"code": "categorical"}, knowledge={"roots": ["code"]}).fit(X)
+    answer = icdh.effect(X, "code", "y", model=model)
+    declared = icdh.effect(X, "code", "y", [], kinds={"code": "categorical"})
+    assert (answer.estimate, len(answer.others)) == (declared.estimate, 1)
+    model.save(tmp_path / "m.icdh")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    question = ("--cause", "code", "--effect", "y", "--json", "--quiet")
+    assert len(json.loads(printed("effects", tmp_path / "m.icdh", tmp_path / "x.csv", *question))["others"]) == 1
 
 
 @cases(
@@ -316,12 +469,10 @@ def test_covariates_that_come_after_the_cause_are_said():
     answer = level + noise[1]
     X = pd.DataFrame({"dose": dose, "level": level, "answer": answer, "mood": answer + dose + noise[2]})
     model = HNMSearch(knowledge={"tiers": [[name] for name in X]}, kinds={"dose": "binary"}).fit(X)
-    with pytest.warns(DataWarning) as caught:
-        first, second = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model).notes
-    assert "level is by the graph on a path from dose to answer" in first
-    assert "mood is by the graph caused by dose" in second
-    assert len(caught) == 2
-    assert icdh.effect(X, 0, 2, [1]).notes == ()
+    with pytest.warns(DataWarning):
+        notes = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model).notes
+    assert any("level is by the graph on a path from dose to answer" in note for note in notes)
+    assert any("mood is by the graph caused by dose" in note for note in notes)
 
 
 @pytest.mark.parametrize("adjust", ["graph", ["other"]])
@@ -335,14 +486,55 @@ def test_covariates_of_later_tiers_are_said(adjust):
     assert answer.lower < 1.0 < answer.upper
 
 
-def test_an_extrapolation_is_said_with_its_remedy(recwarn):
-    X = confounded(10, 300, share=6.0)
-    with pytest.warns(DataWarning, match="trim=0.05"):
-        whole = icdh.effect(X, 1, 2, [0])
-    trimmed = icdh.effect(X, 1, 2, [0], trim=0.05)
-    assert trimmed.n_target < 250
-    assert trimmed.beyond_support < whole.beyond_support > 0.2
-    assert trimmed.lower < 1.0 < trimmed.upper
+def estimate_of(value, error):
+    return Estimate(value, error, 1e9, 1.0, (100.0,), np.zeros(1))
+
+
+def test_a_mixture_has_the_quantiles_of_its_parts_and_an_atom_at_zero():
+    from scipy.stats import norm
+
+    alone = mixture({(0,): 1.0}, lambda _: estimate_of(2.0, 0.5), 0.9)
+    assert [alone.lower, alone.upper, alone.probability] == pytest.approx([*norm.ppf([0.05, 0.95], 2.0, 0.5), 1.0])
+    doubtful = mixture({(0,): 0.5}, lambda _: estimate_of(2.0, 0.5), 0.9)
+    assert [doubtful.value, doubtful.lower, doubtful.probability] == pytest.approx([1.0, 0.0, 0.5])
+    assert doubtful.upper == pytest.approx(norm.ppf(0.9, 2.0, 0.5))
+    two = mixture({(): 0.3, (0,): 0.7}, lambda parents: estimate_of(5.0 * len(parents), 1.0), 0.5)
+    for end, share in ((two.lower, 0.25), (two.upper, 0.75)):
+        assert 0.3 * norm.cdf(end) + 0.7 * norm.cdf(end - 5.0) == pytest.approx(share)
+    half = mixture(
+        {(): 0.4, (0,): 0.6}, lambda parents: estimate_of(np.nan if parents else 1.0, np.nan if parents else 1.0), 0.9
+    )
+    assert (half.value, half.unanswered) == pytest.approx((1.0, 0.6))
+    nothing = mixture({}, lambda _: estimate_of(1.0, 1.0), 0.9)
+    assert (nothing.value, nothing.lower, nothing.probability) == (0.0, 0.0, 0.0)
+
+
+def test_parents_are_counted_in_graphs_with_a_path():
+    chain, turned = np.zeros((2, 3, 3), dtype=bool)
+    chain[0, 1] = chain[1, 2] = turned[0, 1] = turned[2, 1] = True
+    found = parent_sets(np.stack([chain, turned, chain]), np.array([0.5, 0.3, 0.2]), 1, 2)
+    assert found == pytest.approx({(0,): 0.7})
+
+
+def test_averaged_over_graphs_the_effect_is_that_of_the_sure_graph():
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=400)
+    dose = age + rng.laplace(size=400)
+    X = pd.DataFrame({"age": age, "dose": dose, "y": dose + age + rng.laplace(size=400)})
+    tiers = Knowledge(tiers=[["age"], ["dose"], ["y"]])
+    answer = icdh.effect(X, "dose", "y", "posterior", knowledge=tiers)
+    known = icdh.effect(X, "dose", "y", ["age"])
+    assert answer.probability_of_effect == pytest.approx(1.0)
+    assert [answer.estimate, answer.upper] == pytest.approx([known.estimate, known.upper], abs=0.05)
+    assert (answer.adjusted, answer.strongest) == (None, None)
+    assert "averaged over graphs" in answer.summary()
+    back = icdh.effect(X, "y", "age", "posterior", knowledge=tiers)
+    assert (back.estimate, back.lower, back.upper, back.probability_of_effect) == (0.0, 0.0, 0.0, 0.0)
+    with pytest.raises(TypeError, match="needs a fitted HNMSearch"):
+        icdh.effect(X, "dose", "y", "posterior", model=HNMSearch(knowledge=tiers).fit(X).model_)
+
+
+# Rows that depend on one another.
 
 
 def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow(tmp_path, shown):
@@ -355,9 +547,10 @@ def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow(tmp_path, show
         icdh.effect(X, 0, 1, [])
     for quiet in (X[rng.permutation(400)], X[np.argsort(X[:, 1])]):
         icdh.effect(quiet, 0, 1, [])  # a warning would be an error
-    icdh.effect(X, 0, 1, [], groups=np.arange(400) // 40)
-    blocks = icdh.effect(X, 0, 1, [], groups=np.arange(400) // 20)
-    assert icdh.effect(X, 0, 1, [], sequence=True).comparisons == blocks.comparisons
+    with pytest.warns(DataWarning, match="few groups"):
+        blocks = icdh.effect(X, 0, 1, [], groups=np.arange(400) // 20)
+    with pytest.warns(DataWarning, match="few groups"):
+        assert icdh.effect(X, 0, 1, [], sequence=True).interval == blocks.interval
     write_table(tmp_path / "walks.csv", X, ["a", "b"])
     question = ("effects", tmp_path / "walks.csv", "--cause", "a", "--effect", "b", "--adjust", "none")
     for options, beside in ([], False), (["--json"], True):  # once below the answer, or beside JSON too
@@ -381,44 +574,28 @@ def test_a_cause_that_is_constant_within_units_which_no_column_names_is_said(few
     icdh.effect(X, *question)
 
 
-def test_a_covariate_that_tells_the_cause_leaves_no_answer():
-    rng = np.random.default_rng(0)
-    dose = np.where(rng.random(400) < 0.5, rng.uniform(1.0, 3.0, 400), 0.0)
-    given = (dose > 0.0).astype(float)
-    with pytest.warns(DataWarning, match="the number is no answer"):
-        icdh.effect(np.column_stack([dose, given, given + rng.normal(size=400)]), "x1", "x2", ["x0"])
-
-
-def test_a_value_between_the_rows_is_an_extrapolation_and_no_contrast_of_its_own():
-    """Years 2000 to 2008 and 2014 on: nothing is known of 2011."""
-    rng = np.random.default_rng(3)
-    year = np.r_[np.tile(np.arange(2000, 2009), 40), np.tile(np.arange(2014, 2026), 40)].astype(float)
-    table = np.column_stack([year, 0.1 * year + rng.normal(size=year.size)])
-    with pytest.warns(DataWarning, match="no row has a cause near 2011: a smooth curve alone answers there"):
-        icdh.effect(table, "x0", "x1", [], contrast=(2008, 2011))
-    (comparison,) = icdh.effect(table, "x0", "x1", []).comparisons
-    assert {comparison.reference, comparison.value} <= {*year}
-
-
-def test_a_change_of_several_units_is_said_for_each_too():
-    rng = np.random.default_rng(0)
-    years = rng.normal(12.0, 3.0, size=400)
-    table = np.column_stack([years, 0.5 * years + rng.normal(size=400)])
-    answer = icdh.effect(table, "x0", "x1", [], contrast=(10, 14))
-    (line,) = (line for line in answer.summary().splitlines() if line.startswith("for each unit"))
-    assert float(line.split()[5]) == pytest.approx(answer.difference / 4.0, abs=0.01)
-    assert "for each unit" not in icdh.effect(np.round(rng.random((400, 2))), "x0", "x1", []).summary()
+# What is shown, and what is refused.
 
 
 def test_it_is_shown_and_written(answer):
     text = answer.summary()
     assert str(answer) == text
     assert text in answer._repr_html_().replace("&gt;", ">")
-    assert text.startswith("dose -> answer, 500 rows, adjusted for age")
-    assert "crude difference" in text
+    assert text.startswith(
+        "dose -> answer, 500 rows, adjusted for age\nchange of the mean of answer if dose goes from 0 to 1"
+    )
     record = json.loads(json.dumps(answer.to_dict()))
-    assert record["comparisons"][0]["difference"][0] == answer.difference
+    assert record["estimate"] == record["difference"] == answer.estimate
+    frame = answer.to_frame()
+    assert frame.loc[0, ["change", "lower"]].tolist() == ["0 -> 1", answer.lower]
+    assert [axes.get_xlabel() for axes in answer.plot().axes] == [
+        "effect on answer of dose",
+        "share of dose that a hidden cause explains",
+    ]
     assert answer.plot().axes[0].get_yticklabels()[0].get_text() == "0 -> 1"
+    number = icdh.effect(doses(), "x1", "x2", ["x0"])
+    assert number.plot().axes[0].get_ylabel() == "change of x2"
+    assert json.loads(json.dumps(number.to_dict()))["curve"]["p_value"] == number.curve.p_value
 
 
 @cases(
@@ -458,13 +635,15 @@ def test_contrasts_by_nature():
     ({"adjust": "all"}, "adjust, if not a list"),
     ({"contrast": [1.0]}, "contrast must be a pair"),
     ({"contrast": [1.0, 1.0]}, "two different"),
-    ({"contrast": [0.0, 7.0]}, "fewer than two rows"),
+    ({"contrast": [0.0, 7.0]}, "no row has one of the values of contrast, 0 -> 7"),
+    ({"cause": "age", "adjust": [], "contrast": [0.0, 99.0]}, "goes beyond the rows"),
     ({"target": "some"}, "target must be one of"),
     ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
-    ({"where": {"dose": 3}}, "where leaves no row"),
+    ({"where": {"dose": 3}}, "where leaves 0 rows"),
     ({"level": 1.5}, "level must be between"),
-    ({"trim": 0.7}, "trim must be at least 0"),
     ({"groups": [1, 2]}, "groups"),
+    ({"within": {"unit": [1, 2]}}, "2 labels where X has 500 rows"),
+    ({"within": "place"}, "'place', which is not one of"),
 )
 def test_what_is_refused(table, arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -473,7 +652,7 @@ def test_what_is_refused(table, arguments, message):
 
 def test_gaps_matter_in_the_columns_of_the_question_alone(table, answer):
     gaps = table.assign(other=np.where(np.arange(len(table)) < 9, np.nan, table.age))
-    assert icdh.effect(gaps, "dose", "answer", ["age"]).difference == answer.difference
+    assert icdh.effect(gaps, "dose", "answer", ["age"]).estimate == pytest.approx(answer.estimate)
     with pytest.raises(ValueError, match="9 in 'other'"):
         icdh.effect(gaps, "dose", "answer", ["age", "other"])
 
@@ -481,16 +660,78 @@ def test_gaps_matter_in_the_columns_of_the_question_alone(table, answer):
 def test_text_of_two_labels_may_be_declared_binary():
     table = labelled(200)
     binary = icdh.effect(table, "sex", "survived", [], kinds={"survived": "binary", "sex": "binary"})
-    assert binary.difference == icdh.effect(table, "sex", "survived", []).difference
-    model = HNMSearch(kinds=dict.fromkeys(["sex", "survived"], "binary") | {"colour": "categorical"}).fit(table)
-    assert model.kinds_ == ["categorical", "categorical", "categorical", "continuous"]
+    assert binary.estimate == icdh.effect(table, "sex", "survived", []).estimate
     with pytest.raises(ValueError, match="3 different values"):
         icdh.effect(table, "sex", "survived", [], kinds={"colour": "binary"})
 
 
-@pytest.mark.parametrize(("noise", "is_said"), [(0.0, True), (0.1, False)])
-def test_an_effect_that_seems_computed_is_said(noise, is_said, recwarn):
-    a, b, rest = np.random.default_rng(0).normal(size=(3, 300))
-    answer = icdh.effect(np.column_stack([a, b, a + b + noise * rest]), 0, 2, [1])
-    assert any("hardly any noise of the effect" in note for note in answer.notes) == is_said
-    assert answer.difference == pytest.approx(a.std(), abs=0.1)
+def test_constant_and_repeated_covariates_change_nothing(table, answer):
+    more = table.assign(one=1.0, again=table.age)
+    found = icdh.effect(more, "dose", "answer", ["age", "one"])
+    assert (found.estimate, found.adjusted) == (answer.estimate, ("age",))
+    again = icdh.effect(more, "dose", "answer", ["age", "again"])
+    assert again.estimate == pytest.approx(answer.estimate, abs=0.2 * width(answer))
+
+
+@pytest.mark.parametrize("n", [12, 40])
+def test_few_rows_and_heavy_tails_give_finite_numbers_or_say_so(n):
+    rng = np.random.default_rng(n)
+    X = rng.standard_cauchy(size=(n, 12))
+    X[:, 1] = np.arange(n) % 2
+    for cause in (0, 1):
+        with pytest.warns(DataWarning):
+            answer = icdh.effect(X, cause, 2, list(range(3, 12)))
+        assert np.isfinite([answer.estimate, answer.lower, answer.upper]).all() or "answer" in answer.notes[0]
+
+
+# What covariates tell.
+
+
+def test_natural_splines_are_linear_beyond_their_knots():
+    knots = np.array([-1.0, 0.0, 0.5, 2.0])
+    for outside in (np.linspace(-9.0, -1.0, 5), np.linspace(2.0, 9.0, 5)):
+        np.testing.assert_allclose(np.diff(natural_spline(outside, knots), n=2, axis=1), 0.0, atol=1e-9)
+
+
+def test_means_and_probabilities_are_those_of_other_folds():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 4000))
+    folds = np.arange(4000) % 5
+    splines = Splines(x, (False, False))
+    mean = np.sin(x[0]) + x[0] * x[1]
+    target = mean + 0.3 * rng.normal(size=4000)
+    assert np.square(splines.means(target, folds) - mean).mean() < 0.01
+    shifted = np.where(folds == 2, target + 100.0, target)  # what a fold holds does not matter to its own means
+    np.testing.assert_allclose(splines.means(shifted, folds)[folds == 2], splines.means(target, folds)[folds == 2])
+    p = 1.0 / (1.0 + np.exp(-x[0] - 0.5 * x[1] ** 2))
+    assert np.square(splines.probabilities(rng.random(4000) < p, folds) - p).mean() < 0.002
+    few = rng.random(4000) < 0.05
+    found = splines.means(np.where(few, mean + 1.0, mean), folds, few)
+    assert np.square(found - mean - 1.0).mean() < 0.01
+
+
+def test_a_covariate_can_be_taken_back():
+    rng = np.random.default_rng(0)
+    x, folds = rng.normal(size=(3, 500)), np.arange(500) % 5
+    whole, short = Splines(x, (False,) * 3).without(1), Splines(x[[0, 2]], (False,) * 2)
+    target = x.sum(axis=0) + rng.normal(size=500)
+    np.testing.assert_allclose(whole.means(target, folds), short.means(target, folds))
+
+
+def test_means_of_units_are_taken_out():
+    rng = np.random.default_rng(0)
+    values, first, second = rng.normal(size=(200, 3)), rng.integers(0, 9, size=200), rng.integers(0, 5, size=200)
+    left = demeaned(values, [first, second])
+    for groups in (first, second):
+        np.testing.assert_allclose([left[groups == k].mean(axis=0) for k in range(groups.max() + 1)], 0.0, atol=1e-8)
+    design = np.column_stack([first[:, np.newaxis] == np.arange(9), second[:, np.newaxis] == np.arange(5)]) * 1.0
+    by_dummies = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    np.testing.assert_allclose(left, by_dummies, atol=1e-8)
+
+
+def test_the_bend_test_keeps_its_level():
+    rejected = 0
+    for seed in range(100):
+        X = doses(seed, 300)
+        rejected += Slope(Sample(X[:, 2], X[:, 1], X[:, :1].T.copy(), (False,))).bend() < 0.05
+    assert rejected <= 14

@@ -136,11 +136,17 @@ def test_everything_public_has_an_example():
     assert silent == {"fetch_tuebingen"}
 
 
+def test_the_page_of_effects_prints_what_it_shows():
+    page = Path(__file__).parent.parent.parent / "docs" / "effects.rst"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert (found.failed, found.attempted > 30) == (0, True)
+
+
 EXAMPLES = Path(__file__).parent.parent.parent / "docs" / "examples"
 SHOWN = {  # by each script, at the least
     "first_hour": ["150 observations of a, b, c\nHNMSearch: 150 observations of 3 variables", "a -> b: probability"],
     "knowledge": ["with knowledge", "no knowledge: SHD", "watched alone: ", "Edge(cause='x1', effect='x0'"],
-    "effect": ["risk ratio                      0.550", "within sizes: +0.054", "women, crew -> third: -0.4"],
+    "effect": ["estimate            -0.00771", "within sizes: +0.054", "women, crew -> third: -0.4"],
     "how_sure": ["if turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
     "what_if": ["one more unit of dose", "dose on answer", "raised by 1", "with the dose at zero"],
     "as_library": ["negative log-likelihood", "finite differences", "h = ", "SHD to the truth"],

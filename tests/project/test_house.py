@@ -20,7 +20,8 @@ CORE = (
     ("_model",),
     ("two_phase", "_hidden_causes"),
     ("_estimators",),
-    ("uncertainty", "_effect"),
+    ("uncertainty",),
+    ("_effect",),
     ("diagnostics",),
 )
 # How people reach the core.
@@ -51,7 +52,7 @@ ROOMS = {
     "_estimators": (
         "imputation data_warnings < base < arranged < two_phase_fit graph_search < refit < icdh hnm_search"
     ),
-    "_effect": "estimation result < families question < pair < answer",
+    "_effect": "splines covariates result < sample < average mixture slope < answer",
     "diagnostics": "_kernels track_record < result residuals < independence < check",
 }
 

@@ -178,10 +178,11 @@ def test_effects_of_all_pairs_and_of_one(folder, model, printed, tmp_path):
     at_values = answer(*pair, "--values", "-1", 2, *picture)
     assert [row["mean of c"] for row in at_values] == model.average_effect("a", "c", [-1.0, 2.0]).mean.tolist()
     assert b"<svg" in picture[1].read_bytes()
-    alone = answer(*pair)["comparisons"][0]["difference"][0]
-    assert alone == icdh.effect(model, "a", "c").difference
-    estimate, low, high = answer(folder / "data.csv", *pair, *picture)["comparisons"][0]["difference"]
-    assert low < estimate < high
+    assert answer(*pair) == [effect._asdict() for effect in effects if (effect.cause, effect.effect) == ("a", "c")]
+    with_rows = answer(folder / "data.csv", *pair, *picture)
+    assert with_rows["lower"] < with_rows["per_unit"] < with_rows["upper"]
+    average = answer(folder / "data.csv", *pair, "--contrast", "0,1")
+    assert (average["contrast"], average["per_unit"]) == ([0.0, 1.0], None)
 
 
 def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, refused):
@@ -189,14 +190,20 @@ def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, ref
     age = rng.normal(size=400)
     old, sick = age > 0, rng.random(400) < 0.3
     given = np.where(rng.random(400) < np.where(old, 0.7, 0.3), "yes", "no")
-    rows = [f"{a:.6f},{g},{'yes' if s else 'no'}" for a, g, s in zip(age, given, sick, strict=True)]
-    (tmp_path / "t.csv").write_text("\n".join(["age,given,sick", *rows]))
+    places = ["north", "south"] * 200
+    rows = [f"{a:.6f},{g},{'yes' if s else 'no'},{p}" for a, g, s, p in zip(age, given, sick, places, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,given,sick,place", *rows]))
     asked = ("effects", tmp_path / "t.csv", "--cause", "given", "--effect", "sick", "--json")
     trial = json.loads(printed(*asked, "--adjust", "none"))
     assert trial["difference"] == pytest.approx(sick[given == "yes"].mean() - sick[given == "no"].mean())
-    swapped = json.loads(printed(*asked, "--adjust", "age", "--contrast", "yes,no", "--where", "sick=no"))
-    assert (swapped["adjusted"], swapped["comparisons"][0]["reference"]) == (["age"], "yes")
-    assert swapped["n_target"] == np.count_nonzero(~sick)
+    swapped = json.loads(printed(*asked, "--adjust", "age", "--contrast", "yes,no", "--where", "place=north"))
+    assert (swapped["adjusted"], swapped["contrast"]) == (["age"], ["yes", "no"])
+    assert swapped["n_rows"] == 200
+    within = json.loads(printed(*asked, "--adjust", "none", "--within", "place"))
+    north = np.arange(400) % 2 == 0
+    parts = [(sick[at & (given == "yes")].mean() - sick[at & (given == "no")].mean(), at) for at in (north, ~north)]
+    weights = [np.var(given[at] == "yes") for _, at in parts]
+    assert within["difference"] == pytest.approx(np.average([part for part, _ in parts], weights=weights))
     assert "no path from 'given' to 'sick'" in refused(*asked, "--quiet")
 
 

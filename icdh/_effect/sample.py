@@ -1,0 +1,200 @@
+"""Rows of a cause, an effect and covariates, the folds that they are fitted in, and estimates of one number from them.
+
+A hidden common cause that explains the shares r_y of what is left of the effect and r_d of what is left of the cause
+moves an estimate by at most
+
+    S sqrt(r_y r_d / (1 - r_d)),    S^2 = E (y - E[y | d, x])^2  E a^2,
+
+where a is the Riesz representer of the estimate: the residual of the cause over its variance, or the signed weights of
+rows. The robustness value is the share r = r_y = r_d that brings the estimate to zero,
+
+    r^2 / (1 - r) = (estimate / S)^2.
+
+References
+----------
+Cinelli, Hazlett: "Making sense of sensitivity", Journal of the Royal Statistical Society B 82, 2020.
+Chernozhukov, Cinelli, Newey, Sharma, Syrgkanis: "Long story short: omitted variable bias in causal machine learning",
+NBER Working Paper 30302, 2022.
+Kish: "Survey Sampling", 1965, Section 11.7 (effective rows).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from icdh._effect.splines import Splines, demeaned, sums_of
+from icdh._ground.arrays import Floats, Integers, Mask
+
+N_FOLDS = 10
+N_SPLITS, FEW_ROWS = 2, 2000  # of more rows one split will do
+BENCHMARK_ROWS = 5000
+ENOUGH = 20.0  # effective rows or groups
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is known of n rows.
+
+    Attributes
+    ----------
+    effect, cause : ndarray, shape (n,)
+        Two columns of any unit; codes in place of labels.
+    covariates : ndarray, shape (p, n)
+        One covariate a row.
+    has_labels : tuple of bool
+        Which covariates hold codes of labels.
+    groups : ndarray of int, shape (n,), or None
+        Rows of one group depend on one another.
+    within : tuple of ndarray of int, each of shape (n,)
+        Groupings whose means are taken out.
+    seed : int
+        Draws the folds.
+    """
+
+    effect: Floats
+    cause: Floats
+    covariates: Floats
+    has_labels: tuple[bool, ...]
+    groups: Integers | None = None
+    within: tuple[Integers, ...] = ()
+    seed: int = 0
+
+    @cached_property
+    def splines(self) -> Splines:
+        """Regressions on the covariates."""
+        return Splines(self.covariates, self.has_labels, self.within)
+
+    def of_rows(self, rows: Integers | Mask) -> "Sample":
+        """Return selected rows; groups are numbered in the order of their first rows."""
+        groups = None if self.groups is None else _numbered(self.groups[rows])
+        within = tuple(_numbered(labels[rows]) for labels in self.within)
+        columns = {"effect": self.effect[rows], "cause": self.cause[rows], "covariates": self.covariates[:, rows]}
+        return replace(self, **columns, groups=groups, within=within)
+
+    def with_covariates(self, chosen: Sequence[int]) -> "Sample":
+        """Return the sample with some of its covariates."""
+        labels = tuple(self.has_labels[k] for k in chosen)
+        return replace(self, covariates=self.covariates[list(chosen)], has_labels=labels)
+
+    def folds(self, strata: Floats | None = None, n_splits: int | None = None) -> list[Integers]:
+        """Return the fold of every row, in each of several splits: whole groups, or evenly in every stratum."""
+        n, rng, splits = self.effect.size, np.random.default_rng(self.seed), []
+        if not len(self.covariates):
+            return [np.zeros(n, dtype=np.int64)]
+        for _ in range(n_splits or (N_SPLITS if n <= FEW_ROWS else 1)):
+            if self.groups is not None:
+                splits.append((rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups])
+                continue
+            folds = np.empty(n, dtype=np.int64)
+            folds[np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))] = np.arange(n) % N_FOLDS
+            splits.append(folds)
+        return splits
+
+
+def _numbered(groups: Integers) -> Integers:
+    _, first, index = np.unique(groups, return_index=True, return_inverse=True)
+    numbers: Integers = np.argsort(np.argsort(first))[index.ravel()]
+    return numbers
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that rows tell, and its error.
+
+    Attributes
+    ----------
+    value, error, degrees : float
+        The estimate, its standard error, and the degrees of freedom of that; NaN where rows tell nothing.
+    scale : float
+        S, see `icdh._effect.sample`.
+    effective : tuple of float
+        As many rows of equal weight, or groups, would say as much; of two values of the cause one number each.
+    influence : ndarray, shape (n,)
+        What each row adds to the estimate, up to a factor.
+    share : float
+        The share of the rows asked for that the number is about.
+    bounds : tuple of float, or None
+        Where the mean of all these rows lies, whatever the others would be.
+    notes : tuple of str
+        What to know before it is used.
+    """
+
+    value: float
+    error: float
+    degrees: float
+    scale: float
+    effective: tuple[float, ...]
+    influence: Floats
+    share: float = 1.0
+    bounds: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the interval of Student's t that holds the truth with this probability."""
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(max(self.degrees, 1.0), (1.0 + level) / 2.0)) * self.error
+        return self.value - reach, self.value + reach
+
+    def times(self, factor: float) -> "Estimate":
+        """Return the estimate in another unit."""
+        ends = None if self.bounds is None else (factor * self.bounds[0], factor * self.bounds[1])
+        bounds = None if ends is None else (min(ends), max(ends))
+        size = abs(factor)
+        changed = {"error": size * self.error, "scale": size * self.scale, "bounds": bounds}
+        return replace(self, value=factor * self.value, **changed)
+
+
+def effective_rows(weights: Floats) -> float:
+    """Return the number of rows of equal weight that say as much."""
+    squares = float(np.square(weights).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
+
+
+def robustness_value(estimate: float, scale: float) -> float:
+    """Return the share of what is left of cause and effect that a hidden cause must explain to bring this to zero."""
+    if math.isnan(estimate):
+        return math.nan
+    squared = (estimate / scale) ** 2 if scale > 0.0 else math.inf
+    return (math.sqrt(squared**2 + 4.0 * squared) - squared) / 2.0 if squared < 1e12 else 1.0
+
+
+def observed_strengths(sample: Sample, cause: Floats) -> Floats:
+    """Return the shares r_y and r_d that each covariate explains of what the others leave, shape (p, 2).
+
+    By the errors of regressions of the effect, the cause as well known, and of the cause, of at most 5000 rows.
+    """
+    rows = np.arange(cause.size)[:: -(-cause.size // BENCHMARK_ROWS)]
+    sample = sample.of_rows(rows)
+    effect, cause = (demeaned(column, sample.within) for column in (sample.effect, cause[rows]))
+
+    def errors(splines: Splines) -> Floats:
+        return np.array([splines.error(effect, cause), splines.error(cause)])
+
+    whole = errors(sample.splines)
+    rest = np.array([errors(sample.splines.without(k)) for k in range(len(sample.covariates))]).reshape(-1, 2)
+    return np.maximum(1.0 - whole / np.maximum(rest, 1e-300), 0.0)
+
+
+def multiple_of(strength: Floats, estimate: float, scale: float) -> float:
+    """Return how many times as strong as an observed cause of strength (r_y, r_d) a hidden one must be to explain all.
+
+    The multiple k solves k^2 r_y r_d / (1 - k r_d) = (estimate / S)^2; infinite if it would have to explain more than
+    all of the effect.
+    """
+    r_y, r_d = map(float, strength)
+    if not r_y * r_d > 0.0 or not scale > 0.0:
+        return math.inf
+    squared = (estimate / scale) ** 2
+    multiple = (math.sqrt((squared * r_d) ** 2 + 4.0 * r_y * r_d * squared) - squared * r_d) / (2.0 * r_y * r_d)
+    return multiple if multiple * max(r_y, r_d) < 1.0 else math.inf
+
+
+def clustered_error(influence: Floats, groups: Integers | None) -> float:
+    """Return the standard error of a sum of rows of mean zero, those of one group together."""
+    sums = sums_of(influence, groups)
+    small = 1.0 if groups is None else len(sums) / max(len(sums) - 1.0, 1.0)
+    return math.sqrt(float(np.square(sums).sum()) * small)

@@ -1,0 +1,176 @@
+"""The effect of a number, per unit and along a curve: the partially linear model.
+
+    y = theta d + g(x) + e,    d = m(x) + v,    E[e | d, x] = E[v | x] = 0.
+
+Both y and d are freed of what the covariates x tell, each row by fits to other rows, and of the means of groups if they
+are to be compared within these. The slope is that of the residuals,
+
+    theta = sum v (y - E[y | x]) / sum v^2.
+
+Where the effect bends or varies, theta is the mean of slopes, weighted by the variance of the cause given the
+covariates; of a cause that is Gaussian given covariates it is the plain mean slope (Stein's identity). Along the curve
+the cause is a natural spline, with a jump at a value that a fifth of the rows have, and every term is freed of x alike.
+An F test of all further terms tells a bend.
+
+The error is the sandwich of the jackknife, of whole groups where there are any: with h the leverage of a row or group,
+its score counts 1 / (1 - h) times (HC3, CR3). Degrees of freedom are Kish's number of rows, or of groups, that would
+have the same leverages if all were equal.
+
+References
+----------
+Robinson: "Root-N-consistent semiparametric regression", Econometrica 56, 1988.
+Chernozhukov et al.: "Double/debiased machine learning for treatment and structural parameters", Econometrics Journal
+21, 2018.
+Bell, McCaffrey: "Bias reduction in standard errors for linear regression with multi-stage samples", Survey Methodology
+28, 2002.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows
+from icdh._effect.splines import demeaned, natural_spline, spline_knots, sums_of
+from icdh._ground.arrays import Floats
+
+LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
+LEAST = 1e-9  # of it, rounding aside
+COMMON = 0.2  # share of the rows at a value where the curve may jump
+MOST_ALIKE = 3.0  # standard errors
+NEIGHBOURS, COMPARED_ROWS = 5, 10_000
+
+
+class _Fit(NamedTuple):
+    """Least squares of residuals."""
+
+    theta: Floats
+    covariance: Floats
+    inverse: Floats
+    degrees: float
+    effective: float
+    left: float
+    influence: Floats
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The partially linear model of a sample."""
+
+    sample: Sample
+
+    @cached_property
+    def _common(self) -> float | None:
+        values, counts = np.unique(self.sample.cause, return_counts=True)
+        is_common = values.size > 2 and counts.max() >= COMMON * self.sample.cause.size
+        return float(values[np.argmax(counts)]) if is_common else None
+
+    @cached_property
+    def _knots(self) -> Floats:
+        rest = self.sample.cause[self.sample.cause != self._common] if self._common is not None else self.sample.cause
+        n_knots = 4 + 2 * sum(rest.size >= many for many in (1000, 5000))
+        return spline_knots(rest, n_knots) if np.unique(rest).size > 4 else np.empty(0)
+
+    def _terms(self, cause: Floats) -> Floats:
+        """Return the functions of the cause that its effect is a sum of, the line first, shape (n, k)."""
+        jump = [] if self._common is None else [(cause != self._common) * 1.0]
+        bends = [natural_spline(cause, self._knots)] if self._knots.size > 2 else []
+        return np.column_stack([cause, *jump, *bends])
+
+    @cached_property
+    def _scales(self) -> Floats:
+        return self._terms(self.sample.cause).std(axis=0)
+
+    @cached_property
+    def _residuals(self) -> tuple[Floats, Floats]:
+        """What covariates leave of the effect, (s, n), and of the scaled terms, (s, n, k), in every split."""
+        sample = self.sample
+        effect = demeaned(sample.effect, sample.within)
+        terms = demeaned(self._terms(sample.cause) / self._scales, sample.within)
+        splits = sample.folds()
+        of_effect = np.array([effect - sample.splines.means(effect, folds) for folds in splits])
+        of_terms = np.array([[term - sample.splines.means(term, folds) for term in terms.T] for folds in splits])
+        return of_effect, of_terms.transpose(0, 2, 1)
+
+    def _fit(self, n_terms: int | None = None) -> _Fit:
+        y, d = self._residuals[0], self._residuals[1][..., :n_terms]
+        n, groups = y.shape[1], self.sample.groups
+        inverse = np.linalg.pinv(np.einsum("snk,snl->kl", d, d) / len(d), hermitian=True)
+        theta = inverse @ np.einsum("snk,sn->k", d, y) / len(d)
+        left = y - d @ theta
+        scores = np.mean(d * left[..., np.newaxis], axis=0)
+        leverage = sums_of(np.einsum("snk,kl,snl->n", d, inverse, d) / len(d), groups)
+        moved = sums_of(scores, groups) @ inverse / np.maximum(1.0 - leverage, 0.1)[:, np.newaxis]
+        effective = effective_rows(leverage)
+        degrees = max(effective - len(theta), 1.0)
+        squares = float(np.square(left.mean(axis=0)).mean())
+        return _Fit(theta, moved.T @ moved, inverse * n, degrees, effective, squares, scores @ inverse)
+
+    @cached_property
+    def _line(self) -> _Fit:
+        return self._fit(1)
+
+    @cached_property
+    def _curve(self) -> _Fit:
+        return self._fit()
+
+    def _along(self, fit: _Fit, moved: Floats, notes: tuple[str, ...] = ()) -> Estimate:
+        error = math.sqrt(max(float(moved @ fit.covariance @ moved), 0.0))
+        scale = math.sqrt(max(fit.left * float(moved @ fit.inverse @ moved), 0.0))
+        value, influence = float(moved @ fit.theta), fit.influence @ moved
+        return Estimate(value, error, fit.degrees, scale, (fit.effective,), influence, notes=notes)
+
+    def per_unit(self) -> Estimate:
+        """Return the slope; NaN with a note where covariates or units determine the cause."""
+        before = float(demeaned(self.sample.cause / self._scales[0], self.sample.within).var())
+        share = float(np.square(self._residuals[1][..., 0]).mean()) / max(before, LEAST)
+        if share > LEAST and before > LEAST:
+            return self._along(self._line, 1.0 / self._scales[:1], tuple(self._notes(share)))
+        nothing = ("covariates or units determine the cause: nothing is left to compare, and there is no answer",)
+        return Estimate(math.nan, math.nan, 1.0, math.nan, (0.0,), 0.0 * self.sample.cause, notes=nothing)
+
+    def step(self, low: float, high: float) -> Estimate:
+        """Return what a change of the cause from one value to another does, along the curve."""
+        moved = np.diff(self._terms(np.array([low, high])) / self._scales, axis=0)[0]
+        return self._along(self._curve, moved, tuple(self._notes()))
+
+    def bend(self) -> float:
+        """Return the p-value of a straight line; NaN if the cause takes too few values to tell."""
+        from scipy.special import fdtrc
+
+        theta, further = self._curve.theta[1:], len(self._curve.theta) - 1
+        if not further:
+            return math.nan
+        wald = theta @ np.linalg.pinv(self._curve.covariance[1:, 1:], hermitian=True) @ theta / further
+        return float(fdtrc(further, self._curve.degrees, wald))
+
+    def _notes(self, share: float = 1.0) -> list[str]:
+        notes, effective = [], self._line.effective
+        if effective < ENOUGH:
+            what = "rows" if self.sample.groups is None else "groups"
+            notes.append(f"the answer rests on few {what}: {effective:.0f} of equal weight would say as much")
+        if share < LEAST_LEFT:
+            notes.append(f"the covariates tell {1.0 - share:.1%} of the cause: little is left to compare")
+        if self._misfit() > MOST_ALIKE:
+            notes.append(
+                "rows with similar covariates have similar residuals: the covariates act in a form that splines miss, "
+                "such as jumps, and the answer may be biased"
+            )
+        return notes
+
+    def _misfit(self) -> float:
+        """Return by how many errors residuals of the effect go with those of the cause in neighbouring rows."""
+        from scipy.spatial import cKDTree
+
+        n, lines = self.sample.effect.size, self.sample.splines.lines
+        if not lines.size or self.sample.within or n <= NEIGHBOURS:
+            return 0.0
+        rows = np.arange(n)[:: -(-n // COMPARED_ROWS)]
+        y, d = (np.mean(part, axis=0)[rows] for part in (self._residuals[0], self._residuals[1][..., 0]))
+        jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
+        places = lines[rows] + jitter  # so that equal rows are neighbours in no order
+        near = cKDTree(places).query(places, k=NEIGHBOURS + 1)[1][:, 1:]
+        together = (y - self._line.theta[0] * d) * d[near].mean(axis=1)
+        return abs(float(together.mean())) / max(float(together.std()) / math.sqrt(rows.size), 1e-300)
