@@ -1,6 +1,8 @@
 """Run the recipes of the page "In other libraries": those of the libraries that are named, or installed.
 
     python .ci/recipes.py [LIBRARY ...]
+
+Exits with 1 if one fails.
 """
 
 import re

@@ -175,8 +175,8 @@ def plot_hidden_cause(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     left = effect.estimate - np.copysign(moved, effect.estimate)
     lines = ax.contour(at, at, left, levels=8, colors=LOOK.soft, linewidths=0.8)
     ax.clabel(lines, fontsize="small")
-    ax.contour(at, at, left, levels=[0.0], colors=LOOK.unlikely, linewidths=1.6)
-    ax.plot([], [], color=LOOK.unlikely, label="no effect left")
+    ax.contour(at, at, left, levels=[0.0], colors=LOOK.fit, linewidths=1.6)
+    ax.plot([], [], color=LOOK.fit, label="no effect left")
     if strongest is not None:
         label = f"as strong as {printable(strongest.name)}"
         ax.plot(strongest.of_cause, strongest.of_effect, "o", color=LOOK.curve, label=label)
