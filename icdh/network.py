@@ -100,8 +100,8 @@ class Weights:
         w1 = array_of(self.w1, "w1", ("N", "m1", "N"))
         nodes, units, _ = w1.shape
         w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
-        parts = {"w1": w1, "w3_bias": array_of(self.w3_bias, "w3_bias", (nodes,))}
-        parts |= {name: array_of(getattr(self, name), name, (nodes, units)) for name in ("w2", "w3")}
+        parts = {name: array_of(getattr(self, name), name, (nodes, units)) for name in ("w2", "w3")}
+        parts |= {"w1": w1, "w3_bias": array_of(self.w3_bias, "w3_bias", (nodes,))}
         if self.hidden_bias is not None:
             parts["hidden_bias"] = array_of(self.hidden_bias, "hidden_bias", (nodes, units))
         if self.output_bias is not None:
