@@ -68,7 +68,7 @@ class Problem:
     bias: bool = False
     rows: Mask | None = None
     clock: Clock = field(default_factory=Clock)
-    acyclicity: Acyclicity = trace_exponential
+    acyclicity: Acyclicity = field(default_factory=lambda: trace_exponential)
 
     @classmethod
     def of(
