@@ -1,8 +1,6 @@
 """Run the recipes of the page "In other libraries": those of the libraries that are named, or installed.
 
-    python .ci/recipes.py [LIBRARY ...]
-
-Exits with 1 if one fails.
+python .ci/recipes.py [LIBRARY ...]
 """
 
 import re

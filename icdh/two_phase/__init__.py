@@ -6,23 +6,9 @@ objective (one child, whose sum is the network) <- solvers <- dag; scales (Algor
 dag, scales <- procedure (Algorithms 1 and 3); solvers, scales <- family <- last_stage.
 """
 
-from typing import TYPE_CHECKING
-
+from icdh.two_phase.as_printed import algorithm_1, algorithm_2, algorithm_3, phase_two_objective
+from icdh.two_phase.objective import Problem
 from icdh.two_phase.rounds import Limits, MeanStep, Round, TwoPhaseResult
-
-if TYPE_CHECKING:
-    from icdh.two_phase.as_printed import algorithm_1, algorithm_2, algorithm_3, phase_two_objective
-    from icdh.two_phase.objective import Problem
 
 __all__ = ["Limits", "MeanStep", "Problem", "Round", "TwoPhaseResult"]
 __all__ += ["algorithm_1", "algorithm_2", "algorithm_3", "phase_two_objective"]
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name):
-        """Load on first use what needs a compiler."""
-        if name not in __all__:
-            raise AttributeError(f"module 'icdh.two_phase' has no attribute {name!r}")
-        from icdh.two_phase import as_printed
-
-        return getattr(as_printed, name)

@@ -24,7 +24,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import Bounds
 
 from icdh._ground.arrays import Floats, Mask, TableLike
 from icdh._ground.checks import Number
@@ -37,7 +36,6 @@ from icdh.likelihood import loss_and_gradient
 from icdh.network import Weights, check_weights, outputs
 from icdh.two_phase.objective import Problem
 from icdh.two_phase.rounds import LIMITS, OUT_OF_TIME, Limits, MeanStep, Round, Rounds, TwoPhaseResult
-from icdh.two_phase.solvers import run_lbfgs
 
 C, S = 0.25, 10.0  # rho grows by S unless h fell below C times its last value
 TOLERANCE = 1e-6  # relative decrease that ends a minimisation; the article prints none
@@ -133,6 +131,8 @@ def algorithm_2(problem: Problem, weights: Weights) -> Weights:
     >>> nll(X, algorithm_2(Problem.of(X), weights)) < nll(X, weights)
     True
     """
+    from icdh.two_phase.solvers import run_lbfgs
+
     _check(problem, weights)
     if problem.noise == "equal":
         return weights
@@ -156,7 +156,7 @@ def algorithm_2(problem: Problem, weights: Weights) -> Weights:
 
     start = np.append(weights.w3, weights.w3_bias)
     lower = np.append(np.full(N * m1, -np.inf), np.minimum(np.log(SMALLEST_FLOOR * rms), weights.w3_bias))
-    return with_scales(run_lbfgs(value_and_gradient, start, Bounds(lower, np.inf), TOLERANCE).x)  # pyright: ignore[reportArgumentType]
+    return with_scales(run_lbfgs(value_and_gradient, start, lower, TOLERANCE).x)
 
 
 def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Limits = LIMITS) -> MeanStep:
@@ -196,6 +196,8 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
     >>> algorithm_3(Problem.of(X), np.ones(X.shape), weights).h < 1e-8
     True
     """
+    from icdh.two_phase.solvers import run_lbfgs
+
     _check(problem, weights)
     sigma = scale_beside(problem.values.T, scale, problem.values.shape[::-1])
     unknowns, clock = Unknowns(weights, problem.rules, problem.l1), problem.clock
@@ -219,7 +221,7 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
         while True:
             while True:
                 clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
-                result = run_lbfgs(lagrangian, theta, unknowns.bounds, TOLERANCE, keep)
+                result = run_lbfgs(lagrangian, theta, unknowns.lower, TOLERANCE, keep)
                 theta = result.x
                 h = problem.acyclicity(unknowns.weights(theta).adjacency())[0]
                 if h <= C * h_previous or rho >= limits.rho_max:  # As printed the inner loop has no end.
@@ -358,9 +360,8 @@ class Unknowns:
         self.template = template
         self.allowed = np.repeat(~rules.forbidden.T[:, np.newaxis], template.hidden_units, axis=1)
         self.costs = l1 * ~np.repeat(rules.required.T[:, np.newaxis], template.hidden_units, axis=1)[self.allowed]
-        lower = np.full(self.of(template).size, -np.inf)
-        lower[: 2 * self.costs.size] = 0.0
-        self.bounds = Bounds(lower, np.inf)  # pyright: ignore[reportArgumentType]
+        self.lower = np.full(self.of(template).size, -np.inf)
+        self.lower[: 2 * self.costs.size] = 0.0
 
     def of(self, weights: Weights) -> Floats:
         """Return theta of a network."""

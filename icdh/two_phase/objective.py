@@ -30,7 +30,6 @@ from icdh._table.frames import column_labels
 from icdh.acyclicity import Acyclicity, trace_exponential
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, Weights, features_of, node_inputs
-from icdh.two_phase._kernels import projected_least_squares
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
 Array = TypeVar("Array", Floats, Mask)
@@ -250,6 +249,8 @@ class FamilyObjective:
 
     def evaluate(self, w: Floats) -> Evaluation:
         """Return the objective of the child at these weights, and what it is made of."""
+        from icdh.two_phase._kernels import projected_least_squares
+
         of_table, weights = (self.features, self.child, self.inputs, self.root), np.ascontiguousarray(w)
         value, gradient, *rest = projected_least_squares(*of_table, weights, self.output_ridge, self.bias)
         if np.isnan(value):

@@ -73,7 +73,7 @@ def minimise_by_lbfgs(
         return split.penalised(theta)
 
     callback = None if keep is None else lambda theta: keep(split.weights(theta))
-    result = run_lbfgs(penalised, start, split.bounds(start.size), tolerance, callback)
+    result = run_lbfgs(penalised, start, split.lower(start.size), tolerance, callback)
     reached = w if np.isinf(result.fun) else split.weights(result.x)
     return Minimum(reached, float(result.fun), int(result.status), str(result.message))
 
@@ -81,7 +81,7 @@ def minimise_by_lbfgs(
 def run_lbfgs(
     value_and_gradient: Smooth,
     start: Floats,
-    bounds: Bounds,
+    lower: Floats,
     tolerance: float,
     callback: Callable[[Floats], None] | None = None,
 ) -> OptimizeResult:
@@ -93,8 +93,8 @@ def run_lbfgs(
         Takes a vector, returns a value and its gradient.
     start : ndarray, shape (K,)
         Where to start.
-    bounds : Bounds
-        The bounds of every entry.
+    lower : ndarray, shape (K,)
+        The lower bound of every entry.
     tolerance : float
         Relative decrease at which to stop.
     callback : callable, optional
@@ -112,7 +112,7 @@ def run_lbfgs(
             start,
             jac=True,
             method="L-BFGS-B",
-            bounds=bounds,
+            bounds=Bounds(lower, np.inf),  # pyright: ignore[reportArgumentType]
             callback=callback,
             options={"ftol": tolerance, "gtol": 1e-8, "maxiter": 15_000, "maxfun": 1_000_000},
         )
@@ -190,10 +190,10 @@ class SplitVector:
         lasso = np.dot(theta.reshape(gradient.shape).sum(axis=1), self.cost[:, 0])
         return value + lasso, gradient.ravel()
 
-    def bounds(self, size: int) -> Bounds:
-        """Return the bounds: both parts of the weights under the lasso are non-negative."""
+    def lower(self, size: int) -> Floats:
+        """Return the lower bounds: both parts of the weights under the lasso are non-negative."""
         lower = np.where(self.is_bounded, 0.0, -np.inf)
-        return Bounds(np.repeat(lower, size // lower.size), np.full(size, np.inf))  # pyright: ignore[reportArgumentType]
+        return np.repeat(lower, size // lower.size)
 
 
 class QuadraticModel(NamedTuple):
