@@ -110,8 +110,10 @@ class Progress:
 
     def _line(self, seconds: float) -> str:
         line = f"{self.doing} for {seconds:.0f} s"
-        line += f", {counted(self.steps, self.what.removesuffix('s'))} so far" if self.what else ""
         if self.total and self.steps:
-            line += f", at most about {seconds / self.steps * (self.total - self.steps):.0f} s left"
+            left = seconds / self.steps * (self.total - self.steps)
+            line += f", {self.steps} of {self.total} {self.what}, about {left:.0f} s left"
+        elif self.what and self.steps:
+            line += f", {counted(self.steps, self.what.removesuffix('s'))} so far"
         now = self._clock.describe() if self._clock else ""
         return f"{line}; now: {now}" if now else line

@@ -112,8 +112,7 @@ def _warn_about_units(table: Table, joined: Sequence[int]) -> None:
     for k in joined:
         is_whole = k not in table.categories and not (values[k] % 1.0).any()
         if is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2:
-            alike = np.count_nonzero(alike_in_units(ranks, values[k]))
-            found += [k] if alike > 1 else []  # it is like itself
+            found += [k] if alike_in_units(ranks, values[k]).any() else []
     if found:
         name = table.names[found[0]]
         few = table.n_distinct(found[0]) <= MOST_LABELS

@@ -109,7 +109,7 @@ class Clock:
             seconds = (time.monotonic() - self._task_begin) * (self.total - self.done) / self.done
             parts.append(f"about {seconds:.0f} s")
         if self.max_seconds is not None:
-            parts.append(f"at most {max(self.left, 0.0):.0f} s of the fit left")
+            parts.append(f"at most {self.left:.0f} s left" if self.left > 0.0 else "time is over, the result follows")
         return ", ".join(filter(None, parts))
 
     def __getstate__(self) -> dict[str, float]:

@@ -169,7 +169,7 @@ def alike_in_units(ranks: Floats, column: Floats) -> Mask:
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:
     """Return whether a series, shape (M,), depends on its past, beyond blocks that labels of a table, (N, M), tell."""
-    _, deviations = Relation.of_consecutive(series.size).resemblance(_beside_labels(series[np.newaxis], values))
+    _, deviations = Relation.of_consecutive(series.size).resemblance(_ranks_beside(_labels(values), series[np.newaxis]))
     return bool(deviations[0] > DEVIATIONS)
 
 
@@ -237,33 +237,41 @@ def _linked(values: Floats) -> Integers:
 
 def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
     n_rows, values, residuals = values.shape[1], values[:, :MOST_SORTED], residuals[:, :MOST_SORTED]
-    relation = Relation.of_consecutive(values.shape[1])
+    relation, labels = Relation.of_consecutive(values.shape[1]), _labels(values)
     alike = []
     for series in (residuals, values):
-        correlations, deviations = relation.resemblance(_beside_labels(series, values))
+        correlations, deviations = relation.resemblance(_ranks_beside(labels, series))
         alike.append(np.where(deviations > DEVIATIONS, correlations, 0.0))
-    matters = np.outer(*alike) >= LEAST_PRODUCT
+    serial = np.flatnonzero(np.maximum(*alike) > 0.0)
+    matters = np.outer(*(own[serial] for own in alike)) >= LEAST_PRODUCT
     np.fill_diagonal(matters, False)
     if not matters.any():
         return None
-    series = RelatedRows.of(None, True, values.shape[1])
-    past = [np.array([series.correlations(row[np.newaxis]) for row in ranks_of(x)]) for x in (residuals, values)]
-    effect = (series.design_effects(*past) * matters).max()
-    columns = np.flatnonzero(matters.any(axis=0) | matters.any(axis=1))
+    sequence = RelatedRows.of(None, True, values.shape[1])
+    past = [
+        np.array([sequence.correlations(row[np.newaxis]) for row in ranks_of(x[serial])]) for x in (residuals, values)
+    ]
+    effect = (sequence.design_effects(*past) * matters).max()
+    columns = serial[matters.any(axis=0) | matters.any(axis=1)]
     return Dependence("sequence", columns.tolist(), max(round(n_rows / effect), 1))
 
 
-def _beside_labels(series: Floats, values: Floats) -> Floats:
-    """Return ranks of series without what columns of few values explain, in which rows may be stored in blocks."""
+def _labels(values: Floats) -> Floats:
+    """Return orthonormal functions of the columns of few values, in which rows may be stored in blocks, (k, M)."""
     distinct = [np.unique(column) for column in values]
     indicators = [np.ones(values.shape[1])]
     for k in sorted(range(len(values)), key=lambda k: distinct[k].size):
         if distinct[k].size > MOST_LABELS or 4 * (len(indicators) + distinct[k].size) > values.shape[1]:
             break
         indicators += [(values[k] == value).astype(float) for value in distinct[k][1:]]
-    explained = np.linalg.qr(np.array(indicators).T)[0].T
+    functions: Floats = np.linalg.qr(np.array(indicators).T)[0].T
+    return functions
+
+
+def _ranks_beside(labels: Floats, series: Floats) -> Floats:
+    """Return ranks of series without what functions of labels explain."""
     ranks = ranks_of(series)
-    return ranks - (ranks @ explained.T) @ explained
+    return ranks - (ranks @ labels.T) @ labels
 
 
 def _trend(values: Floats) -> Dependence | None:

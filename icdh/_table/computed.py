@@ -104,8 +104,8 @@ def _given_by_others(values: Floats, steps: Floats) -> Iterator[Computed]:
 
 def _step(column: Floats) -> float:
     """Return the power of ten that a column was rounded to, zero if it has more than four decimals."""
-    sizes = np.abs(column)
+    spread = float(np.ptp(column))
     for step in (1.0, 0.1, 0.01, 0.001, 0.0001):
-        if step <= np.ptp(column) and np.allclose(sizes / step, np.round(sizes / step), rtol=0.0, atol=1e-6):
+        if step <= spread and np.allclose(column / step, np.round(column / step), rtol=0.0, atol=1e-6):
             return step
     return 0.0

@@ -282,7 +282,7 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(stopwatch):
     clock.part_done()
     clock.part_done()
     stopwatch.now = 10.0
-    assert clock.describe() == "families, 2 of 8, about 30 s, at most 90 s of the fit left"
+    assert clock.describe() == "families, 2 of 8, about 30 s, at most 90 s left"
     clock.check()
     _clock.compiling.begin()
     assert clock.describe() == "compiling"
@@ -294,8 +294,8 @@ def test_a_clock_says_what_is_done_and_how_long_it_takes(stopwatch):
     signs = Progress("moves", 4)
     signs.follow(clock)
     signs()
-    now = "now: families, 2 of 8, about 300 s, at most 0 s of the fit left"
-    assert signs._line(7.0) == f"at work for 7 s, 1 move so far, at most about 21 s left; {now}"
+    now = "now: families, 2 of 8, about 300 s, time is over, the result follows"
+    assert signs._line(7.0) == f"at work for 7 s, 1 of 4 moves, about 21 s left; {now}"
 
 
 def test_a_search_says_what_its_first_families_are_for():

@@ -3,6 +3,7 @@
 from icdh._rows.dependence import WINDOW, Relation, dependence, effect_of_equal_values, resembles_its_past
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import Categories
+from icdh._table.computed import dummies, sums_and_ratios
 from icdh._table.experiments import Design
 from icdh._table.frames import columns_of, frame_of
 from icdh._table.missing_codes import said_of_codes, says_none, suspected_codes

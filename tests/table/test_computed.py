@@ -1,0 +1,96 @@
+"""Columns that others give, columns that number rows or units: each is named with its remedy, and others are not."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import cases
+from support.table import dummies, sums_and_ratios
+
+from icdh import HNMSearch
+from icdh.exceptions import DataWarning
+
+RNG = np.random.default_rng(0)
+N = 300
+WEIGHT, HEIGHT = np.round(RNG.normal(75.0, 12.0, N), 1), np.round(RNG.normal(1.72, 0.09, N), 2)
+OTHER = RNG.normal(size=N)
+
+
+def named(*columns):
+    return [(found.column, found.parts) for found in sums_and_ratios(np.array(columns), range(len(columns)))]
+
+
+@pytest.mark.parametrize("decimals", [12, 2, 1, 0])
+def test_ratios_are_named_however_they_were_rounded(decimals):
+    assert named(WEIGHT, HEIGHT, OTHER, np.round(WEIGHT / HEIGHT**2, decimals)) == [(3, [0, 1])]
+    assert named(np.round(WEIGHT / HEIGHT**2, decimals), OTHER, WEIGHT, HEIGHT) == [(3, [0, 2])]
+
+
+@cases(
+    ("column", "parts"),
+    (np.round(WEIGHT + 10.0 * HEIGHT), [0, 1]),
+    (WEIGHT - 3.0 * OTHER, [0, 2]),
+    (2.54 * HEIGHT - 1.0, [1]),
+    (np.round(WEIGHT * HEIGHT, 1), [0, 1]),
+)
+def test_sums_differences_multiples_and_products_are_named(column, parts):
+    assert named(WEIGHT, HEIGHT, OTHER, column) == [(3, parts)]
+
+
+def test_what_has_noise_of_its_own_is_not_named():
+    noise = RNG.normal(size=N)
+    assert named(WEIGHT, HEIGHT, WEIGHT + 0.1 * WEIGHT.std() * noise) == []
+    assert named(WEIGHT, HEIGHT, np.round(WEIGHT + 0.08 * WEIGHT.std() * noise, 1)) == []
+    assert named(*RNG.normal(size=(20, 30))) == []  # so few rows that all are sums
+
+
+def test_numbers_far_from_one_are_sums_all_the_same():
+    assert named(1e200 * OTHER, 1e-200 * WEIGHT, 1e200 * OTHER + 3.0) == [(2, [0])]
+
+
+def test_dummies_are_named_and_independent_columns_are_not():
+    label = RNG.choice(3, N, p=[0.5, 0.3, 0.2])
+    a, b, c = (label == k for k in range(3))
+    free, rare = RNG.random(N) < 0.3, RNG.random(N) < 0.01
+    assert [(own.column, own.parts) for own in dummies(np.array([a, free, b, c], dtype=float))] == [(0, [2, 3])]
+    assert [(own.column, own.parts) for own in dummies(np.array([a, free, ~a], dtype=float))] == [(0, [2])]
+    assert dummies(np.array([a, b, free], dtype=float)) == []  # two of three, as any two rare states may be
+    assert dummies(np.array([rare, a & ~rare, free & ~rare], dtype=float)) == []  # no chance to be seen together
+
+
+def told(table, **options):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        HNMSearch(n_restarts=1, **options).fit(table)
+    assert all(own.category is DataWarning for own in caught)
+    return " | ".join(str(own.message) for own in caught)
+
+
+def test_a_fit_names_dummies_with_the_remedy():
+    label = RNG.choice(["a", "b", "c"], N)
+    table = pd.get_dummies(pd.Series(label), prefix="k").astype(int).assign(y=(label == "a") + OTHER)
+    message = told(table)
+    assert "dummies of a label are: 'k_a', 'k_b', 'k_c'" in message
+    assert "pass the label itself, as one column" in message
+
+
+def test_columns_that_number_the_rows_are_named():
+    walk = np.cumsum(RNG.normal(size=N))
+    assert "column that may number the rows: 't'" in told(pd.DataFrame({"walk": walk, "t": np.arange(N), "z": OTHER}))
+    table = pd.DataFrame({"x": OTHER, "y": OTHER + RNG.normal(size=N)}).sort_values("y")
+    assert "may number the rows" not in told(table)
+    assert "column that may number the rows: 'id'" in told(table.assign(id=3 * np.arange(N) + RNG.integers(3, size=N)))
+    alone = pd.DataFrame({"t": np.arange(N), "x": OTHER, "y": OTHER + RNG.normal(size=N)})
+    assert "may number the rows" not in told(alone)  # it has no edge
+
+
+def test_codes_of_units_are_asked_about_and_quantities_are_not():
+    school = RNG.integers(40, size=800)
+    race = 3.0 * (school > 20) + 2.0 * RNG.normal(size=40)[school] + RNG.normal(size=800)
+    message = told(pd.DataFrame({"schidkn": school, "race": race}))
+    assert "codes of persons or places: 'schidkn'" in message
+    assert "say kinds={'schidkn': 'categorical'} or pass groups='schidkn'" in message
+    age = RNG.integers(20, 60, size=800)
+    message = told(pd.DataFrame({"age": age, "wage": np.sqrt(age) + 0.3 * RNG.normal(size=800)}))
+    assert "codes of persons or places" not in message
