@@ -223,6 +223,8 @@ def columns_as_numbers(
     values, categories = np.empty((len(columns), len(columns[0]))), {}
     for i, (name, cells, dtype) in enumerate(zip(names, columns, types, strict=True)):
         place = f"column {name!r} of {argument}"
+        if cells.ndim > 1:
+            raise TypeError(f"{place} holds several values a cell; make a column of each, or drop it")
         cells = _without_codes(cells, codes_of(missing_values, name, i))
         declared = categorical is not None and (name in categorical or i in categorical)
         of_labels = (known or {}).get(i) or _labels(cells, dtype, declared, place, categorical is None)

@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 import zipfile
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import compress
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
@@ -181,12 +181,13 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
     table = LabelledTable(values, names or default_names(values.shape[1]))
     if codes := args.missing_values:  # the estimator knows no numbers of columns that are not read
         args.missing_values = {name: codes[name] for name in (None, *table.names) if name in codes}
+    for name, _ in getattr(args, "kinds", ()):
+        if name in drop or (columns is not None and name not in columns):
+            raise ValueError(f"--kinds says of {name!r}, which --drop or --columns leaves out; read it, or say no kind")
     args.changes = _changes(table, drop, args)
     if not args.quiet:
         for line in args.changes:
             report("note", line)
-        if args.drop is not None:
-            _say_what_numbers_the_rows(table, args.dates)
     return table, dict(zip(roles, labels, strict=True))
 
 
@@ -207,8 +208,8 @@ def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:
             words += [option_named(name), *several]
         else:
             given = _without(given, option_named(name), f"--{name.replace('_', '-')}")
-            character = next((word for word, mark in DELIMITERS.items() if mark == value), str(value))
-            words += [option_named(name), character]
+            known = DELIMITERS.items() if name == "delimiter" else ()
+            words += [option_named(name), next((word for word, mark in known if mark == value), str(value))]
     if not words:
         return ""
     of_pair = getattr(args, "cause", None) and not args.values  # its rows must be complete
@@ -237,21 +238,6 @@ def _without(words: list[str], *options: str) -> list[str]:
 def complete_rows(table: LabelledTable) -> LabelledTable:
     """Return the rows without gaps."""
     return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
-
-
-def _say_what_numbers_the_rows(table: LabelledTable, dates: Collection[str]) -> None:
-    """Write a note about columns that look like row numbers, which are no variables."""
-    for name, column in zip(table.names, table.values.T, strict=True):
-        if name not in dates and len(column) >= 10 and _counts_up(column):  # in fewer rows a variable may, too
-            remedy = f"if it numbers the rows, say --drop {shlex.quote(name)}"
-            report("note", f"{name} rises by one from row to row; {remedy}")
-
-
-def _counts_up(column: NDArray[np.generic]) -> bool:
-    try:
-        return bool((np.diff(column.astype(np.float64)) == 1.0).all())
-    except (TypeError, ValueError):  # labels
-        return False
 
 
 def _changes(table: LabelledTable, drop: Sequence[str], args: argparse.Namespace) -> list[str]:

@@ -174,7 +174,9 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     decimal, thousands = _marks(name, head, delimiter, options, refusals)
     if decimal == thousands:
         raise ValueError(f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one")
-    if delimiter == decimal:
+    if delimiter == decimal and not any(
+        isinstance(cell, Quoted) and decimal in cell for _, row in head for cell in row
+    ):
         raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; say {option('delimiter')}")
     top, following = head[0][1], head[1][1] if len(head) > 1 else None
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:

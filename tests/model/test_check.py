@@ -410,6 +410,8 @@ def test_what_was_found_is_json_and_html_and_text(found):
     of_nodes = {"name", "p_value", "p_causes", "p_mean", "p_others", "noise", "gaussian", "seen"}
     assert content["nodes"][0].keys() >= of_nodes
     assert found._repr_html_().count("<tr>") == 2 + 3 + 2
+    assert str(found) == found.summary()
+    assert found.to_frame()["cause"].tolist() == [edge["cause"] for edge in content["edges"]]
     assert "hidden common causes" in found.summary()
     assert "below zero" not in found.summary()
     better = replace(found, edges=[replace(found.edges[0], direction_loss=-3.0), *found.edges[1:]])

@@ -519,3 +519,13 @@ def test_where_nothing_may_be_a_cause_there_is_one_graph(known):
     assert not found.edge_probability.any()
     assert not found.best.any()
     assert found.log_odds == 0.0
+
+
+def test_results_become_dicts_and_frames_alike():
+    graphs = np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]], [[0, 1], [0, 0]]], dtype=bool)
+    ensemble = GraphEnsemble(["a", 2], graphs, np.full(3, 1 / 3))
+    assert str(ensemble) == ensemble.summary()
+    assert json.loads(json.dumps(ensemble.to_dict()))["edges"][0]["effect"] == "2"
+    frame = ensemble.to_frame()
+    assert list(frame) == ["cause", "effect", "probability", "reverse", "ancestor"]
+    assert frame.loc[0, "probability"] == pytest.approx(2 / 3)

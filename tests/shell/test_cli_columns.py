@@ -309,3 +309,39 @@ def test_the_conditions_of_a_data_set_of_the_package_are_known(refused):
 def test_an_interval_of_an_effect_is_refused_for_rows_of_several_conditions(file, refused):
     pair = ["--cause", "a", "--effect", "c", "--adjust", "none", "--condition-column", "cond", "--columns", "a", "c"]
     assert "an interval is about rows of one condition" in refused("effects", file, "--decimal", ",", *pair)
+
+
+@pytest.mark.parametrize(
+    ("rows", "remedy"),
+    [
+        (["a;b", *(f"{k}.475,44;{k},5" for k in range(10, 40))], "--thousands ."),
+        (["a,b", *(f'"{k}.475,44",{k}' for k in range(10, 40))], "--thousands ."),
+        (["a;b", *(f"{k} 475,44;{k}" for k in range(10, 40))], "--decimal ,"),
+        (["a,b", *(f"{k}\u2019475,\u22120.{k}" for k in range(10, 40))], "--thousands ''\"'\"''"),
+    ],
+)
+def test_numbers_as_they_are_printed_have_a_remedy_that_reads_them(tmp_path, shown, rows, remedy):
+    (tmp_path / "printed.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    code, _, err = shown("fit", tmp_path / "printed.csv")
+    assert code == 2
+    assert err.rstrip().endswith(f"printed.csv {remedy}")
+    mark = {"--decimal": {"decimal": ","}, "--thousands": {"thousands": "." if remedy.endswith(".") else "'"}}
+    options = mark[remedy.split()[0]] | ({"thousands": " "} if "decimal" in remedy else {})
+    assert 10_475 <= read_table(tmp_path / "printed.csv", **options).values[0, 0] < 10_476
+
+
+def test_a_minus_of_print_is_one():
+    text = "a,b\n\u22121.5,2\n3,\u22124\n"
+    assert read_table(io.BytesIO(text.encode())).values.tolist() == [[-1.5, 2.0], [3.0, -4.0]]
+
+
+def test_a_web_page_is_no_table(tmp_path, shown):
+    (tmp_path / "page.csv").write_text("<!DOCTYPE html>\n<html><title>a, b</title>\n<body>404, gone</body></html>\n")
+    code, _, err = shown("fit", tmp_path / "page.csv")
+    assert (code, "page.csv is a web page, not a table; download the file itself" in err) == (2, True)
+
+
+def test_rows_are_not_selected_by_an_option(tmp_path, shown):
+    write_table(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(30, 2)), ["age", "b"])
+    code, _, err = shown("fit", tmp_path / "t.csv", "--where", "age>40")
+    assert (code, "no option selects rows: write those to read into a file of their own" in err) == (2, True)

@@ -2,13 +2,14 @@
 
 import io
 import logging
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers import cases, hetero_chain
-from support.shell import as_option, edge_list
+from support.shell import as_option, edge_list, is_given, question_about_roots
 from support.utils import Clock, compiling
 
 from icdh import ConvergenceWarning, HNMSearch, Knowledge, bootstrap, graphs, posterior, simulate
@@ -43,15 +44,10 @@ def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, ro
     assert caplog.text == ""
 
 
-def test_a_column_that_numbers_the_rows_is_named(tmp_path, shown):
-    x, path = np.random.default_rng(0).normal(size=(60, 2)), tmp_path / "data.csv"
-    lines = [f"{500 + k},{a},{'yes' if a + b > 0 else 'no'},{b}" for k, (a, b) in enumerate(x)]
-    path.write_text("\n".join(["order id,x,label,y", *lines]), encoding="utf-8")
-    for without in ([], ["--drop", "order id"], ["--quiet"]):
-        code, _, said = shown("fit", path, "--kinds", "label=categorical", "--max-seconds", "1e-6", *without)
-        assert (code, said.count("rises by one")) == (0, 0 if without else 1)
-        hint = "note: order id rises by one from row to row; if it numbers the rows, say --drop 'order id'"
-        assert without or hint in said
+def test_kinds_of_columns_that_are_left_out_are_refused_in_words(chain_file, shown):
+    for left_out in (["--drop", "a"], ["--columns", "b", "c"]):
+        code, _, said = shown("fit", chain_file, *left_out, "--kinds", "a=ordinal")
+        assert (code, "--kinds says of 'a', which --drop or --columns leaves out" in said) == (2, True)
 
 
 def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, printed):
@@ -199,3 +195,57 @@ def test_a_graph_is_kept_where_time_is_over_before_its_probabilities(chain_file,
     monkeypatch.setattr("icdh.uncertainty.posterior.posterior", out_of_time)
     code, out, err = shown("fit", chain_file, "--posterior", "--max-seconds", 1000)
     assert (code, "a -> b" in out, "icdh: warning: --max-seconds 3 were over" in err) == (0, True, True)
+
+
+def test_explain_shows_the_page_of_the_manual(printed):
+    page = printed("explain")
+    assert page.startswith("How to read the output\n")
+    assert "$ icdh fit --dataset sachs" in page
+    assert "``" not in page
+    for word in ("strength", "if turned", "if hidden", "direction", "weight", "marked ~"):
+        assert word in page
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("Birth_Year", True), ("Âge (ans)", True), ("female2", True), ("nonwhite", True), ("yob", True), ("Геном", False)]
+    + [("GESCHLECHT", True), ("año", True), ("wage", False), ("average", False), ("性別", True), ("2", False)],
+)
+def test_what_nothing_causes_is_known_by_name(name, given):
+    assert is_given(name) == given
+
+
+def test_dates_have_no_causes_whatever_they_are_called():
+    adjacency = np.array([[0.0, 1.0], [0.0, 0.0]])
+    assert question_about_roots(adjacency, ["dose", "visit"]) is None
+    said = question_about_roots(adjacency, ["dose", "visit"], ["visit"])
+    assert said == "can this be: dose -> visit? If nothing causes it, say --roots visit"
+
+
+def test_the_last_line_says_what_was_not_searched(searched):
+    ended = copy(searched)
+    ended.timed_out_ = True
+    assert any(line.startswith("max_seconds was over after ") for line in edge_list(ended, []))
+    ended.history_ = []
+    (_, line) = edge_list(ended, [])
+    assert line == "max_seconds was over before the first of the moves: nothing was searched, and no edge means nothing"
+    ended.timed_out_, ended.interrupted_ = False, True
+    assert edge_list(ended, [])[-1].startswith("the fit was interrupted before the first")
+
+
+def test_a_fit_ends_with_few_lines_of_at_most_a_hundred_letters(searched):
+    records = records_with(searched, 1.0, hidden_loss=2.0, weak=True)
+    lines = edge_list(searched, records)
+    below = lines[lines.index(next(line for line in lines if line.startswith("~ "))) :]
+    assert [line[0] for line in below[:3]] == list("~?*")
+    assert len(below) <= 5
+    assert max(map(len, lines)) <= 100
+
+
+def test_dependent_rows_are_said_to_be_what_nats_count(tmp_path, printed):
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.normal(size=200))
+    write_table(tmp_path / "walk.csv", np.column_stack([walk, walk + rng.normal(size=200)]), ["a", "b"])
+    assert "rows depend on one another: nats count 200 as down to " in printed(
+        "fit", tmp_path / "walk.csv", "--sequence"
+    )

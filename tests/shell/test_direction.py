@@ -310,3 +310,12 @@ def test_where_nothing_can_be_known_the_rounded_side_is_neither_cause_nor_effect
         columns = (np.round(2 * x), y) if k % 2 else (x, np.round(2 * y))
         toward += (causal_direction(*columns, n_bags=4).score > 0) != bool(k % 2)
     assert 6 <= toward <= 18
+
+
+def test_the_verdict_is_text_and_a_dict_and_a_frame(verdict):
+    assert str(verdict).startswith("x->y: score ")
+    content = verdict.to_dict()
+    assert content["direction"] == "x->y"
+    frame = verdict.to_frame()
+    assert frame["direction"].value_counts().to_dict() == {"x->y": 200, "y->x": 200}
+    np.testing.assert_array_equal(frame["mean"][:200], verdict.forward.mean)
