@@ -744,7 +744,7 @@ class StructuralModel:
         Raises
         ------
         MissingExtraError
-            If Jinja2 is not installed.
+            If Jinja2 or matplotlib is not installed.
         ValueError, TypeError
             If X does not have the columns of ``fit``, or the probabilities are not of shape (N, N).
         OSError

@@ -21,7 +21,8 @@ def run(args: argparse.Namespace) -> int:
     from icdh.diagnostics.check import check
     from icdh.exceptions import import_extra
 
-    import_extra("jinja2", "report")
+    for package in ("jinja2", "matplotlib"):
+        import_extra(package, "report")
     check_uncertainty(args)
     args.output = args.output or _usual_output(args)
     check_files(args)

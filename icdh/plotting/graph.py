@@ -54,6 +54,7 @@ def plot_graph(
     unit: str = "",
     n_hidden: int = 0,
     shown_edges: int | None = LOOK.shown_edges,
+    legend: bool = True,
     layout: Layout | None = None,
 ) -> "Figure":
     """Draw a DAG in rows, causes above their effects, stronger edges wider.
@@ -79,13 +80,16 @@ def plot_graph(
     shown_edges : int or None
         How many edges are drawn, the strongest ones, with their variables; the legend counts the others. None draws
         all.
+    legend : bool
+        Whether lines below the graph say what its arrows mean.
     layout : Layout, optional
         Where to draw variables and edges; by default `layered_layout` in the shape of a screen.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure; its ``savefig`` writes it.
+        The figure; its ``savefig`` writes it. In a file of SVG all parts of the arrow i -> j have the id ``edge i j``,
+        those of a variable ``node k``.
 
     Raises
     ------
@@ -120,19 +124,20 @@ def plot_graph(
     texts = {edge: (short(strengths[edge]) if edge in strengths else "") + style.mark for edge, style in lines.items()}
     texts = {edge: text for edge, text in texts.items() if text} if unit else {}
     places = label_places(layout, texts)
-    legend = list(dict.fromkeys(meaning for style in lines.values() for meaning in style.meanings))
+    words = list(dict.fromkeys(meaning for style in lines.values() for meaning in style.meanings))
     if unit and strengths:
         left_out = f", {len(texts) - len(places)} left out" if len(texts) > len(places) else ""
         least, most = short(min(strengths.values())), short(max(strengths.values()))
-        legend.insert(0, f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
+        words.insert(0, f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
     if len(drawn) < len(edges):
         bare = f", {counted(N - len(kept), 'variable')} without one of them left out" if len(kept) < N else ""
-        legend.append(f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more")
+        words.append(f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more")
+    words = words if legend else []
     low, high = bounds(layout)
     if ax is None:
-        words = [0.095 * len(title), *(0.066 * len(line) for line in legend)]
-        missing = max(max(words) + SPACING.margin - (high - low)[0], 0.0) / 2
-        low = low - [missing, LOOK.legend_height * len(legend)]
+        widest = max([0.095 * len(title), *(0.066 * len(line) for line in words)])
+        missing = max(widest + SPACING.margin - (high - low)[0], 0.0) / 2
+        low = low - [missing, LOOK.legend_height * len(words)]
         high = high + [missing, LOOK.title_height * bool(title)]
         size = (high - low) * min(40.0 / (high - low).max(), 1.0)  # wider pictures are scaled down
         blank = import_extra("matplotlib.figure", "plot").Figure(figsize=size)
@@ -144,15 +149,16 @@ def plot_graph(
     for (i, j), style in lines.items():
         width = (style.width or edge_width(weights[i, j], max(strengths.values(), default=1.0))) * scale
         for patch in _arrow(layout.routes[i, j], width, style, scale):
-            patch.set_gid(f"{lines_of(labels[i])[0]} -> {lines_of(labels[j])[0]}")
+            patch.set_gid(f"edge {kept[i]} {kept[j]}")
             ax.add_patch(patch)
     for node, label in zip(kept, labels, strict=True):
         colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.hidden_border)
-        _draw_node(ax, layout.positions[place[node]], layout.sizes[place[node]], label, colors, scale)
+        box = layout.positions[place[node]], layout.sizes[place[node]]
+        _draw_node(ax, *box, label, colors, scale, gid=f"node {node}")
     small, left = 8.0 * scale, low[0] + SPACING.margin / 2
-    for edge, at in places.items():
-        _write(ax, at, texts[edge], small, ha="center", zorder=4)
-    for k, line in enumerate(reversed(legend)):
+    for (i, j), at in places.items():
+        _write(ax, at, texts[i, j], small, ha="center", zorder=4, gid=f"edge {kept[i]} {kept[j]}")
+    for k, line in enumerate(reversed(words)):
         _write(ax, (left, low[1] + LOOK.legend_height * (k + 0.5)), line, small, ha="left")
     if title:
         _write(ax, (left, high[1] - LOOK.title_height / 2), title, LOOK.font * scale, ha="left", weight="bold")
@@ -201,7 +207,9 @@ def _smooth_path(route: Floats) -> "Outline":
     return path(vertices, [path.MOVETO, *[path.CURVE4] * (len(vertices) - 1)])
 
 
-def _draw_node(ax: "Axes", place: Floats, size: Floats, label: str, colors: tuple[str, str], scale: float) -> None:
+def _draw_node(
+    ax: "Axes", place: Floats, size: Floats, label: str, colors: tuple[str, str], scale: float, gid: str
+) -> None:
     box = import_extra("matplotlib.patches", "plot").FancyBboxPatch(
         place - size / 2,
         *size,
@@ -210,9 +218,13 @@ def _draw_node(ax: "Axes", place: Floats, size: Floats, label: str, colors: tupl
         edgecolor=colors[1],
         linewidth=scale,
         zorder=2,
+        gid=gid,
     )
     ax.add_patch(box)
-    _write(ax, place, "\n".join(lines_of(label)), LOOK.font * scale, ha="center", linespacing=1.1, zorder=3)
+    lines = lines_of(label)
+    for k, line in enumerate(lines):
+        at = place + [0.0, LOOK.line * ((len(lines) - 1) / 2 - k)]
+        _write(ax, at, line, LOOK.font * scale, ha="center", zorder=3, gid=gid)
 
 
 def edge_kinds(A: ArrayLike, other: ArrayLike, alone: str) -> dict[Edge, str]:
@@ -395,6 +407,7 @@ def plot_model(
     records: Sequence[EdgeCheck] | None = None,
     title: str = "",
     shown_edges: int | None = LOOK.shown_edges,
+    legend: bool = True,
 ) -> "Figure":
     """Draw the graph of a model, with what is known of its edges.
 
@@ -403,7 +416,7 @@ def plot_model(
     model : StructuralModel
         The model; if it has probabilities of its edges, these are the widths.
     ax : matplotlib.axes.Axes, optional
-        As of `plot_graph`, like ``title`` and ``shown_edges``.
+        As of `plot_graph`, like ``title``, ``shown_edges`` and ``legend``.
     records : sequence of EdgeCheck, optional
         What is known of the edges; by default what the model holds.
 
@@ -442,6 +455,7 @@ def plot_model(
         unit=unit,
         n_hidden=len(model.hidden_causes),
         shown_edges=shown_edges,
+        legend=legend,
     )
 
 

@@ -1,33 +1,41 @@
 "use strict";
 (function () {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const said = document.querySelector(".graph output");
-  const edges = all(".edge"), nodes = all(".node"), rows = all("tr[data-edge]");
+  const graph = document.querySelector(".graph"), said = graph.querySelector("output");
+  const names = JSON.parse(graph.dataset.nodes), rows = all("tr[data-drawn]");
+  const drawn = kind => all(`g[id^="${kind} "]`, graph), ends = id => id.split(" ").slice(1);
+  const edges = drawn("edge"), nodes = drawn("node");
+  const row = id => rows.find(other => other.dataset.drawn === id);
 
   function tell(text, lit, named) {
-    const numbers = lit.map(edge => edge.dataset.edge);
     said.textContent = text;
-    for (const edge of edges) {
-      edge.classList.toggle("lit", lit.includes(edge));
-      edge.classList.toggle("faded", lit.length > 0 && !lit.includes(edge));
-    }
-    nodes.forEach(node => node.classList.toggle("faded", named.length > 0 && !named.includes(node.dataset.name)));
-    rows.forEach(row => row.classList.toggle("lit", numbers.includes(row.dataset.edge)));
+    for (const edge of edges) edge.classList.toggle("lit", lit.includes(edge.id));
+    for (const edge of edges) edge.classList.toggle("faded", lit.length > 0 && !lit.includes(edge.id));
+    for (const node of nodes) node.classList.toggle("faded", named.length > 0 && !named.includes(ends(node.id)[0]));
+    for (const row of rows) row.classList.toggle("lit", lit.includes(row.dataset.drawn));
   }
   function listen(element, on) {
     for (const event of ["pointerenter", "focus"]) element.addEventListener(event, on);
     for (const event of ["pointerleave", "blur"]) element.addEventListener(event, () => tell("", [], []));
   }
-  const ends = edge => [edge.dataset.cause, edge.dataset.effect];
-  for (const edge of edges) listen(edge, () => tell(edge.dataset.says, [edge], ends(edge)));
-  for (const row of rows) {
-    const edge = edges.find(other => other.dataset.edge === row.dataset.edge);
-    listen(row, () => tell(edge.dataset.says, [edge], ends(edge)));
+  for (const [kind, parts] of [["edge", edges], ["node", nodes]]) for (const part of parts) {
+    part.classList.add(kind);
+    if (parts.find(other => other.id === part.id) === part) part.setAttribute("tabindex", "0");
   }
-  for (const node of nodes) listen(node, () => {
-    const own = edges.filter(edge => ends(edge).includes(node.dataset.name));
-    tell(node.dataset.says, own, [node.dataset.name, ...own.flatMap(ends)]);
-  });
+  for (const edge of edges) {
+    const line = edge.querySelector("path"), text = row(edge.id)?.dataset.says ?? names[ends(edge.id)[0]];
+    if (line) {
+      const reach = edge.appendChild(line.cloneNode());
+      reach.removeAttribute("style");
+      reach.classList.add("reach");
+    }
+    listen(edge, () => tell(text, [edge.id], ends(edge.id)));
+  }
+  for (const row of rows) listen(row, () => tell(row.dataset.says, [row.dataset.drawn], ends(row.dataset.drawn)));
+  for (const node of nodes) {
+    const [own] = ends(node.id), joined = edges.map(edge => edge.id).filter(id => ends(id).includes(own));
+    listen(node, () => tell(names[own], joined, [own, ...joined.flatMap(ends)]));
+  }
 
   const value = (row, column) => row.cells[column].textContent.trim();
   function sort(heading) {

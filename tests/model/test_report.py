@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 from helpers import hetero_chain
 from support.model import Constant, StructuralModel
-from support.shell import Axis, _chart, _graph, averaged
+from support.shell import averaged
 from support.table import Scaling
 
 import icdh
 from icdh import HNMSearch
 from icdh.exceptions import MissingExtraError
-from icdh.files import write_table
+from icdh.files import LabelledTable, write_table
+from icdh.plotting.curve import plot_curve
 from icdh.plotting.style import LOOK
 from icdh.report import findings
 
@@ -56,6 +57,11 @@ class Page(html.parser.HTMLParser):
     def all(self, tag, kind=""):
         of_tag = [found for name, found in self.tags if name == tag]
         return [found for found in of_tag if not kind or kind in (found.get("class") or "").split()]
+
+
+def parts_of(page, kind):
+    """The ids of what is drawn of arrows or variables."""
+    return {found["id"] for found in page.all("g") if found.get("id", "").startswith(f"{kind} ")}
 
 
 def written(folder, model, *about, **options):
@@ -104,12 +110,21 @@ def test_names_notes_and_titles_are_text(page):
     assert [part for part in (*EVIL, "<i>note</i>", "T<b>", "icdh report") if part not in page.text] == []
 
 
+def test_names_may_have_letters_that_the_font_of_pictures_lacks(tmp_path):
+    names = ["\u6570\u636e", "\x1b[2J", "a\udc80\nb"]
+    X = LabelledTable(hetero_chain(np.random.default_rng(2), 300), names)
+    page = Page(written(tmp_path, HNMSearch(n_restarts=1).fit(X), X))
+    assert names[0] in page.text
+
+
 def test_the_page_says_what_was_learned(page, model, table):
     edges = model.model_.edge_list()
     says = {f"{edge.cause} → {edge.effect}: {edge.strength:.1f} nats, probability 0.75" for edge in edges}
-    assert {found["data-says"] for found in page.all("g", "edge")} == says
-    parts = (("g", "edge"), ("g", "node"), ("polygon", "band"), ("figure", ""))
-    assert [len(page.all(*part)) for part in parts] == [len(edges), 3, len(edges), len(edges)]
+    rows = [found for found in page.all("tr") if "data-says" in found]
+    assert {found["data-says"] for found in rows} == says
+    assert {found["data-drawn"] for found in rows} == parts_of(page, "edge")
+    assert parts_of(page, "node") == {f"node {k}" for k in range(3)}
+    assert [len(page.all(tag)) for tag in ("figure", "svg")] == [len(edges), len(edges) + 1]
     numbers = [table[EVIL[0]].mean(), *(effect.change for effect in model.model_.effects())]
     said = ("300 observations of 3 variables", "n_restarts = 1", icdh.__version__, *(f"{own:.4g}" for own in numbers))
     assert [part for part in said if part not in page.text] == []
@@ -118,7 +133,7 @@ def test_the_page_says_what_was_learned(page, model, table):
 def test_without_the_table_the_page_says_so(model, tmp_path):
     page = Page(written(tmp_path, model))
     assert "made from the model alone" in page.text
-    assert len(page.all("g", "edge")) == len(model.edge_list())
+    assert len(parts_of(page, "edge")) == len(model.edge_list())
     assert "probability" not in page.text
 
 
@@ -193,19 +208,23 @@ def test_arrows_have_all_that_the_check_says_of_them(tmp_path):
         assert cells.get("if hidden", "") == ("" if record.hidden_loss is None else f"{record.hidden_loss:.1f}")
     page = Page(written(tmp_path, model, X, check=check))
     assert check.track_record[1:] in page.text
-    assert len(page.all("g", "given")) == 1
+    styles = [path.get("style", "") for path in page.all("path")]
+    assert sum(bool(re.search(r"dasharray: 0\.\d+,.*linecap: round", style)) for style in styles) == 1
     assert "Dotted: your knowledge gives the direction." in page.text
 
 
 def test_many_layers_fill_the_width_of_the_page_and_a_graph_wider_than_high_lies_on_paper():
-    chains, scaling = np.kron(np.eye(2), np.eye(4, k=1)), Scaling(np.zeros(8), np.ones(8))
-    model = StructuralModel(list("abcdefgh"), True, scaling, chains, [Constant()] * 8, np.zeros(8))
-    *_, width, height = map(float, findings(model)["graph"]["box"].split())
-    assert width > height
+    chains = np.kron(np.eye(2), np.eye(4, k=1))
     wide, high = np.zeros((20, 20)), np.eye(20, k=1)
     wide[0, 1:] = 1.0
-    names = [f"variable {k}" for k in range(20)]
-    assert [_graph(A, names)["lies"] for A in (wide, high)] == [True, False]
+    drawn = []
+    for A in (chains, wide, high):
+        names, N = [f"variable {k}" for k in range(len(A))], len(A)
+        scaling = Scaling(np.zeros(N), np.ones(N))
+        drawn.append(findings(StructuralModel(names, True, scaling, A, [Constant()] * N, np.zeros(N)))["graph"])
+    *_, width, height = map(float, re.search('viewBox="([^"]*)"', drawn[0]["svg"])[1].split())
+    assert width > height
+    assert [graph["is_landscape"] for graph in drawn[1:]] == [True, False]
 
 
 class Sum:
@@ -225,21 +244,25 @@ def test_curves_are_averages_over_the_other_causes():
     np.testing.assert_allclose(at[[0, -1]], np.quantile(rows[0], [0.01, 0.99]))
 
 
-def test_pictures_point_upwards_and_have_round_ticks():
-    picture = _chart(*np.array([[0.0, 10.0], [-1.0, 1.0], [0.0, 10.0], [-1.0, 1.0], [0.1, 0.1]]))
-    (x0, y0), (x1, y1) = (map(float, point) for point in picture["points"])
-    assert x0 < x1
-    assert y0 > y1
-    assert [label for _, label in picture["ticks"]["x"]] == ["0", "2", "4", "6", "8", "10"]
-    assert 3 <= len(picture["ticks"]["y"]) <= 6
+def test_a_curve_has_its_spread_around_it_and_few_values_have_bars():
+    x, y, at, spread = np.arange(10.0), np.arange(10.0) ** 2, np.linspace(0.0, 9.0, 41), np.full(41, 2.0)
+    for few in (False, True):
+        shown = slice(0, 5) if few else slice(None)
+        (ax,) = plot_curve(x, y, at[shown], at[shown] ** 2, spread[shown], ("dose", "$a$")).axes
+        points, mean = ax.lines[:2]
+        np.testing.assert_array_equal(points.get_xydata(), np.column_stack([x, y]))
+        np.testing.assert_array_equal(mean.get_xydata(), np.column_stack([at, at**2])[shown])
+        (reach,) = (part.get_datalim(ax.transData) for part in ax.collections)
+        np.testing.assert_allclose(reach.intervaly, (at[shown] ** 2)[[0, -1]] + [-2.0, 2.0])
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("dose", "$a$")
+        assert (ax.get_xticks().tolist() == at[shown].tolist()) == few
 
 
-@pytest.mark.parametrize("span", [1e-12, 0.7, 3.0, 1e7, 2.5e11])
-def test_ticks_are_few_and_within(span):
-    places = [float(place) for place, _ in Axis([np.array([0.0, span])], 10.0, 90.0).ticks()]
-    assert 3 <= len(places) <= 7
-    assert min(places) >= 10.0
-    assert max(places) <= 90.0
+def test_colours_of_pictures_are_those_of_the_page(text):
+    """Those that are not would not follow a dark page."""
+    pictures = "".join(re.findall("<svg.*?</svg>", text, re.DOTALL))
+    assert "var(--ink)" in pictures
+    assert not re.search("#[0-9a-f]{6}\\b", re.sub('(href|id)="[^"]*"', "", pictures))
 
 
 def test_bad_requests_are_refused(model, table, tmp_path, monkeypatch):
@@ -277,15 +300,20 @@ def test_the_command_learns_and_writes_a_page(tmp_path, monkeypatch, shown):
 
 ACT = """<script>
 const data = document.body.dataset, svg = document.querySelector('.graph svg'), list = document.getElementById('list');
+const ids = of => new Set([...document.querySelectorAll(of)].map(own => own.id)).size;
 const text = row => row.cells[0].textContent + row.cells[1].textContent;
 document.querySelector('.edge').dispatchEvent(new PointerEvent('pointerenter'));
 data.said = document.querySelector('output').textContent;
-data.lit = document.querySelectorAll('.edge.lit').length;
+data.lit = ids('.edge.lit');
 data.rows = document.querySelectorAll('tr.lit').length;
 document.querySelector('.edge').dispatchEvent(new PointerEvent('pointerleave'));
+document.querySelector('.node').dispatchEvent(new FocusEvent('focus'));
+data.node = document.querySelector('output').textContent;
+document.querySelector('.node').dispatchEvent(new FocusEvent('blur'));
+data.lines = ids('.edge:has(path.reach)');
 data.tab = list.tBodies[0].rows[0].tabIndex;
 list.tBodies[0].rows[0].dispatchEvent(new FocusEvent('focus'));
-data.focused = document.querySelectorAll('.edge.lit').length;
+data.focused = ids('.edge.lit');
 data.scrolls = svg.dispatchEvent(new WheelEvent('wheel', {deltaY: 100, cancelable: true}));
 list.tHead.rows[0].cells[2].click();
 data.sorted = [...list.tBodies[0].rows].map(row => row.cells[2].textContent).join(' ');
@@ -307,8 +335,10 @@ def test_a_browser_runs_the_page(text, tmp_path, width):
     options = [f"--window-size={width},900", "--dump-dom", acted.as_uri()]
     dom = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120, check=True).stdout
     (body,) = Page(dom).all("body")
-    assert body["data-said"] in [edge["data-says"] for edge in Page(dom).all("g", "edge")]
+    assert body["data-said"] in [row["data-says"] for row in Page(dom).all("tr") if "data-says" in row]
+    assert body["data-node"] in EVIL
     expected = {"lit": "1", "rows": "1", "focused": "1", "tab": "0", "scrolls": "true", "found": "0", "overflow": "0"}
+    assert int(body["data-lines"]) == len(parts_of(Page(text), "edge"))
     assert {key: body[f"data-{key}"] for key in expected} == expected
     strengths = [float(text) for text in body["data-sorted"].split()]
     assert strengths == sorted(strengths)

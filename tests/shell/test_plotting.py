@@ -133,7 +133,7 @@ def test_a_picture_says_what_widths_numbers_and_dashes_mean():
     drawn = Drawn(CHAIN, title="data.csv", unit="nats", styles={(0, 2): DOUBTFUL})
     says = "wider: stronger, 0.5 to 2; numbers: nats of evidence lost without the arrow (doubt arrows below 10)"
     assert {"data.csv", "2", "0.5?", "1", says, "dashed: the data hardly tell the direction"} <= set(drawn.texts)
-    assert [patch.get_gid() for patch in drawn.dashed] == ["cause -> effect"]
+    assert [patch.get_gid() for patch in drawn.dashed] == ["edge 0 2"]
     figure = drawn.axes.figure
     renderer = FigureCanvasAgg(figure).get_renderer()
     boxes = [text.get_window_extent(renderer) for text in drawn.axes.texts]
@@ -151,7 +151,7 @@ def test_given_arrows_are_dotted_and_say_no_strength_where_knowledge_alone_stand
     A = CHAIN.copy()
     A[1, 2] = np.finfo(float).tiny
     drawn = Drawn(A, unit="nats", styles={(1, 2): GIVEN})
-    assert [patch.get_gid() for patch in drawn.dashed] == ["between -> effect"]
+    assert [patch.get_gid() for patch in drawn.dashed] == ["edge 1 2"]
     assert "dotted: your knowledge gives the direction" in drawn.texts
     assert "wider: stronger, 0.5 to 2; numbers" in " ".join(drawn.texts)
     assert not any("e-3" in text for text in drawn.texts)

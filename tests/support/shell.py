@@ -4,4 +4,4 @@ from icdh.cli import _input, _learning
 from icdh.cli._learning import edge_list, knowledge_of
 from icdh.cli._messages import as_option
 from icdh.cli._roots import is_given, question_about_roots
-from icdh.report.findings import Axis, _chart, _graph, averaged
+from icdh.report.findings import averaged
