@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from tuebingen import fetch_tuebingen
 
 from icdh import causal_direction
 from icdh._table.table import Table
-from icdh.datasets import fetch_tuebingen
 
 SUBSETS = ("loci-99", "cdt-99")
 NINE_SETS = ("AN", "AN-s", "LS", "LS-s", "MN-U", "SIM", "SIM-G", "SIM-ln", "SIM-c")

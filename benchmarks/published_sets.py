@@ -5,7 +5,7 @@
 
 The sets are those of Lachapelle, Brouillard, Deleu, Lacoste-Julien: "Gradient-Based Neural DAG Learning", ICLR 2020, in
 the public repository https://github.com/kurowasan/GraN-DAG. ``FOLDER`` is a clone of it, its archives packed or
-unpacked; without one each archive is downloaded by pooch (extra ``datasets``). Rivals are those of
+unpacked; without one each archive is downloaded by pooch (``pip install pooch``). Rivals are those of
 `paper_reproduction`, at the threshold of its tables. Every table is standardised and its columns are permuted, so that
 neither units nor order tell anything. A fit that needs more CPU seconds than the limit is kept as a failure. Fits in
 the file are not run again. Prints for each set a table: mean SHD with its standard error, SHD if edges without
@@ -147,7 +147,8 @@ def readers(name, folder):
     if folder is not None and (folder / path).with_suffix("").is_dir():
         return {file.name: file.read_bytes for file in (folder / path).with_suffix("").iterdir()}
     if folder is None:
-        pooch = import_extra("pooch", "datasets")
+        import pooch
+
         archive = zipfile.ZipFile(pooch.retrieve(SOURCE + path, CHECKSUMS.get(name), Path(path).name))
     else:
         archive = zipfile.ZipFile(folder / path)

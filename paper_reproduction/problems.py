@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.tuebingen import fetch_tuebingen
 from icdh import simulate
-from icdh.datasets import fetch_tuebingen, load_sachs
+from icdh.datasets import load_sachs
 from paper_reproduction.tables import STANDARDIZED
 
 OBSERVATIONS = 1000
