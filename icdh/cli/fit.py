@@ -22,7 +22,7 @@ from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, 
 from icdh.cli._roots import question_about_roots
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.files import graph_writer, read_graph, write_graph, write_text
-from icdh.files.graphs import EDGE_LISTS, PROBABILITIES
+from icdh.files.graphs import GRAPH_FORMATS, NAMES_OF_FORMATS, PROBABILITIES
 from icdh.files.text import delimited
 from icdh.graphs import is_dag
 from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
@@ -84,7 +84,8 @@ def _write(
 ) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
     graph, nodes, shared = *graph_with_hidden(fitted), None
-    if fitted.hidden_causes and Path(args.output or "").suffix.lower() in EDGE_LISTS:
+    form = GRAPH_FORMATS.get(Path(args.output or "").suffix.lower())
+    if fitted.hidden_causes and form is not None and form.delimiter:
         graph, nodes, shared = fitted.adjacency, fitted.names, bidirected_strengths(fitted)
     complete = succeeds(write_graph, args.output, graph, nodes, shared)
     if not complete:
@@ -145,7 +146,7 @@ COMMAND = Command(
     {
         **LEARNING,
         "output": {
-            "-o --output": written("write the graph: .csv matrix, .tsv edge list, .json, .dot, .gml", graph_writer),
+            "-o --output": written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer),
             "--save": written("write the fitted model, .icdh, for check, report, predict, ..."),
             "--plot": written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
             "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from icdh.cli._input import source
 from icdh.cli._options import Command, Either, choice, flag, number, read, written
 from icdh.files import graph_writer, read_graph, write_graph, write_table
+from icdh.files.graphs import NAMES_OF_FORMATS
 from icdh.simulate import GRAPHS, SimulatedData, simulate_sem
 from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES
 
@@ -49,9 +50,7 @@ COMMAND = Command(
     {
         "": {
             "data": written("file to write the observations to: .csv or .tsv", called="the table"),
-            "truth": written(
-                "file to write the true graph to: .csv, .tsv, .json, .dot", graph_writer, called="the graph"
-            ),
+            "truth": written(f"file to write the true graph to: {NAMES_OF_FORMATS}", graph_writer, called="the graph"),
             "--seed": number(0, "random seed", integer=True),
             "--quiet": flag("print no description"),
         },

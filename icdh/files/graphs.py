@@ -370,14 +370,15 @@ def graph_writer(
     ['a', 'b', '0.5']
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in _WRITERS:
-        raise ValueError(f"{path}: graphs are written as {', '.join(_WRITERS)}; choose one of these extensions")
+    if suffix not in GRAPH_FORMATS:
+        raise ValueError(f"{path}: graphs are written as {NAMES_OF_FORMATS}; choose one of these extensions")
+    written = GRAPH_FORMATS[suffix]
     if bidirected is None or not np.any(bidirected):
-        return _WRITERS[suffix]
-    if suffix not in EDGE_LISTS:
-        formats = " or ".join(EDGE_LISTS)
+        return written.text
+    if not written.delimiter:
+        formats = " or ".join(suffix for suffix, form in GRAPH_FORMATS.items() if form.delimiter)
         raise ValueError(f"{path}: hidden causes in common ({BIDIRECTED}) are written as {formats}; choose one")
-    return partial(_marked_text, EDGE_LISTS[suffix], graphs.check_adjacency(bidirected, "bidirected"))
+    return partial(_marked_text, written.delimiter, graphs.check_adjacency(bidirected, "bidirected"))
 
 
 def _matrix_text(A: Floats, names: Sequence[Hashable]) -> str:
@@ -398,13 +399,21 @@ def _marked_text(delimiter: str, bidirected: Floats, A: Floats, names: Sequence[
     return delimited([MARKED, *lines], delimiter)
 
 
-EDGE_LISTS = {".csv": ",", ".tsv": "\t"}  # formats with a place for hidden causes in common
-_WRITERS: dict[str, Callable[[Floats, Sequence[Hashable]], str]] = {
-    ".csv": _matrix_text,
-    ".tsv": _edge_list_text,
-    ".json": graphs.to_json,
-    ".dot": graphs.to_dot,
-    ".gv": graphs.to_dot,
-    ".graphml": graphs.to_graphml,
-    ".gml": graphs.to_gml,
+class GraphFormat(NamedTuple):
+    """A format of graphs: its name, its text of weights and names, and the delimiter of edge lists with marks."""
+
+    name: str
+    text: Callable[[Floats, Sequence[Hashable]], str]
+    delimiter: str = ""
+
+
+GRAPH_FORMATS = {
+    ".csv": GraphFormat("matrix", _matrix_text, ","),
+    ".tsv": GraphFormat("edge list", _edge_list_text, "\t"),
+    ".json": GraphFormat("names and edges", graphs.to_json),
+    ".dot": GraphFormat("Graphviz", graphs.to_dot),
+    ".gv": GraphFormat("Graphviz", graphs.to_dot),
+    ".graphml": GraphFormat("GraphML", graphs.to_graphml),
+    ".gml": GraphFormat("GML", graphs.to_gml),
 }
+NAMES_OF_FORMATS = ", ".join(f"{suffix} {form.name}" for suffix, form in GRAPH_FORMATS.items())

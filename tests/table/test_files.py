@@ -320,7 +320,7 @@ def test_what_is_no_graph_is_refused_with_the_line(tmp_path, name, text, message
     ("table.csv", (np.zeros((1, 1)), ["a\0"]), "holds characters that no text file can; rename it"),
     ("table.csv", (np.zeros((1, 1)), ["a\ud800"]), "holds characters that no text file can; rename it"),
     ("nowhere/table.tsv", (A, NAMES), "there is no folder"),
-    ("graph.xlsx", (A, NAMES), r"\.csv, \.tsv, \.json, \.dot, \.gv"),
+    ("graph.xlsx", (A, NAMES), r"\.csv matrix, \.tsv edge list, \.json names and edges"),
     ("graph.csv", (A, NAMES, np.triu(PAIRS)), "bidirected must be"),
     ("graph.csv", (A, NAMES, PAIRS + np.eye(3)), "bidirected must be"),
     ("graph.csv", (A, NAMES, PAIRS[1:, 1:]), "bidirected must be"),
